@@ -1,0 +1,1 @@
+"""Client of onnxplain: what an ONNX model has learned, as typed results."""

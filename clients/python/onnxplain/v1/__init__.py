@@ -1,0 +1,1 @@
+"""The messages of the contract, generated from `proto/`."""

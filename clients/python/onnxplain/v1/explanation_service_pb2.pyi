@@ -1,0 +1,159 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from onnxplain.v1 import interactions_pb2 as _interactions_pb2
+from onnxplain.v1 import model_pb2 as _model_pb2
+from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
+from onnxplain.v1 import plot_pb2 as _plot_pb2
+from onnxplain.v1 import table_pb2 as _table_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ExplainRequest(_message.Message):
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots")
+    class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
+        BLACK_BOX: _ClassVar[ExplainRequest.Engine]
+    ENGINE_UNSPECIFIED: ExplainRequest.Engine
+    BLACK_BOX: ExplainRequest.Engine
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_INDICES_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    METHODS_FIELD_NUMBER: _ClassVar[int]
+    PLOTS_FIELD_NUMBER: _ClassVar[int]
+    model: _model_pb2.Model
+    table: _table_pb2.Table
+    feature_columns: _containers.RepeatedScalarFieldContainer[str]
+    target_column: str
+    weight_column: str
+    output_indices: _containers.RepeatedScalarFieldContainer[int]
+    scale: _model_pb2.ModelDescription.Scale
+    engine: ExplainRequest.Engine
+    row_count: int
+    seed: int
+    methods: _containers.RepeatedCompositeFieldContainer[MethodOptions]
+    plots: bool
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ...) -> None: ...
+
+class MethodOptions(_message.Message):
+    __slots__ = ("interactions", "partial_dependence")
+    INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
+    interactions: _interactions_pb2.InteractionsOptions
+    partial_dependence: _partial_dependence_pb2.PartialDependenceOptions
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ...) -> None: ...
+
+class ExplainResponse(_message.Message):
+    __slots__ = ("explanations", "model", "receipt", "warnings")
+    EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    explanations: _containers.RepeatedCompositeFieldContainer[Explanation]
+    model: _model_pb2.ModelDescription
+    receipt: Receipt
+    warnings: _containers.RepeatedCompositeFieldContainer[Warning]
+    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
+
+class Explanation(_message.Message):
+    __slots__ = ("interactions", "partial_dependence", "plots", "options")
+    INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
+    PLOTS_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    interactions: _interactions_pb2.InteractionsResult
+    partial_dependence: _partial_dependence_pb2.PartialDependenceResult
+    plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
+    options: MethodOptions
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed")
+    class LibraryVersionsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    MODEL_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    TABLE_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PREDICTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CACHE_HIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CACHE_MISS_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_REASON_FIELD_NUMBER: _ClassVar[int]
+    SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    LIBRARY_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_FIELD_NUMBER: _ClassVar[int]
+    model_digest: str
+    table_digest: str
+    seed: int
+    row_count: int
+    predicted_row_count: float
+    cache_hit_count: int
+    cache_miss_count: int
+    engine: ExplainRequest.Engine
+    engine_reason: str
+    server_version: str
+    library_versions: _containers.ScalarMap[str, str]
+    elapsed: _duration_pb2.Duration
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Warning(_message.Message):
+    __slots__ = ("code", "message")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    message: str
+    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class ExplainStreamRequest(_message.Message):
+    __slots__ = ("request",)
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    request: ExplainRequest
+    def __init__(self, request: _Optional[_Union[ExplainRequest, _Mapping]] = ...) -> None: ...
+
+class ExplainStreamResponse(_message.Message):
+    __slots__ = ("progress", "response")
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    progress: Progress
+    response: ExplainResponse
+    def __init__(self, progress: _Optional[_Union[Progress, _Mapping]] = ..., response: _Optional[_Union[ExplainResponse, _Mapping]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("done", "planned")
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    PLANNED_FIELD_NUMBER: _ClassVar[int]
+    done: float
+    planned: float
+    def __init__(self, done: _Optional[float] = ..., planned: _Optional[float] = ...) -> None: ...
+
+class DescribeModelRequest(_message.Message):
+    __slots__ = ("model",)
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    model: _model_pb2.Model
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ...) -> None: ...
+
+class DescribeModelResponse(_message.Message):
+    __slots__ = ("model",)
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    model: _model_pb2.ModelDescription
+    def __init__(self, model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,51 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class InteractionsOptions(_message.Message):
+    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold")
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    PAIRWISE_FEATURE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    THREEWAY_FEATURE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    QUANTILE_BIN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ABSOLUTE_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    features: _containers.RepeatedScalarFieldContainer[str]
+    pairwise_feature_count: int
+    threeway_feature_count: int
+    quantile_bin_count: int
+    absolute_threshold: float
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ...) -> None: ...
+
+class InteractionsResult(_message.Message):
+    __slots__ = ("output_names", "mean_squares", "total", "overall", "pairwise", "threeway", "importance")
+    OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    MEAN_SQUARES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    OVERALL_FIELD_NUMBER: _ClassVar[int]
+    PAIRWISE_FIELD_NUMBER: _ClassVar[int]
+    THREEWAY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    output_names: _containers.RepeatedScalarFieldContainer[str]
+    mean_squares: _containers.RepeatedScalarFieldContainer[float]
+    total: InteractionStatistic
+    overall: _containers.RepeatedCompositeFieldContainer[InteractionStatistic]
+    pairwise: _containers.RepeatedCompositeFieldContainer[InteractionStatistic]
+    threeway: _containers.RepeatedCompositeFieldContainer[InteractionStatistic]
+    importance: _containers.RepeatedCompositeFieldContainer[InteractionStatistic]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., mean_squares: _Optional[_Iterable[float]] = ..., total: _Optional[_Union[InteractionStatistic, _Mapping]] = ..., overall: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., pairwise: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., threeway: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., importance: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ...) -> None: ...
+
+class InteractionStatistic(_message.Message):
+    __slots__ = ("features", "numerators", "denominators", "values")
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    NUMERATORS_FIELD_NUMBER: _ClassVar[int]
+    DENOMINATORS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    features: _containers.RepeatedScalarFieldContainer[str]
+    numerators: _containers.RepeatedScalarFieldContainer[float]
+    denominators: _containers.RepeatedScalarFieldContainer[float]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., numerators: _Optional[_Iterable[float]] = ..., denominators: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...

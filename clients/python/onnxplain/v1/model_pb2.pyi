@@ -1,0 +1,50 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Model(_message.Message):
+    __slots__ = ("content",)
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    def __init__(self, content: _Optional[bytes] = ...) -> None: ...
+
+class ModelDescription(_message.Message):
+    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer")
+    class Scale(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SCALE_UNSPECIFIED: _ClassVar[ModelDescription.Scale]
+        RESPONSE: _ClassVar[ModelDescription.Scale]
+        MARGIN: _ClassVar[ModelDescription.Scale]
+    SCALE_UNSPECIFIED: ModelDescription.Scale
+    RESPONSE: ModelDescription.Scale
+    MARGIN: ModelDescription.Scale
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    SCALES_FIELD_NUMBER: _ClassVar[int]
+    MARGIN_REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    OPERATORS_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    digest: str
+    inputs: _containers.RepeatedCompositeFieldContainer[ModelInput]
+    output_names: _containers.RepeatedScalarFieldContainer[str]
+    scales: _containers.RepeatedScalarFieldContainer[ModelDescription.Scale]
+    margin_refusal: str
+    operators: _containers.RepeatedScalarFieldContainer[str]
+    producer: str
+    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ...) -> None: ...
+
+class ModelInput(_message.Message):
+    __slots__ = ("name", "type", "width")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    type: str
+    width: int
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ..., width: _Optional[int] = ...) -> None: ...

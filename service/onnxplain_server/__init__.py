@@ -1,0 +1,1 @@
+"""Explains what an ONNX model has learned: the service."""

@@ -1,0 +1,50 @@
+"""What can go wrong, as reasons that callers can act upon; no transport in here."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """Why a request was refused or ended; stable, and part of the contract."""
+
+    INVALID_REQUEST = "The request itself cannot be read, or a required part is missing."
+    INVALID_MODEL = "The bytes are no ONNX model, or it is broken."
+    UNSUPPORTED_MODEL = "The model is ONNX, but of a kind that cannot be explained."
+    EXTERNAL_DATA = "The model refers to files outside itself."
+    MODEL_TOO_LARGE = "The model exceeds the limit of this server."
+    MARGIN_UNAVAILABLE = "The model has no additive score before its answer."
+    INVALID_TABLE = "The table cannot be read."
+    EMPTY_TABLE = "The table has too few rows."
+    TABLE_TOO_LARGE = "The table exceeds the limit of this server."
+    MISSING_COLUMN = "The table lacks a column that is needed."
+    WRONG_TYPE = "A column has values of a type that the model does not take."
+    INVALID_WEIGHTS = "Case weights are negative, not finite, or all zero."
+    UNKNOWN_FEATURE = "A named feature is none of the model's."
+    INVALID_OPTION = "An option is outside what is allowed."
+    NON_FINITE_PREDICTION = "The model predicts NaN or infinity."
+    PREDICTION_FAILED = "The model cannot be evaluated on the rows."
+    DEADLINE_EXCEEDED = "The time for the request is over."
+    CANCELLED = "The caller has gone."
+    UNAVAILABLE = "The server is stopping."
+    INTERNAL = "The server failed; its log tells more under the request's id."
+
+
+class ExplainError(Exception):
+    """A request that ends without an answer.
+
+    Parameters
+    ----------
+    reason : Reason
+        What callers can act upon.
+    message : str
+        For people: which input, which rule, what to do.
+    field : str
+        Path of the request's field, like "methods[0].interactions.features"; may be empty.
+    """
+
+    def __init__(self, reason: Reason, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.field = field

@@ -1,0 +1,41 @@
+"""What a computation and its surroundings ask of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class Host(Protocol):
+    """All that a computation may ask of its surroundings."""
+
+    def advance(self, done: float, planned: float) -> None:
+        """Tell the progress, in rows: `planned` is an upper bound that never rises.
+
+        Raises
+        ------
+        ExplainError
+            DEADLINE_EXCEEDED or CANCELLED where the answer is no longer wanted.
+        """
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """Return cached numbers in one round trip; None for each that is not there."""
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """Offer numbers to the cache; it may drop them."""
+
+
+class Runner(Protocol):
+    """All that a transport sees of a computation. Requests and replies are serialised messages."""
+
+    def explain(self, request: bytes, host: Host) -> bytes:
+        """Answer a serialised ExplainRequest by a serialised ExplainResponse.
+
+        Raises
+        ------
+        ExplainError
+            Whatever the reason: nothing else leaves a runner.
+        """
+
+    def describe(self, request: bytes, host: Host) -> bytes:
+        """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""
