@@ -25,6 +25,16 @@ class Host(Protocol):
         """Offer numbers to the cache; it may drop them."""
 
 
+class Cache(Protocol):
+    """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """Return the values in one round trip; None for each that is not there or not whole."""
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """Keep the values, or drop them."""
+
+
 class Runner(Protocol):
     """All that a transport sees of a computation. Requests and replies are serialised messages."""
 

@@ -1,0 +1,64 @@
+"""The surroundings of one request: its deadline, its progress, its part of the cache."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Cache
+
+
+class Call:
+    """A `Host` for one request.
+
+    Parameters
+    ----------
+    cache : Cache
+        Shared by all requests.
+    prefix : str
+        Put in front of every name, so that a computation can neither read nor
+        overwrite the numbers of another caller, model or table.
+    seconds : float
+        Time until the deadline; may be infinite.
+    progress : callable (done, planned) -> None
+        Told of every step; must be quick and may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        prefix: str,
+        seconds: float,
+        progress: Callable[[float, float], None] = lambda _done, _planned: None,
+    ) -> None:
+        self._cache = cache
+        self._prefix = prefix
+        self._deadline = time.monotonic() + seconds
+        self._progress = progress
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Make the computation end at its next step; from any thread."""
+        self._cancelled.set()
+
+    def advance(self, done: float, planned: float) -> None:
+        """See `Host.advance`."""
+        if self._cancelled.is_set():
+            raise ExplainError(Reason.CANCELLED, "the caller has gone")
+        if time.monotonic() > self._deadline:
+            raise ExplainError(
+                Reason.DEADLINE_EXCEEDED,
+                f"time was over after {done:,.0f} of {planned:,.0f} planned rows; "
+                "allow more time, or ask for fewer rows (row_count) or features",
+            )
+        self._progress(done, planned)
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`."""
+        return self._cache.recall([self._prefix + name for name in names])
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """See `Host.remember`."""
+        self._cache.remember({self._prefix + name: value for name, value in entries.items()})

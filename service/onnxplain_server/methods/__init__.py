@@ -1,0 +1,1 @@
+"""The methods: options in, result out. They arrange what an engine gives; none predicts."""
