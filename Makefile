@@ -1,0 +1,141 @@
+# Everything that a developer or CI does here. `make` alone lists the targets.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PYTHON ?= $(shell command -v python3.11 || echo python3)
+BIN := .venv/bin
+INSTALL := bin/pip install --quiet --require-hashes --requirement
+CHECKED := $(wildcard service clients/python/onnxplain tests bench examples tools)
+LOCKS := requirements/*.txt tools/package-lock.json
+
+# Stamps: an environment is made again only when what it is made from changes.
+ENV := .venv/.made
+PROTO_ENV := .venv-proto/.made
+MODELS_ENV := .venv-models/.made
+BUF_ENV := tools/node_modules/.made
+
+BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
+PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
+MESSAGES := clients/python/onnxplain/v1
+RELEASED := proto/released.binpb
+PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
+	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
+
+##@ Every day
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: check
+check: lint types layers contract messages links locks ## Check everything that needs no run
+
+.PHONY: test
+test: $(ENV) ## Run the tests
+	$(BIN)/pytest
+
+.PHONY: demo
+demo: $(ENV) ## Explain a real model, and write an HTML report
+	examples/miami/demo.sh
+
+.PHONY: bench
+bench: $(ENV) ## Run the benchmarks
+	$(BIN)/python bench/run.py
+
+.PHONY: format
+format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BUF) format --write proto
+
+##@ Parts of `make check`
+
+.PHONY: lint
+lint: $(ENV) ## Style and format of the Python code
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+.PHONY: types
+types: $(ENV) ## Types of the Python code
+	$(BIN)/mypy $(CHECKED)
+
+.PHONY: layers
+layers: $(ENV) ## Imports point down only
+	$(BIN)/lint-imports --no-cache --no-logo
+
+.PHONY: contract
+contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released client
+	$(BUF) lint proto
+	$(BUF) format --diff --exit-code proto
+	$(BUF) breaking proto --against $(RELEASED)
+
+.PHONY: messages
+messages: $(PROTO_ENV) ## The committed Python messages are what the contract gives
+	@rm -rf build/messages && mkdir -p build/messages
+	$(call PROTOC,build/messages)
+	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
+		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
+
+.PHONY: links
+links: $(ENV) ## Relative links in the documents lead somewhere
+	$(BIN)/python tools/links.py $$(git ls-files '*.md')
+
+.PHONY: locks
+locks: ## The locks name no address
+	@! grep -n '://' $(LOCKS)
+
+##@ Now and then
+
+.PHONY: proto
+proto: $(PROTO_ENV) ## Generate the Python messages from the contract
+	rm -f $(MESSAGES)/*_pb2*.py*
+	$(call PROTOC,clients/python)
+
+.PHONY: release-contract
+release-contract: $(BUF_ENV) ## Make today's contract the released one, which may not break
+	$(BUF) build proto --exclude-source-info --output $(RELEASED)
+
+.PHONY: models
+models: $(MODELS_ENV) ## Make the ONNX models of the tests again
+	.venv-models/bin/python tests/models/make.py
+
+.PHONY: lock
+lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
+	$(LOCK) --output-file requirements/server.txt pyproject.toml
+	$(LOCK) --output-file requirements/dev.txt --group dev --constraints requirements/server.txt pyproject.toml
+	$(LOCK) --output-file requirements/proto.txt --group pyproject.toml:proto
+	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+
+.PHONY: clean
+clean: ## Remove all that make made, environments too
+	rm -rf .venv .venv-proto .venv-models tools/node_modules build .demo
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find clients service $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
+
+# Environments
+
+$(ENV): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv
+	.venv/$(INSTALL) requirements/dev.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(PROTO_ENV): requirements/proto.txt
+	$(PYTHON) -m venv .venv-proto
+	.venv-proto/$(INSTALL) requirements/proto.txt
+	@touch $@
+
+$(MODELS_ENV): tests/models/requirements.txt
+	$(PYTHON) -m venv .venv-models
+	.venv-models/bin/pip install --quiet --requirement tests/models/requirements.txt
+	@touch $@
+
+$(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
+	.venv-proto/bin/npm ci --prefix tools --ignore-scripts --no-fund --no-audit --no-update-notifier
+	@touch $@

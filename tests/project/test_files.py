@@ -1,0 +1,20 @@
+"""The files of the project belong to no machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+# Written so that this file does not contain what it looks for.
+FORBIDDEN = [rb"/[w]ork/", rb"/[r]oot/", rb"\.\./[s]hared"]
+
+
+@pytest.mark.parametrize("pattern", FORBIDDEN)
+def test_no_file_names_a_path_of_one_machine(committed: list[Path], pattern: bytes) -> None:
+    assert [path for path in committed if re.search(pattern, path.read_bytes())] == []
+
+
+def test_locks_hold_no_address(root: Path) -> None:
+    locks = [*root.glob("requirements/*.txt"), root / "tools/package-lock.json"]
+    assert [path for path in locks if "://" in path.read_text(encoding="utf-8")] == []
+    assert len(locks) == 4
