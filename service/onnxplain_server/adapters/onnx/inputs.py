@@ -1,0 +1,90 @@
+"""What a model takes: one matrix, or one input per column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from onnx import TensorProto, ValueInfoProto
+
+from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.model import Input
+
+_TYPES = (
+    *("float", "double", "float16", "bool", "string"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+_SUPPORTED = (
+    "Supported are one input of shape (rows, columns), or one input per column of shape (rows, 1) "
+    f"or (rows,), of type {', '.join(_TYPES)}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """An input as onnxruntime wants it.
+
+    Attributes
+    ----------
+    input : Input
+        As callers see it: always with two dimensions.
+    is_flat : bool
+        Whether it wants (n_rows,) instead of (n_rows, 1).
+    row_count : int or None
+        Number of rows that the model is declared for; None for any number.
+    """
+
+    input: Input
+    is_flat: bool
+    row_count: int | None
+
+
+def read_inputs(graph: Graph) -> tuple[Feed, ...]:
+    """Read the declared inputs.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL with what was found and what is supported.
+    """
+    feeds = tuple(_feed(value) for value in graph.inputs)
+    if not feeds:
+        raise _unsupported("The model has no inputs")
+    if len(feeds) == 1:
+        return feeds
+    return tuple(_column(feed) for feed in feeds)
+
+
+def _feed(value: ValueInfoProto) -> Feed:
+    name, tensor = value.name, value.type.tensor_type
+    if value.type.WhichOneof("value") != "tensor_type":
+        raise _unsupported(f"The model's input {name!r} is no tensor")
+    type_ = TensorProto.DataType.Name(tensor.elem_type).lower()
+    if type_ not in _TYPES:
+        raise _unsupported(f"The model's input {name!r} has the type {type_}")
+    sizes = _sizes(value)
+    if len(sizes) not in (1, 2) or (len(sizes) == 1 and sizes[0] not in (None, 1)):
+        shape = ", ".join("any" if size is None else str(size) for size in sizes)
+        raise _unsupported(f"The model's input {name!r} has the shape ({shape})")
+    is_flat = len(sizes) == 1
+    return Feed(Input(name, type_, 1 if is_flat else sizes[1]), is_flat, row_count=sizes[0])
+
+
+def _sizes(value: ValueInfoProto) -> list[int | None]:
+    """Declared sizes, None where open; an undeclared shape counts as any matrix."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return [None, None]
+    return [dim.dim_value if dim.dim_value > 0 else None for dim in tensor.shape.dim]
+
+
+def _column(feed: Feed) -> Feed:
+    """An input that is one among several, and so a column."""
+    if feed.input.width not in (None, 1):
+        name, width = feed.input.name, feed.input.width
+        raise _unsupported(f"The model has several inputs, and {name!r} takes {width} columns")
+    return replace(feed, input=replace(feed.input, width=1))
+
+
+def _unsupported(found: str) -> ExplainError:
+    return ExplainError(Reason.UNSUPPORTED_MODEL, f"{found}. {_SUPPORTED}", "model")

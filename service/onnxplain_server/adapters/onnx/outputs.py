@@ -1,0 +1,133 @@
+"""Which tensors of a graph are its prediction, and what their columns are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnx import NodeProto, TensorProto, ValueInfoProto
+
+from onnxplain_server.adapters.onnx.graph import Graph, texts
+from onnxplain_server.errors import ExplainError, Reason
+
+_NUMERIC = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
+_LABEL = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
+_LABEL_LISTS = (
+    "classlabels_strings",
+    "classlabels_int64s",
+    "classlabels_ints",
+    "values_strings",
+    "values_int64s",
+)
+_PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One tensor of the prediction.
+
+    Attributes
+    ----------
+    tensor : str
+        Name in the graph.
+    output : str
+        Name of the model's output that it comes from.
+    labels : tuple of str
+        Class labels, where known.
+    is_label : bool
+        Whether it holds predicted labels instead of numbers.
+    """
+
+    tensor: str
+    output: str
+    labels: tuple[str, ...]
+    is_label: bool = False
+
+    def names(self, column_count: int, *, alone: bool) -> tuple[str, ...]:
+        """Names of its columns; `alone` where the prediction has no other part."""
+        if column_count == len(self.labels):
+            return tuple(label if alone else f"{self.output}_{label}" for label in self.labels)
+        if column_count == 1:
+            return (self.output,)
+        return tuple(f"{self.output}_{column}" for column in range(column_count))
+
+
+def read_parts(graph: Graph) -> tuple[Part, ...]:
+    """Choose the tensors: all that hold numbers, else the one that holds labels.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL with what was found and what is supported.
+    """
+    labels = _labels(graph)
+    parts = tuple(part for output in graph.outputs if (part := _numeric(graph, output, labels)))
+    if parts:
+        return parts
+    for output in graph.outputs:
+        if output.type.tensor_type.elem_type in _LABEL:
+            return (_label(output, labels),)
+    found = ", ".join(f"{output.name!r} ({_kind(output)})" for output in graph.outputs)
+    raise _unsupported(
+        f"The model gives {found}. Supported are float, double and float16 tensors, "
+        "ZipMap's sequences of maps, and class labels."
+    )
+
+
+def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> Part | None:
+    if output.type.tensor_type.elem_type in _NUMERIC:
+        return Part(output.name, output.name, labels)
+    node = graph.producer(output.name)
+    if node is not None and node.op_type == "ZipMap":
+        return Part(node.input[0], output.name, texts(node, *_LABEL_LISTS))
+    return None
+
+
+def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> Part:
+    if not labels:
+        raise _unsupported(
+            f"The model gives only labels ({output.name!r}, {_kind(output)}), and which labels "
+            "there are cannot be read from it. Export it with its probabilities or scores."
+        )
+    return Part(output.name, output.name, labels, is_label=True)
+
+
+def _labels(graph: Graph) -> tuple[str, ...]:
+    """Class labels, read from the node that gives the model's label output."""
+    for output in graph.outputs:
+        if output.type.tensor_type.elem_type in _LABEL:
+            return _labels_behind(graph, output.name)
+    return ()
+
+
+def _labels_behind(graph: Graph, tensor: str) -> tuple[str, ...]:
+    node = graph.producer(tensor)
+    while node is not None and node.op_type in _PASSING:
+        node = graph.producer(node.input[0])
+    if node is None:
+        return ()
+    return texts(node, *_LABEL_LISTS) or _labels_indexed(graph, node)
+
+
+def _labels_indexed(graph: Graph, node: NodeProto) -> tuple[str, ...]:
+    """Labels that are looked up in a constant by the position of the largest score."""
+    if node.op_type not in ("ArrayFeatureExtractor", "Gather"):
+        return ()
+    labels = graph.constant(node.input[0])
+    if labels is None:
+        return ()
+    return tuple(_text(label) for label in labels.ravel().tolist())
+
+
+def _text(label: object) -> str:
+    return label.decode() if isinstance(label, bytes) else str(label)
+
+
+def _kind(output: ValueInfoProto) -> str:
+    kind = str(output.type.WhichOneof("value") or "untyped").removesuffix("_type")
+    if kind != "tensor":
+        return kind
+    return TensorProto.DataType.Name(output.type.tensor_type.elem_type).lower()
+
+
+def _unsupported(message: str) -> ExplainError:
+    return ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")

@@ -1,0 +1,144 @@
+"""Trial rows: what a model does with them is believed more than what it declares.
+
+They show how many columns an output has, whether rows may be evaluated together, and whether a
+margin belongs to its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+from onnxplain_server.adapters.onnx.faults import cause
+from onnxplain_server.adapters.onnx.graph import attribute, nodes_within
+from onnxplain_server.adapters.onnx.inputs import Feed
+from onnxplain_server.adapters.onnx.run import Run, Runs
+from onnxplain_server.arrays import Array
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.model import Input
+
+_SPREADS = (0.0, 1.0, 1.0, 10.0, 100.0, 1000.0)
+"""Standard deviation of the numbers in each trial row; the first row is all zeros."""
+
+_WIDEST = 4096
+_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a model is evaluated, and what it answered to the trial rows.
+
+    Attributes
+    ----------
+    run : Run
+        The way to evaluate it.
+    is_apart : bool
+        Whether its rows have to be evaluated apart.
+    answers : list of arrays, one per output
+        For each trial row.
+    """
+
+    run: Run
+    is_apart: bool
+    answers: list[Array]
+
+
+def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
+    """Evaluate the trial rows together and apart, and keep what is right.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL where not even single rows can be evaluated.
+    """
+    lenient = _lenient(model)
+    runs = Runs(lenient or model, feeds)
+    rows = _trial_rows(runs, feeds, model)
+    try:
+        answers = runs.apart(rows)
+    except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
+        raise _unusable(cause(fault)) from None
+    is_apart = not _agree(runs.together, rows, answers)
+    final = Runs(model, feeds) if lenient else runs
+    return Trial(final.apart if is_apart else final.together, is_apart, answers)
+
+
+def _agree(together: Run, rows: Mapping[str, Array], expected: list[Array]) -> bool:
+    try:
+        found = together(rows)
+    except Exception:  # noqa: BLE001 - a model that takes no more rows at once is no error
+        return False
+    return all(map(_alike, found, expected))
+
+
+def _alike(found: Array, expected: Array) -> bool:
+    if found.shape != expected.shape:
+        return False
+    if found.dtype.kind != "f":
+        return bool(np.array_equal(found, expected))
+    scale = np.abs(expected, where=np.isfinite(expected), out=np.zeros(expected.shape)).max()
+    return np.allclose(found, expected, _TOLERANCE, _TOLERANCE * scale, equal_nan=True)
+
+
+def _trial_rows(runs: Runs, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
+    """A few rows of every kind of value: name -> (n_trials, width)."""
+    words = _categories(model) or [""]
+    open_width = any(feed.input.width is None for feed in feeds)
+    for width in range(1, _WIDEST + 1 if open_width else 2):
+        rows = {feed.input.name: _values(feed.input, width, words) for feed in feeds}
+        if not open_width or _runs_on(runs.apart, rows):
+            return rows
+    raise _unusable(f"no number of columns up to {_WIDEST} is accepted")
+
+
+def _runs_on(run: Run, rows: Mapping[str, Array]) -> bool:
+    try:
+        run({name: values[:1] for name, values in rows.items()})
+    except Exception:  # noqa: BLE001 - the wrong number of columns is what is looked for
+        return False
+    return True
+
+
+def _values(input_: Input, open_width: int, words: list[str]) -> Array:
+    generator = np.random.default_rng(0)
+    spreads = np.array(_SPREADS)[:, np.newaxis]
+    shape = (len(_SPREADS), input_.width or open_width)
+    if input_.type == "string":
+        return np.array(words, dtype=object)[generator.integers(len(words), size=shape)]
+    dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(input_.type.upper()))
+    if dtype.kind == "f":
+        return (generator.normal(size=shape) * spreads).astype(dtype)
+    return (generator.integers(2, size=shape) * (spreads > 0)).astype(dtype)
+
+
+def _categories(model: ModelProto) -> list[str]:
+    """Texts that the model itself knows."""
+    names = ("cats_strings", "keys_strings")
+    lists = (attribute(node, name, ()) for node in nodes_within(model.graph) for name in names)
+    return [text for texts in lists for text in texts]
+
+
+def _lenient(model: ModelProto) -> ModelProto | None:
+    """The model without errors on unknown categories, as trial rows have them.
+
+    None where the model has no such errors.
+    """
+    if not any(map(_is_strict, nodes_within(model.graph))):
+        return None
+    lenient = ModelProto()
+    lenient.CopyFrom(model)
+    for node in filter(_is_strict, nodes_within(lenient.graph)):
+        next(found for found in node.attribute if found.name == "zeros").i = 1
+    return lenient
+
+
+def _is_strict(node: NodeProto) -> bool:
+    return node.op_type == "OneHotEncoder" and not attribute(node, "zeros", 1)
+
+
+def _unusable(why: str) -> ExplainError:
+    message = f"The model cannot be evaluated on trial rows: {why}"
+    return ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
