@@ -9,7 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 CHECKED := $(wildcard service clients/python/onnxplain tests bench examples tools)
-LOCKS := requirements/*.txt tools/package-lock.json
+LOCKS := $(wildcard requirements/*.txt tests/models/*.txt) tools/package-lock.json
 
 # Stamps: an environment is made again only when what it is made from changes.
 ENV := .venv/.made
@@ -23,7 +23,7 @@ MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
 
 ##@ Every day
@@ -84,7 +84,7 @@ messages: $(PROTO_ENV) ## The committed Python messages are what the contract gi
 
 .PHONY: links
 links: $(ENV) ## Relative links in the documents lead somewhere
-	$(BIN)/python tools/links.py $$(git ls-files '*.md')
+	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*')
 
 .PHONY: locks
 locks: ## The locks name no address
@@ -107,16 +107,17 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 
 .PHONY: lock
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
-	$(LOCK) --output-file requirements/server.txt pyproject.toml
-	$(LOCK) --output-file requirements/dev.txt --group dev --constraints requirements/server.txt pyproject.toml
-	$(LOCK) --output-file requirements/proto.txt --group pyproject.toml:proto
+	$(RESOLVE) --output-file requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/dev.txt --group dev \
+		--constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-proto .venv-models tools/node_modules build .demo
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find clients service $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
+	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
 # Environments
 

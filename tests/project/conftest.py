@@ -15,5 +15,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def committed(root: Path) -> list[Path]:
     """The files that git knows and that are there."""
-    names = subprocess.check_output(["git", "ls-files", "-z"], cwd=root, text=True).split("\0")
+    # In a container the checkout may belong to someone else, which git must be told to accept.
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    names = subprocess.check_output(command, cwd=root, text=True).split("\0")
     return [root / name for name in names if name and (root / name).is_file()]
