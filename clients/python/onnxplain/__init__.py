@@ -1,1 +1,73 @@
-"""Client of onnxplain: what an ONNX model has learned, as typed results."""
+"""Client of onnxplain: what an ONNX model has learned, as typed results.
+
+>>> import onnxplain
+>>> with onnxplain.connect("localhost:8081") as client:
+...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
+>>> found.interactions.to_pandas()
+
+Names load when they are first used: importing this package, or its messages
+in `onnxplain.v1`, imports neither grpc nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onnxplain.client import Client, Progress, connect
+    from onnxplain.errors import ExplainError
+    from onnxplain.explanations import Explanations
+    from onnxplain.interactions import InteractionsResult, InteractionStatistic
+    from onnxplain.methods import Interactions, PartialDependence
+    from onnxplain.partial_dependence import PartialDependenceCurve, PartialDependenceResult
+    from onnxplain.plots import Plot
+    from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+
+__all__ = [
+    "Client",
+    "ExplainError",
+    "Explanations",
+    "InteractionStatistic",
+    "Interactions",
+    "InteractionsResult",
+    "ModelDescription",
+    "ModelInput",
+    "PartialDependence",
+    "PartialDependenceCurve",
+    "PartialDependenceResult",
+    "Plot",
+    "Progress",
+    "Receipt",
+    "connect",
+]
+
+_HOMES = {
+    "Client": "client",
+    "ExplainError": "errors",
+    "Explanations": "explanations",
+    "InteractionStatistic": "interactions",
+    "Interactions": "methods",
+    "InteractionsResult": "interactions",
+    "ModelDescription": "provenance",
+    "ModelInput": "provenance",
+    "PartialDependence": "methods",
+    "PartialDependenceCurve": "partial_dependence",
+    "PartialDependenceResult": "partial_dependence",
+    "Plot": "plots",
+    "Progress": "client",
+    "Receipt": "provenance",
+    "connect": "client",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'onnxplain' has no attribute {name!r}")
+    return getattr(import_module(f"onnxplain.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Name what is public."""
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""Where grpc's errors become this client's: once, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+from google.rpc import error_details_pb2, status_pb2
+
+from onnxplain.errors import ExplainError
+
+_DETAILS_KEY = "grpc-status-details-bin"
+
+_Detail = TypeVar("_Detail", bound=Message)
+
+
+@contextmanager
+def translated(endpoint: str) -> Iterator[None]:
+    """Turn every failure of a call into an ExplainError.
+
+    Parameters
+    ----------
+    endpoint : str
+        Whom the call is for; named in the message where nobody answers.
+    """
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise _translate(error, endpoint) from error
+
+
+def _translate(error: Any, endpoint: str) -> ExplainError:
+    status = _status(error)
+    info = _detail(status, error_details_pb2.ErrorInfo())
+    violations = _detail(status, error_details_pb2.BadRequest()).field_violations
+    code = error.code().name
+    message = status.message or error.details() or "the call ended without a message"
+    if not info.reason and code == "UNAVAILABLE":
+        message = f"no answer from {endpoint}: {message}; check that a server listens there"
+    field = violations[0].field if violations else ""
+    return ExplainError(info.reason or code, message, field, code)
+
+
+def _status(error: Any) -> Any:
+    """Return the google.rpc.Status that came with the error; empty where none did."""
+    status = status_pb2.Status()
+    for key, value in error.trailing_metadata() or ():
+        if key == _DETAILS_KEY:
+            _parse(status, value)
+    return status
+
+
+def _parse(status: Any, value: bytes) -> None:
+    try:
+        status.ParseFromString(value)
+    except DecodeError:
+        # A proxy may mangle details; the code and its text still tell what happened.
+        status.Clear()
+
+
+def _detail(status: Any, wanted: _Detail) -> _Detail:
+    """Fill `wanted` from the first detail of its type; leave it empty where there is none."""
+    for detail in status.details:
+        if detail.Unpack(wanted):
+            break
+    return wanted

@@ -1,0 +1,235 @@
+"""The client: a channel to a server, and one method per call of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+import grpc
+
+from onnxplain.calls import Messages, ProgressCallback
+from onnxplain.explanations import Explanations
+from onnxplain.methods import Method
+from onnxplain.models import to_model
+from onnxplain.provenance import ModelDescription
+from onnxplain.requests import to_request
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+
+MESSAGE_LIMIT = 64 * 2**20
+"""Bytes: what the server takes and sends by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a computation is.
+
+    Attributes
+    ----------
+    done : float
+        Rows predicted or found in the cache. Never falls.
+    planned : float
+        Rows planned: an upper bound, which never rises.
+    """
+
+    done: float
+    planned: float
+
+
+def connect(
+    endpoint: str = "localhost:8081",
+    *,
+    credentials: grpc.ChannelCredentials | None = None,
+    timeout: float | None = None,
+    message_limit: int = MESSAGE_LIMIT,
+) -> Client:
+    """Make a client. Nothing is sent yet: a server that is missing shows at the first call.
+
+    Parameters
+    ----------
+    endpoint : str
+        Host and port of the server.
+    credentials : grpc.ChannelCredentials, optional
+        For TLS, like `grpc.ssl_channel_credentials()`. Default: no encryption.
+    timeout : float, optional
+        Seconds for each call that names no other. Default: the server's limit.
+    message_limit : int
+        Bytes that a request or an answer may have.
+
+    Examples
+    --------
+    >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
+    ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
+    """
+    options = [
+        ("grpc.max_send_message_length", message_limit),
+        ("grpc.max_receive_message_length", message_limit),
+    ]
+    channel = (
+        grpc.insecure_channel(endpoint, options)
+        if credentials is None
+        else grpc.secure_channel(endpoint, credentials, options)
+    )
+    return Client(channel, endpoint, timeout)
+
+
+class Client:
+    """Calls to one server; threads can share it. Use `connect` to make one.
+
+    Parameters
+    ----------
+    channel : grpc.Channel
+        Closed with the client.
+    endpoint : str
+        Named in errors.
+    timeout : float, optional
+        Seconds for each call that names no other.
+
+    Attributes
+    ----------
+    messages : Messages
+        The same calls with the contract's messages as they are.
+    """
+
+    def __init__(self, channel: grpc.Channel, endpoint: str, timeout: float | None = None) -> None:
+        self._channel = channel
+        self.messages = Messages(channel, endpoint, timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the channel; running calls end."""
+        self._channel.close()
+
+    def explain(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method,
+        feature_columns: Sequence[str] = (),
+        target_column: str = "",
+        weight_column: str = "",
+        output_indices: Sequence[int] = (),
+        scale: Literal["RESPONSE", "MARGIN"] | None = None,
+        engine: Literal["BLACK_BOX"] | None = None,
+        row_count: int | None = None,
+        seed: int | None = None,
+        plots: bool = True,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Explanations:
+        """Explain a model on the rows of a table.
+
+        Parameters
+        ----------
+        model : path, bytes or onnx.ModelProto
+        table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
+            See `onnxplain.tables.to_table`.
+        *methods : Interactions, PartialDependence
+            At least one; they share the rows and the predictions.
+        feature_columns : sequence of str
+            For a model that takes one matrix: the columns it is fed. Default: every column
+            but target and weight, in table order. For an array: the names of its columns.
+        target_column, weight_column : str
+            Columns with the true values and the case weights.
+        output_indices : sequence of int
+            Prediction columns to explain, from 0. Default: all.
+        scale : "RESPONSE" or "MARGIN", optional
+            The model's answer, the default, or the additive score before it.
+        engine : "BLACK_BOX", optional
+            What computes the effects. Default: chosen for the model.
+        row_count, seed : int, optional
+            How many rows to draw, and the seed of the draw. Default 500 and 0.
+        plots : bool
+            Whether plots return with the results.
+        timeout : float, optional
+            Seconds. Default: the client's.
+        progress : callable (done, planned), optional
+            Told how many rows are predicted, of how many at most.
+
+        Raises
+        ------
+        ExplainError
+            Where the server refuses, or does not answer.
+        OSError, TypeError, ValueError
+            Where model, table or options cannot be read.
+
+        Examples
+        --------
+        >>> client.explain(
+        ...     "model.onnx",
+        ...     frame,
+        ...     onnxplain.Interactions(pairwise_feature_count=3),
+        ...     onnxplain.PartialDependence(features=["age", ("age", "bmi")]),
+        ...     target_column="charges",
+        ... )
+        """
+        request = to_request(
+            model,
+            table,
+            *methods,
+            feature_columns=feature_columns,
+            target_column=target_column,
+            weight_column=weight_column,
+            output_indices=output_indices,
+            scale=scale,
+            engine=engine,
+            row_count=row_count,
+            seed=seed,
+            plots=plots,
+        )
+        answer = self.messages.explain(request, timeout=timeout, progress=progress)
+        return Explanations(answer)
+
+    def explain_stream(
+        self, model: Any, table: Any, *methods: Method, timeout: float | None = None, **request: Any
+    ) -> Iterator[Progress | Explanations]:
+        """Explain a model, with progress on the way; the explanations come last.
+
+        Takes the arguments of `explain`. Leaving the loop early cancels the computation.
+
+        Examples
+        --------
+        >>> for event in client.explain_stream("model.onnx", frame, onnxplain.Interactions()):
+        ...     print(event)
+        """
+        message = to_request(model, table, *methods, **request)
+        for event in self.messages.explain_stream(message, timeout=timeout):
+            if event.HasField("response"):
+                yield Explanations(event.response)
+            else:
+                yield Progress(event.progress.done, event.progress.planned)
+
+    def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
+        """Tell what a model takes and gives.
+
+        Examples
+        --------
+        >>> client.describe("model.onnx").output_names
+        ('setosa', 'versicolor', 'virginica')
+        """
+        request = DescribeModelRequest(model=to_model(model))
+        answer = self.messages.describe(request, timeout=timeout)
+        return ModelDescription.from_message(answer.model)
+
+    def health(self, service: str = "", *, timeout: float | None = None) -> str:
+        """Return the server's own verdict: "SERVING", or "NOT_SERVING" while it stops.
+
+        Parameters
+        ----------
+        service : str
+            Full name of a service, or empty for the server as a whole.
+        timeout : float, optional
+            Seconds. Default: the client's.
+        """
+        return self.messages.health(service, timeout=timeout)

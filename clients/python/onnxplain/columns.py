@@ -1,0 +1,55 @@
+"""Columns of the contract from values, and values from columns."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from onnxplain.v1.table_pb2 import Column
+
+Values: TypeAlias = npt.NDArray[Any]
+"""(n,): float64 with NaN where missing, or str objects, empty where missing."""
+
+
+def to_column(name: str, values: Any) -> Column:
+    """Write one column.
+
+    Parameters
+    ----------
+    name : str
+    values : sequence, array or series
+        Numbers and booleans, or strings; None where missing.
+
+    Raises
+    ------
+    TypeError
+        Where they are neither numbers nor strings.
+    """
+    array = pa.array(values)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        return Column(name=name, strings=array.fill_null("").to_pylist())
+    if not _is_numeric(array.type):
+        raise TypeError(
+            f"values of {name!r} must be numbers or strings, but are of type {array.type}"
+        )
+    return Column(name=name, numbers=pc.fill_null(pc.cast(array, "double"), np.nan).to_pylist())
+
+
+def from_column(column: Column) -> Values:
+    """Read the values of one column: numbers unless it has strings."""
+    if column.strings:
+        return np.array(column.strings, dtype=object)
+    return np.array(column.numbers, dtype=np.float64)
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    )

@@ -1,0 +1,40 @@
+"""The one error of this client; no grpc in here, so that it can be caught without importing it."""
+
+from __future__ import annotations
+
+
+class ExplainError(Exception):
+    """A call that ended without an answer, whoever ended it.
+
+    Parameters
+    ----------
+    reason : str
+        What to act upon, like "MISSING_COLUMN"; the server's vocabulary. Where the call
+        never reached the service, or was ended on the way, the same as `code`.
+    message : str
+        For people: which input, which rule, what to do.
+    field : str
+        Path of the request's field, like "methods[0].interactions.features"; may be empty.
+    code : str
+        Name of the gRPC code, like "INVALID_ARGUMENT"; "UNAVAILABLE" where nobody answered.
+
+    Examples
+    --------
+    >>> try:
+    ...     client.explain(model, frame, onnxplain.Interactions(features=["agee", "bmi"]))
+    ... except onnxplain.ExplainError as error:
+    ...     print(error.reason, error.field)
+    UNKNOWN_FEATURE methods[0].interactions.features
+    """
+
+    def __init__(self, reason: str, message: str, field: str, code: str) -> None:
+        super().__init__(reason, message, field, code)
+        self.reason = reason
+        self.message = message
+        self.field = field
+        self.code = code
+
+    def __str__(self) -> str:
+        """Return the message, the field if there is one, and the reason."""
+        where = f"{self.field}: " if self.field else ""
+        return f"{where}{self.message} ({self.reason})"

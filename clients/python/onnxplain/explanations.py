@@ -1,0 +1,116 @@
+"""An answer: one result per method, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar, overload
+
+from google.protobuf import json_format
+
+from onnxplain import provenance
+from onnxplain.interactions import InteractionsResult
+from onnxplain.partial_dependence import PartialDependenceResult
+from onnxplain.plots import Plot
+from onnxplain.provenance import ModelDescription, Receipt
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+
+Result: TypeAlias = InteractionsResult | PartialDependenceResult
+
+_ResultType = TypeVar("_ResultType", InteractionsResult, PartialDependenceResult)
+
+_READERS: dict[str, Callable[[Explanation], Result]] = {
+    "interactions": InteractionsResult.from_message,
+    "partial_dependence": PartialDependenceResult.from_message,
+}
+
+
+class Explanations(Sequence[Result]):
+    """The results, in the order of the methods asked for.
+
+    Parameters
+    ----------
+    message : ExplainResponse
+        As the server sent it; kept as the attribute `message`.
+
+    Examples
+    --------
+    >>> found = client.explain(model, frame, onnxplain.Interactions())
+    >>> found.interactions.total.values
+    array([0.104])
+    >>> found.receipt.predicted_row_count
+    1250500
+    """
+
+    def __init__(self, message: ExplainResponse) -> None:
+        self.message = message
+        self._results = tuple(_read(explanation) for explanation in message.explanations)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | Sequence[Result]:
+        """Return the result of the method at `index`."""
+        return self._results[index]
+
+    def __len__(self) -> int:
+        """Count the results."""
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        """Name the results and the model."""
+        names = ", ".join(type(result).__name__ for result in self._results)
+        return f"<Explanations [{names}] of {self.message.model.digest or 'a model'}>"
+
+    @property
+    def interactions(self) -> InteractionsResult:
+        """The result of `Interactions`; LookupError unless there is exactly one."""
+        return self._only(InteractionsResult)
+
+    @property
+    def partial_dependence(self) -> PartialDependenceResult:
+        """The result of `PartialDependence`; LookupError unless there is exactly one."""
+        return self._only(PartialDependenceResult)
+
+    @property
+    def plots(self) -> tuple[Plot, ...]:
+        """The pictures of all results, in their order."""
+        return tuple(plot for result in self._results for plot in result.plots)
+
+    @property
+    def model(self) -> ModelDescription:
+        """The model as it was read."""
+        return ModelDescription.from_message(self.message.model)
+
+    @property
+    def receipt(self) -> Receipt:
+        """How the numbers were made."""
+        return Receipt.from_message(self.message.receipt)
+
+    @property
+    def warnings(self) -> tuple[provenance.Warning, ...]:
+        """What to know before trusting the numbers."""
+        return tuple(provenance.Warning.from_message(w) for w in self.message.warnings)
+
+    def to_json(self) -> str:
+        """Write the whole answer as the contract's canonical JSON."""
+        return json_format.MessageToJson(self.message, ensure_ascii=False)
+
+    def _only(self, kind: type[_ResultType]) -> _ResultType:
+        found = [result for result in self._results if isinstance(result, kind)]
+        if len(found) != 1:
+            raise LookupError(
+                f"{len(found)} of the {len(self)} results are {kind.__name__}: "
+                "take the one you want by its index"
+            )
+        return found[0]
+
+
+def _read(explanation: Explanation) -> Result:
+    method = explanation.WhichOneof("result")
+    if method is None:
+        raise ValueError(
+            "the server answered with a result that this version of onnxplain does not know; "
+            "update the client"
+        )
+    return _READERS[method](explanation)

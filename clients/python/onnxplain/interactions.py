@@ -1,0 +1,156 @@
+"""Results of the method `Interactions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.plots import Plot
+from onnxplain.v1 import explanation_service_pb2, interactions_pb2
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SCHEMA = pa.schema(
+    [
+        ("statistic", pa.string()),
+        ("features", pa.list_(pa.string())),
+        ("output", pa.string()),
+        ("numerator", pa.float64()),
+        ("denominator", pa.float64()),
+        ("value", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InteractionStatistic:
+    """A statistic of some features, kept as the two parts of its ratio.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Empty for the total.
+    numerators : (n_outputs,)
+        Mean squares of the interaction; squared unit of the output.
+    denominators : (n_outputs,)
+        Mean squares of the whole effect, likewise.
+    values : (n_outputs,)
+        Numerator over denominator; unstable where the denominator is small.
+    """
+
+    features: tuple[str, ...]
+    numerators: npt.NDArray[np.float64]
+    denominators: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
+        """Read it from the contract's form."""
+        return cls(
+            features=tuple(message.features),
+            numerators=np.array(message.numerators),
+            denominators=np.array(message.denominators),
+            values=np.array(message.values),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InteractionsResult:
+    """How strongly features act together. Lists are in table order.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        The explained outputs, in the order of every array here.
+    mean_squares : (n_outputs,)
+        Mean squares of the centred predictions; squared unit of the output.
+    total : InteractionStatistic
+        H²: share of the predictions' variability that comes from interactions.
+    overall : tuple of InteractionStatistic
+        H²_j: share that comes from interactions of one feature with all others.
+    pairwise, threeway : tuple of InteractionStatistic
+        H²_jk and H²_jkl: share of a joint effect that is interaction.
+    importance : tuple of InteractionStatistic
+        Share of the variability that the other features alone do not explain.
+    plots : tuple of Plot
+    options : InteractionsOptions
+        The message with every default filled in.
+
+    Examples
+    --------
+    >>> frame = found.interactions.to_pandas()
+    >>> frame[frame.statistic == "pairwise"].sort_values("numerator", ascending=False)
+    """
+
+    output_names: tuple[str, ...]
+    mean_squares: npt.NDArray[np.float64]
+    total: InteractionStatistic
+    overall: tuple[InteractionStatistic, ...]
+    pairwise: tuple[InteractionStatistic, ...]
+    threeway: tuple[InteractionStatistic, ...]
+    importance: tuple[InteractionStatistic, ...]
+    plots: tuple[Plot, ...]
+    options: InteractionsOptions
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
+        """Read it from the contract's form."""
+        result = message.interactions
+        return cls(
+            output_names=tuple(result.output_names),
+            mean_squares=np.array(result.mean_squares),
+            total=InteractionStatistic.from_message(result.total),
+            overall=_statistics(result.overall),
+            pairwise=_statistics(result.pairwise),
+            threeway=_statistics(result.threeway),
+            importance=_statistics(result.importance),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.interactions,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per statistic and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
+            `numerator`, `denominator`, `value`.
+        """
+        return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a frame, `features` as tuples, which can be grouped by.
+
+        Needs pandas: `pip install onnxplain[pandas]`.
+        """
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        frame["features"] = frame["features"].map(tuple)
+        return frame
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for name in ("total", "overall", "pairwise", "threeway", "importance"):
+            found = (self.total,) if name == "total" else getattr(self, name)
+            for statistic in found:
+                parts = zip(
+                    self.output_names,
+                    statistic.numerators,
+                    statistic.denominators,
+                    statistic.values,
+                    strict=True,
+                )
+                for row in parts:
+                    yield dict(zip(_SCHEMA.names, (name, statistic.features, *row), strict=True))
+
+
+def _statistics(
+    messages: Sequence[interactions_pb2.InteractionStatistic],
+) -> tuple[InteractionStatistic, ...]:
+    return tuple(InteractionStatistic.from_message(message) for message in messages)

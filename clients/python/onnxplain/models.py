@@ -1,0 +1,38 @@
+"""Models of several kinds -> the contract's Model; onnx itself is not needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from onnxplain.v1.model_pb2 import Model
+
+
+def to_model(model: Any) -> Model:
+    """Write a model as a message.
+
+    Parameters
+    ----------
+    model : path, bytes, onnx.ModelProto or Model
+        A message is returned as it is.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be read.
+    TypeError
+        Where `model` is nothing of the above.
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return Model(content=Path(model).read_bytes())
+    if isinstance(model, bytes | bytearray | memoryview):
+        return Model(content=bytes(model))
+    if hasattr(model, "SerializeToString"):
+        return Model(content=model.SerializeToString())
+    raise TypeError(
+        f"cannot read a model from {type(model).__name__}: "
+        "give a path, the bytes of an ONNX file, or an onnx.ModelProto"
+    )

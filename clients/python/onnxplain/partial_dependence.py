@@ -1,0 +1,151 @@
+"""Results of the method `PartialDependence`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.columns import Values, from_column
+from onnxplain.plots import Plot
+from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OWN_COLUMNS = ("curve", "group", "output", "value")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialDependenceCurve:
+    """Average predictions over one grid.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Those varied.
+    group : str
+        The group of rows averaged over; empty where rows are not grouped.
+    grid : tuple of (n_points,) arrays, one per feature
+        float64, or str objects. Of several features the first varies fastest, where the
+        grid was laid by the server.
+    values : (n_points, n_outputs)
+        Not centred; unit of the output.
+    weight : float
+        Total weight of the rows averaged over; their number if no weights are given.
+    output_names : tuple of str
+    """
+
+    features: tuple[str, ...]
+    group: str
+    grid: tuple[Values, ...]
+    values: npt.NDArray[np.float64]
+    weight: float
+    output_names: tuple[str, ...]
+
+    @classmethod
+    def from_message(
+        cls, message: partial_dependence_pb2.PartialDependenceCurve, output_names: tuple[str, ...]
+    ) -> PartialDependenceCurve:
+        """Read it from the contract's form."""
+        return cls(
+            features=tuple(message.features),
+            group=message.group,
+            grid=tuple(from_column(column) for column in message.grid),
+            values=np.array(message.values).reshape(-1, len(output_names)),
+            weight=message.weight,
+            output_names=output_names,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per grid point and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            A column for each feature, then `group`, `output`, `value`. A feature that is
+            itself called like one of these, or "curve", gets " (feature)" after its name.
+        """
+        n_points, n_outputs = self.values.shape
+        columns = {
+            _column_name(feature): pa.array(np.repeat(values, n_outputs))
+            for feature, values in zip(self.features, self.grid, strict=True)
+        }
+        columns["group"] = pa.array([self.group] * self.values.size, pa.string())
+        columns["output"] = pa.array(list(self.output_names) * n_points, pa.string())
+        columns["value"] = pa.array(self.values.reshape(-1))
+        return pa.table(columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a frame. Needs pandas."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialDependenceResult:
+    """How the average prediction changes with features.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        The explained outputs, in the order of every array here.
+    curves : tuple of PartialDependenceCurve
+        In the order asked for, and each by its groups.
+    plots : tuple of Plot
+    options : PartialDependenceOptions
+        The message with every default filled in.
+
+    Examples
+    --------
+    >>> curve = found.partial_dependence.curves[0]
+    >>> curve.features, curve.grid[0].shape, curve.values.shape
+    (('age',), (49,), (49, 1))
+    """
+
+    output_names: tuple[str, ...]
+    curves: tuple[PartialDependenceCurve, ...]
+    plots: tuple[Plot, ...]
+    options: PartialDependenceOptions
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> PartialDependenceResult:
+        """Read it from the contract's form."""
+        result = message.partial_dependence
+        names = tuple(result.output_names)
+        return cls(
+            output_names=names,
+            curves=tuple(PartialDependenceCurve.from_message(c, names) for c in result.curves),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.partial_dependence,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of every curve under each other.
+
+        Returns
+        -------
+        pyarrow.Table
+            First `curve`, its index in `curves`; then the columns of
+            `PartialDependenceCurve.to_arrow`, null for features that a curve does not vary.
+        """
+        tables = [
+            curve.to_arrow().add_column(0, "curve", pa.array([index] * curve.values.size))
+            for index, curve in enumerate(self.curves)
+        ]
+        table = pa.concat_tables(tables, promote_options="default")
+        features = [name for name in table.column_names if name not in _OWN_COLUMNS]
+        return table.select(["curve", *features, "group", "output", "value"])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a frame. Needs pandas."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+
+def _column_name(feature: str) -> str:
+    return f"{feature} (feature)" if feature in _OWN_COLUMNS else feature

@@ -1,0 +1,151 @@
+"""What was explained, and how the numbers were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from onnxplain.v1 import explanation_service_pb2, model_pb2
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """One input of a model.
+
+    Attributes
+    ----------
+    name : str
+        Of the input; for models with one input per column, of the column too.
+    type : str
+        Element type as ONNX names it: "float", "int64", "string", ...
+    width : int
+        Number of columns; 0 where the model leaves it open.
+    """
+
+    name: str
+    type: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What a model takes and gives, read from the model itself.
+
+    Attributes
+    ----------
+    digest : str
+        "sha256:" and the hexadecimal digest of its bytes.
+    inputs : tuple of ModelInput
+        One matrix, or one input per column.
+    output_names : tuple of str
+        Prediction columns; `output_indices` counts among them.
+    scales : tuple of str
+        Those on which it can be explained: "RESPONSE", "MARGIN".
+    margin_refusal : str
+        Why "MARGIN" is missing; empty where it is not.
+    operators : tuple of str
+        Each once, sorted.
+    producer : str
+        Program that wrote the file, as it says itself.
+    """
+
+    digest: str
+    inputs: tuple[ModelInput, ...]
+    output_names: tuple[str, ...]
+    scales: tuple[str, ...]
+    margin_refusal: str
+    operators: tuple[str, ...]
+    producer: str
+
+    @classmethod
+    def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
+        """Read it from the contract's form."""
+        return cls(
+            digest=message.digest,
+            inputs=tuple(ModelInput(i.name, i.type, i.width) for i in message.inputs),
+            output_names=tuple(message.output_names),
+            scales=tuple(model_pb2.ModelDescription.Scale.Name(s) for s in message.scales),
+            margin_refusal=message.margin_refusal,
+            operators=tuple(message.operators),
+            producer=message.producer,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """How numbers were made: enough to make them again.
+
+    Attributes
+    ----------
+    model_digest, table_digest : str
+        "sha256:" and the hexadecimal digest of what was sent.
+    seed : int
+        Seed of the draw of rows.
+    row_count : int
+        Rows used.
+    predicted_row_count : int
+        Rows that the model was asked to predict for this answer.
+    cache_hit_count, cache_miss_count : int
+        Numbers looked for in the cache, found and not found.
+    engine, engine_reason : str
+        What computed the effects, and why.
+    server_version : str
+    library_versions : mapping of name to version
+    elapsed : timedelta
+        On the server.
+    """
+
+    model_digest: str
+    table_digest: str
+    seed: int
+    row_count: int
+    predicted_row_count: int
+    cache_hit_count: int
+    cache_miss_count: int
+    engine: str
+    engine_reason: str
+    server_version: str
+    library_versions: Mapping[str, str]
+    elapsed: timedelta
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
+        """Read it from the contract's form."""
+        return cls(
+            model_digest=message.model_digest,
+            table_digest=message.table_digest,
+            seed=message.seed,
+            row_count=message.row_count,
+            predicted_row_count=int(message.predicted_row_count),
+            cache_hit_count=message.cache_hit_count,
+            cache_miss_count=message.cache_miss_count,
+            engine=ExplainRequest.Engine.Name(message.engine),
+            engine_reason=message.engine_reason,
+            server_version=message.server_version,
+            library_versions=dict(message.library_versions),
+            elapsed=message.elapsed.ToTimedelta(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:  # noqa: A001  # the contract's name; not exported, so that it shadows nothing
+    """Something to know before trusting a number.
+
+    Attributes
+    ----------
+    code : str
+        Stable identifier, like "LABELS_ONLY".
+    message : str
+        What it means here, and what can be done.
+    """
+
+    code: str
+    message: str
+
+    @classmethod
+    def from_message(cls, message: Any) -> Warning:
+        """Read it from the contract's form, whose stub mypy takes for the builtin."""
+        return cls(message.code, message.message)

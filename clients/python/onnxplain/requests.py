@@ -1,0 +1,44 @@
+"""Arguments of a call -> the contract's ExplainRequest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from onnxplain.methods import Method
+from onnxplain.models import to_model
+from onnxplain.tables import to_table
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+
+
+def to_request(
+    model: Any,
+    table: Any,
+    *methods: Method,
+    feature_columns: Sequence[str] = (),
+    target_column: str = "",
+    weight_column: str = "",
+    output_indices: Sequence[int] = (),
+    scale: Literal["RESPONSE", "MARGIN"] | None = None,
+    engine: Literal["BLACK_BOX"] | None = None,
+    row_count: int | None = None,
+    seed: int | None = None,
+    plots: bool = True,
+) -> ExplainRequest:
+    """Write a request; see `Client.explain` for the arguments."""
+    if isinstance(feature_columns, str):
+        raise TypeError(f"feature_columns must be a list; for one column, [{feature_columns!r}]")
+    return ExplainRequest(
+        model=to_model(model),
+        table=to_table(table, feature_columns),
+        feature_columns=feature_columns,
+        target_column=target_column,
+        weight_column=weight_column,
+        output_indices=output_indices,
+        scale=scale,
+        engine=engine,
+        row_count=row_count,
+        seed=seed,
+        methods=[method.to_message() for method in methods],
+        plots=plots,
+    )

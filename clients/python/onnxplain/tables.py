@@ -1,0 +1,96 @@
+"""Tables of many kinds -> the contract's Table; what is not a file goes as Arrow IPC."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from onnxplain.v1.table_pb2 import Table
+
+_ARROW_FILE = b"ARROW1"
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_PARQUET = b"PAR1"
+
+
+def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
+    """Write a table as a message.
+
+    Parameters
+    ----------
+    table : path, bytes, frame, mapping, array or Table
+        A path or the bytes of a CSV, Parquet or Arrow IPC file (told apart by what is in
+        it); a pandas or polars frame, Arrow table, or anything else with
+        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; or a message,
+        which is returned as it is. The index of a pandas frame is left out.
+    feature_columns : sequence of str
+        Names for the columns of a 2-D array. Default: "f0", "f1", ...
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be read.
+    TypeError, ValueError
+        Where `table` is nothing of the above, or cannot be written as Arrow.
+    """
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, str | os.PathLike):
+        return from_bytes(Path(table).read_bytes())
+    if isinstance(table, bytes | bytearray | memoryview):
+        return from_bytes(bytes(table))
+    return Table(arrow=_stream(_arrow(table, feature_columns)))
+
+
+def from_bytes(content: bytes) -> Table:
+    """Wrap the bytes of a file: Arrow IPC or Parquet where they begin like one, else CSV."""
+    if content.startswith((_ARROW_FILE, _ARROW_STREAM)):
+        return Table(arrow=content)
+    if content.startswith(_PARQUET):
+        return Table(parquet=content)
+    return Table(csv=content)
+
+
+def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
+    if isinstance(table, pa.Table):
+        return table
+    if _is_pandas(table):
+        # Its own Arrow export would add the index as a column.
+        return pa.Table.from_pandas(table, preserve_index=False)
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(table).read_all()
+    if isinstance(table, Mapping):
+        return pa.table({str(name): pa.array(values) for name, values in table.items()})
+    if hasattr(table, "__array__"):
+        return _from_array(np.asarray(table), feature_columns)
+    raise TypeError(
+        f"cannot read a table from {type(table).__name__}: give a path, a pandas or polars frame, "
+        "an Arrow table, a mapping of column name to values, or a 2-D array"
+    )
+
+
+def _is_pandas(table: Any) -> bool:
+    return type(table).__module__.partition(".")[0] == "pandas"
+
+
+def _from_array(rows: np.ndarray[Any, Any], feature_columns: Sequence[str]) -> pa.Table:
+    """Name the columns of a matrix: (n_rows, n_columns)."""
+    if rows.ndim != 2:
+        raise ValueError(f"an array must have two dimensions, rows and columns, not {rows.ndim}")
+    names = list(feature_columns) or [f"f{index}" for index in range(rows.shape[1])]
+    if len(names) != rows.shape[1]:
+        raise ValueError(
+            f"feature_columns names {len(names)} columns, but the array has {rows.shape[1]}"
+        )
+    return pa.table([pa.array(column) for column in rows.T], names=names)
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())

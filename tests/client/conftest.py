@@ -1,0 +1,176 @@
+"""A server that answers what it is told to, and remembers what it was asked."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import onnxplain
+import pytest
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain.v1 import explanation_service_pb2_grpc as service
+from onnxplain.v1 import interactions_pb2, model_pb2, partial_dependence_pb2, plot_pb2, table_pb2
+
+
+def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
+    """Make a status with details, as servers abort with."""
+    status = status_pb2.Status(code=code.value[0], message=message)
+    for detail in details:
+        status.details.add().Pack(detail)
+    return rpc_status.to_status(status)
+
+
+def unknown_feature() -> Any:
+    return refusal(
+        grpc.StatusCode.INVALID_ARGUMENT,
+        "no feature is named 'agee'",
+        error_details_pb2.ErrorInfo(reason="UNKNOWN_FEATURE", domain="onnxplain"),
+        error_details_pb2.BadRequest(
+            field_violations=[{"field": "methods[0].interactions.features"}]
+        ),
+    )
+
+
+class Service(service.ExplanationServiceServicer):
+    """Answers `answer`, unless `refuse` makes a status to abort with."""
+
+    def __init__(self, answer: pb.ExplainResponse) -> None:
+        self.answer = answer
+        self.refuse: Callable[[], Any] | None = None
+        self.requests: list[Any] = []
+        self.seconds = 0.0
+
+    def _take(self, request: Any, context: Any) -> None:
+        self.requests.append(request)
+        self.seconds = context.time_remaining()
+        if self.refuse:
+            context.abort_with_status(self.refuse())
+
+    def Explain(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        self._take(request, context)
+        return self.answer
+
+    def ExplainStream(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        self._take(request.request, context)
+        for done in (0, 50, 100):
+            yield pb.ExplainStreamResponse(progress=pb.Progress(done=done, planned=100))
+        yield pb.ExplainStreamResponse(response=self.answer)
+
+    def DescribeModel(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        self._take(request, context)
+        return pb.DescribeModelResponse(model=self.answer.model)
+
+
+def statistic(
+    features: list[str], numerators: list[float], denominators: list[float]
+) -> interactions_pb2.InteractionStatistic:
+    values = [n / d for n, d in zip(numerators, denominators, strict=True)]
+    return interactions_pb2.InteractionStatistic(
+        features=features, numerators=numerators, denominators=denominators, values=values
+    )
+
+
+def interactions() -> pb.Explanation:
+    return pb.Explanation(
+        interactions=interactions_pb2.InteractionsResult(
+            output_names=["low", "high"],
+            mean_squares=[4.0, 8.0],
+            total=statistic([], [1.0, 2.0], [4.0, 8.0]),
+            overall=[
+                statistic(["age"], [1.0, 0.5], [4.0, 8.0]),
+                statistic(["bmi"], [0.25, 0.5], [4.0, 8.0]),
+            ],
+            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0])],
+            importance=[
+                statistic(["age"], [2.0, 4.0], [4.0, 8.0]),
+                statistic(["bmi"], [1.0, 1.0], [4.0, 8.0]),
+            ],
+        ),
+        plots=[
+            plot_pb2.Plot(
+                name="overall",
+                title="Overall",
+                description="Two bars.",
+                vega_lite='{"mark": "bar"}',
+            )
+        ],
+        options=pb.MethodOptions(interactions={"pairwise_feature_count": 5}),
+    )
+
+
+def partial_dependence() -> pb.Explanation:
+    column = table_pb2.Column
+    curve = partial_dependence_pb2.PartialDependenceCurve
+    return pb.Explanation(
+        partial_dependence=partial_dependence_pb2.PartialDependenceResult(
+            output_names=["low", "high"],
+            curves=[
+                curve(
+                    features=["age"],
+                    grid=[column(name="age", numbers=[20, 30, 40])],
+                    values=[1, 10, 2, 20, 3, 30],
+                    weight=7,
+                ),
+                curve(
+                    features=["age", "output"],
+                    group="north",
+                    grid=[
+                        column(name="age", numbers=[20, 30]),
+                        column(name="output", strings=["a", ""]),
+                    ],
+                    values=[4, 40, 5, 50],
+                    weight=3,
+                ),
+            ],
+        )
+    )
+
+
+@pytest.fixture
+def answer() -> pb.ExplainResponse:
+    return pb.ExplainResponse(
+        explanations=[interactions(), partial_dependence()],
+        model=model_pb2.ModelDescription(
+            digest="sha256:00",
+            inputs=[model_pb2.ModelInput(name="X", type="float", width=2)],
+            output_names=["low", "high"],
+            scales=["RESPONSE"],
+            margin_refusal="an averaged forest has none",
+            operators=["TreeEnsembleClassifier"],
+            producer="skl2onnx",
+        ),
+        receipt=pb.Receipt(
+            seed=3, row_count=7, predicted_row_count=56, engine="BLACK_BOX", elapsed={"seconds": 2}
+        ),
+        warnings=[{"code": "LABELS_ONLY", "message": "only labels"}],
+    )
+
+
+@pytest.fixture
+def server(answer: pb.ExplainResponse) -> Iterator[SimpleNamespace]:
+    grpc_server = grpc.server(ThreadPoolExecutor(4))
+    fake = Service(answer)
+    verdict = health.HealthServicer()
+    verdict.set("", health_pb2.HealthCheckResponse.SERVING)
+    service.add_ExplanationServiceServicer_to_server(fake, grpc_server)
+    health_pb2_grpc.add_HealthServicer_to_server(verdict, grpc_server)
+    port = grpc_server.add_insecure_port("127.0.0.1:0")
+    grpc_server.start()
+    yield SimpleNamespace(endpoint=f"127.0.0.1:{port}", service=fake, health=verdict)
+    grpc_server.stop(None).wait()
+
+
+@pytest.fixture
+def client(server: SimpleNamespace) -> Iterator[onnxplain.Client]:
+    with onnxplain.connect(server.endpoint, timeout=10) as client:
+        yield client
+
+
+@pytest.fixture
+def refusals() -> SimpleNamespace:
+    return SimpleNamespace(refusal=refusal, unknown_feature=unknown_feature)

@@ -1,0 +1,79 @@
+"""What `import onnxplain` gives, and what it costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnxplain
+import pytest
+
+PUBLIC = [
+    "Client",
+    "ExplainError",
+    "Explanations",
+    "InteractionStatistic",
+    "Interactions",
+    "InteractionsResult",
+    "ModelDescription",
+    "ModelInput",
+    "PartialDependence",
+    "PartialDependenceCurve",
+    "PartialDependenceResult",
+    "Plot",
+    "Progress",
+    "Receipt",
+    "connect",
+]
+PACKAGE = Path(onnxplain.__file__).parent
+
+
+def loaded_by(code: str) -> Any:
+    """Return which heavy modules a fresh interpreter has after `code`."""
+    heavy = ["grpc", "pyarrow", "pandas", "numpy", "onnxplain_server"]
+    code += f"\nimport sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return ast.literal_eval(done.stdout)
+
+
+def test_the_public_names_are_these() -> None:
+    assert onnxplain.__all__ == PUBLIC
+    assert dir(onnxplain) == PUBLIC
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_each_public_name_leads_to_what_is_called_so(name: str) -> None:
+    assert getattr(onnxplain, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Interaction'"):
+        onnxplain.Interaction  # noqa: B018 - looking is the test
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert loaded_by("import onnxplain") == []
+
+
+def test_importing_the_messages_imports_nothing_heavy() -> None:
+    assert loaded_by("import onnxplain.v1.explanation_service_pb2") == []
+
+
+def test_the_error_can_be_caught_without_importing_grpc() -> None:
+    assert loaded_by("import onnxplain; onnxplain.ExplainError") == []
+
+
+def test_the_client_works_without_pandas_and_without_the_server() -> None:
+    assert loaded_by("import onnxplain; onnxplain.connect") == ["grpc", "pyarrow", "numpy"]
+
+
+def test_no_module_of_the_client_mentions_the_server_package() -> None:
+    modules = [path for path in PACKAGE.rglob("*.py") if "onnxplain_server" in path.read_text()]
+    assert modules == []
+
+
+def test_the_types_are_published() -> None:
+    assert (PACKAGE / "py.typed").is_file()

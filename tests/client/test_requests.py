@@ -1,0 +1,141 @@
+"""What the arguments of `explain` become."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx.helper
+import pytest
+from onnxplain import Interactions, PartialDependence
+from onnxplain.requests import to_request
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+
+ROWS = {"age": [20.0, 30.0], "bmi": [21.0, 22.0]}
+MODEL = onnx.helper.make_model(onnx.helper.make_graph([], "empty", [], []))
+
+
+def fields(message: Any) -> list[str]:
+    return [field.name for field in message.DESCRIPTOR.fields]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [(Interactions, "interactions"), (PartialDependence, "partial_dependence")],
+)
+def test_options_have_the_names_of_the_contract(options: Any, name: Any) -> None:
+    message = getattr(MethodOptions(), name)
+    assert list(options.__dataclass_fields__) == fields(message)
+
+
+def test_every_method_of_the_contract_has_its_options() -> None:
+    assert fields(MethodOptions()) == ["interactions", "partial_dependence"]
+
+
+@pytest.mark.parametrize("options", [Interactions(), PartialDependence()])
+def test_what_is_left_out_stays_out_of_the_message(options: Any) -> None:
+    message = options.to_message()
+    assert getattr(message, message.WhichOneof("method")).ListFields() == []
+
+
+def test_options_arrive_with_their_values() -> None:
+    found = Interactions(
+        features=["age", "bmi"], pairwise_feature_count=0, absolute_threshold=1e-10
+    ).to_message()
+
+    assert found == MethodOptions(
+        interactions={
+            "features": ["age", "bmi"],
+            "pairwise_feature_count": 0,
+            "absolute_threshold": 1e-10,
+        }
+    )
+    assert found.interactions.HasField("pairwise_feature_count")
+
+
+def test_a_name_is_a_curve_and_several_names_are_a_surface() -> None:
+    found = PartialDependence(features=["age", ("age", "bmi")], strategy="QUANTILE").to_message()
+
+    assert found == MethodOptions(
+        partial_dependence={
+            "features": [{"names": ["age"]}, {"names": ["age", "bmi"]}],
+            "strategy": "QUANTILE",
+        }
+    )
+
+
+def test_grids_go_with_their_features() -> None:
+    found = PartialDependence(
+        features=["age", "region", ("age", "bmi"), "bmi"],
+        grids=[np.array([1, 2]), ["n", None], {"bmi": [3.5, None], "age": [True, False]}, None],
+    ).to_message()
+
+    grids = found.partial_dependence.grids
+    assert [[c.name for c in grid.columns] for grid in grids] == [
+        ["age"],
+        ["region"],
+        ["age", "bmi"],
+        [],
+    ]
+    assert grids[0].columns[0].numbers == [1, 2]
+    assert grids[1].columns[0].strings == ["n", ""]
+    assert grids[2].columns[0].numbers == [1, 0]
+    assert np.array(grids[2].columns[1].numbers).tolist() == pytest.approx(
+        [3.5, np.nan], nan_ok=True
+    )
+
+
+def test_grids_that_do_not_match_the_features_are_refused() -> None:
+    with pytest.raises(ValueError, match="grids has 1 entries, but features has 2"):
+        PartialDependence(features=["age", "bmi"], grids=[[1]]).to_message()
+    with pytest.raises(ValueError, match="the grid for age, bmi must be a mapping"):
+        PartialDependence(features=[("age", "bmi")], grids=[[1]]).to_message()
+    with pytest.raises(TypeError, match="values of 'age' must be numbers or strings"):
+        PartialDependence(features=["age"], grids=[[[1]]]).to_message()
+
+
+def test_a_lone_name_is_not_taken_for_its_letters() -> None:
+    with pytest.raises(TypeError, match=r"\['age'\]"):
+        Interactions(features="age").to_message()
+    with pytest.raises(TypeError, match=r"\['age'\]"):
+        to_request(MODEL, ROWS, feature_columns="age")
+
+
+def test_every_field_of_the_request_can_be_given() -> None:
+    request = to_request(
+        MODEL,
+        ROWS,
+        Interactions(),
+        feature_columns=["age"],
+        target_column="y",
+        weight_column="w",
+        output_indices=[1],
+        scale="MARGIN",
+        engine="BLACK_BOX",
+        row_count=100,
+        seed=0,
+        plots=False,
+    )
+
+    assert sorted(field.name for field, _ in request.ListFields()) == sorted(
+        fields(ExplainRequest())
+    )
+    assert request.scale == 2
+
+
+def test_row_count_and_seed_are_absent_unless_given() -> None:
+    request = to_request(MODEL, ROWS)
+    assert not request.HasField("row_count")
+    assert not request.HasField("seed")
+
+
+def test_a_model_is_a_path_bytes_or_a_model_of_onnx(tmp_path: Path) -> None:
+    content = MODEL.SerializeToString()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content)
+
+    for model in (path, str(path), content, bytearray(content), MODEL):
+        assert to_request(model, ROWS).model.content == content
+    with pytest.raises(TypeError, match="cannot read a model from int"):
+        to_request(7, ROWS)
+    with pytest.raises(FileNotFoundError):
+        to_request(tmp_path / "none.onnx", ROWS)
