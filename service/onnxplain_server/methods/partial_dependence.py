@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+
 from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.grids import Layout, lay
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.options import choose, within
+from onnxplain_server.rows import Features
+from onnxplain_server.table import listed
+
+_SAMPLE_SIZE = 200
+"""Values of a feature that are enough for the rug under its curve."""
 
 
 class Strategy(Enum):
@@ -22,13 +35,15 @@ class Options:
     Attributes
     ----------
     features : tuple of tuples of str
-        What to vary: one feature a curve, several together a surface; resolved, never empty.
+        What to vary: one feature a curve, several together a surface. Empty, before
+        `resolve`, for every feature by itself.
     grids : tuple, one entry per entry of `features`
-        None: the grid is laid; otherwise one (n_points,) array per feature.
+        None: the grid is laid; otherwise (n_points,) values by feature. Empty,
+        before `resolve`, where all are laid.
     """
 
-    features: tuple[tuple[str, ...], ...]
-    grids: tuple[tuple[Array, ...] | None, ...]
+    features: tuple[tuple[str, ...], ...] = ()
+    grids: tuple[Mapping[str, Array] | None, ...] = ()
     grid_size: int = 49
     strategy: Strategy = Strategy.UNIFORM
     trim_lower: float = 0.01
@@ -77,3 +92,126 @@ class Result:
     output_names: tuple[str, ...]
     curves: tuple[Curve, ...]
     samples: dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Rows that are averaged over together: a group, or all of them."""
+
+    group: str
+    rows: Background
+
+
+def resolve(options: Options, names: Sequence[str], path: str) -> Options:
+    """Fill in defaults that depend on the features, and refuse what is impossible.
+
+    Raises
+    ------
+    ExplainError
+        UNKNOWN_FEATURE or INVALID_OPTION.
+    """
+    features = options.features or tuple((name,) for name in names)
+    for i, group in enumerate(features):
+        choose(group or ("",), names, f"{path}.features[{i}].names")
+    if options.grids and len(options.grids) != len(features):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{len(options.grids)} grids for {len(features)} entries of features; give one each",
+            f"{path}.grids",
+        )
+    within(options.grid_size, 2, 10_000, f"{path}.grid_size")
+    within(options.group_count, 1, 100, f"{path}.group_count")
+    within(options.trim_lower, 0, 1, f"{path}.trim_lower")
+    within(options.trim_upper, 0, 1, f"{path}.trim_upper")
+    if options.trim_lower >= options.trim_upper:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"trim_lower {options.trim_lower:g} must be below trim_upper {options.trim_upper:g}",
+            f"{path}.trim_lower",
+        )
+    grids = options.grids or (None,) * len(features)
+    for i, (group, grid) in enumerate(zip(features, grids, strict=True)):
+        if grid is not None:
+            _check_grid(group, grid, f"{path}.grids[{i}]")
+    return replace(options, features=features, grids=grids)
+
+
+def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str) -> None:
+    """Refuse an explicit grid that does not fit its features."""
+    if tuple(grid) != features:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the grid has columns {listed(tuple(grid))} for features {listed(features)}; "
+            "they must be the same, in the same order",
+            path,
+        )
+    lengths = {len(values) for values in grid.values()}
+    if len(lengths) > 1 or 0 in lengths:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the columns of a grid must have the same number of points, at least one",
+            path,
+        )
+
+
+def grids(
+    columns: Sequence[Array], options: Options, names: Sequence[str]
+) -> list[tuple[Array, ...]]:
+    """Lay the grid of each curve, where it is not given.
+
+    Parameters
+    ----------
+    columns : sequence of (n_rows,), in the order of `names`
+        All rows of the table, not only those drawn.
+    """
+    layout = Layout(
+        options.grid_size,
+        options.strategy is Strategy.QUANTILE,
+        options.trim_lower,
+        options.trim_upper,
+        options.include_missing,
+    )
+    return [
+        tuple(given.values())
+        if given is not None
+        else lay([columns[names.index(name)] for name in features], layout)
+        for features, given in zip(options.features, options.grids, strict=True)
+    ]
+
+
+def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[Part]) -> int:
+    """Return an upper bound of the rows to predict."""
+    return sum(len(part.rows) for part in parts) * sum(len(grid[0]) for grid in points)
+
+
+def compute(
+    effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], parts: Sequence[Part]
+) -> Result:
+    """Compute curves over grids, for each part of the rows.
+
+    Parameters
+    ----------
+    points : one grid per entry of `options.features`
+    """
+    engines = [(part.group, effects.restrict(part.rows)) for part in parts]
+    curves = [
+        _curve(engine, names, group, grid)
+        for names, grid in zip(options.features, points, strict=True)
+        for group, engine in engines
+    ]
+    shown = {name for names in options.features for name in names}
+    return Result(effects.output_names, tuple(curves), _samples(effects.background.features, shown))
+
+
+def _curve(effects: Effects, names: tuple[str, ...], group: str, grid: tuple[Array, ...]) -> Curve:
+    features, weights = effects.background.features, effects.background.weights
+    positions = [features.index(name) for name in names]
+    points = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+    return Curve(names, group, grid, effects.curve(positions, points), float(weights.sum()))
+
+
+def _samples(features: Features, names: set[str]) -> dict[str, Array]:
+    """Choose some values of each feature, evenly over the table."""
+    n = features.n_rows
+    rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(int))
+    return {name: features.columns[features.index(name)][rows] for name in sorted(names)}

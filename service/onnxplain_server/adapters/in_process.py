@@ -1,0 +1,104 @@
+"""The runner that computes in this process: for the command line, notebooks and debugging."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+
+from cachetools import LRUCache
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+from onnxplain_server.adapters.onnx import OnnxModel, describe, load
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.explain import Means, explain
+from onnxplain_server.model import Scale
+from onnxplain_server.run import Host
+from onnxplain_server.wire import answer, question, table
+
+_LIBRARIES = ("numpy", "onnx", "onnxruntime")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A model ready to predict, and the call size learned for it."""
+
+    model: OnnxModel
+    pace: Pace
+
+
+class InProcess:
+    """A `Runner` without isolation.
+
+    Parameters
+    ----------
+    threads : int
+        Calls of a model side by side, over all requests.
+    model_count : int
+        Loaded models to keep, the least recently used going first.
+    """
+
+    def __init__(self, threads: int, model_count: int = 8) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
+        self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
+        self._lock = threading.Lock()
+
+    def explain(self, request: bytes, host: Host) -> bytes:
+        """See `Runner.explain`."""
+        start = time.monotonic()
+        message = service_pb2.ExplainRequest()
+        question.parse(request, message)
+        content = question.model_content(message.model)
+        asked, rows = question.read(message), table.read(message.table)
+        host.advance(0, 0)
+        loaded = self._load(content, asked.scale)
+        given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
+        response = answer.write(given)
+        response.model.CopyFrom(answer.write_description(describe(content)))
+        response.receipt.MergeFrom(_receipt(message, time.monotonic() - start))
+        return response.SerializeToString()
+
+    def describe(self, request: bytes, host: Host) -> bytes:
+        """See `Runner.describe`."""
+        message = service_pb2.DescribeModelRequest()
+        question.parse(request, message)
+        host.advance(0, 0)
+        description = describe(question.model_content(message.model))
+        return service_pb2.DescribeModelResponse(
+            model=answer.write_description(description)
+        ).SerializeToString()
+
+    def close(self) -> None:
+        """End the threads; computations on their way are finished first."""
+        self._threads.shutdown()
+
+    def _load(self, content: bytes, scale: Scale) -> _Loaded:
+        """Load a model, or take the one kept from an earlier request."""
+        key = (hashlib.sha256(content).digest(), scale)
+        with self._lock:
+            loaded = self._models.get(key)
+        if loaded is None:
+            loaded = _Loaded(load(content, scale), Pace())
+            with self._lock:
+                self._models[key] = loaded
+        return loaded
+
+
+def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2.Receipt:
+    """Write what of the receipt depends on the request and on this installation."""
+    return service_pb2.Receipt(
+        model_digest=_digest(message.model.content),
+        table_digest=_digest(table.content(message.table)),
+        seed=message.seed,
+        server_version=version("onnxplain-server"),
+        library_versions={name: version(name) for name in _LIBRARIES},
+        elapsed=timedelta(seconds=seconds),
+    )
+
+
+def _digest(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()

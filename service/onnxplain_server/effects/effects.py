@@ -1,0 +1,79 @@
+"""What an engine of effects gives: partial dependence at the rows, and on grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.effects.background import Background
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Single:
+    r"""Partial dependence on one feature, and on all others; not centred.
+
+    Attributes
+    ----------
+    feature : int
+    own, others : (n_rows, n_outputs)
+        F_j and F_\j at each row's own values.
+    """
+
+    feature: int
+    own: Matrix
+    others: Matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Partial dependence on several features together; not centred.
+
+    Attributes
+    ----------
+    features : tuple of int
+    whole : (n_rows, n_outputs)
+        F_jk or F_jkl at each row's own values.
+    pure : (n_rows, n_outputs)
+        What is left of it when all that fewer of the features do is taken away,
+        up to a constant: F_jk - F_j - F_k, or
+        F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l.
+    """
+
+    features: tuple[int, ...]
+    whole: Matrix
+    pure: Matrix
+
+
+class Effects(Protocol):
+    """An engine, bound to a model and to rows."""
+
+    @property
+    def background(self) -> Background:
+        """The rows averaged over, at which the effects are evaluated too."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs, in the order of all arrays."""
+
+    def outputs(self) -> Matrix:
+        """Predictions at the rows: (n_rows, n_outputs)."""
+
+    def single(self, features: Sequence[int]) -> Iterator[Single]:
+        """Effects of single features, in their order."""
+
+    def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
+        """Effects of pairs, or of triples, in their order."""
+
+    def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
+        """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""
+
+    def restrict(self, background: Background) -> Effects:
+        """The same engine on other rows of the same table."""
+
+    def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
+        """Upper bound of the rows to predict at so many points; None: at the rows' own values."""
+
+    def settle(self, rows: int) -> None:
+        """Take back a plan of so many rows."""

@@ -1,0 +1,75 @@
+"""Grids over features, as users see them: where curves are evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.effects.quantiles import inverse_ecdf
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How grids are laid.
+
+    Attributes
+    ----------
+    size : int
+        Number of points.
+    by_quantiles : bool
+        Equal steps of rank instead of equal steps of value.
+    trim_lower, trim_upper : float
+        Quantiles at which a grid starts and ends.
+    include_missing : bool
+        Whether a missing value, where the feature has any, is a point too.
+    """
+
+    size: int
+    by_quantiles: bool
+    trim_lower: float
+    trim_upper: float
+    include_missing: bool
+
+
+def lay(columns: Sequence[Array], layout: Layout) -> tuple[Array, ...]:
+    """Lay a grid over one or several features.
+
+    Parameters
+    ----------
+    columns : sequence of (n_rows,)
+        The features' values, float64 or str objects.
+
+    Returns
+    -------
+    tuple of (n_points,)
+        One array per feature. Over several features, the grid of each has the
+        root of `layout.size` points, rounded up, and the first varies fastest.
+    """
+    size = layout.size if len(columns) == 1 else math.ceil(layout.size ** (1 / len(columns)))
+    axes = [_axis(column, layout, size) for column in columns]
+    crossed = np.meshgrid(*axes, indexing="ij")
+    return tuple(axis.ravel(order="F") for axis in crossed)
+
+
+def _axis(column: Array, layout: Layout, size: int) -> Array:
+    """Lay the grid of one feature: its distinct values where they are few or text."""
+    if column.dtype == object:
+        distinct = np.unique(column)
+        return distinct if layout.include_missing else distinct[distinct != ""]
+    distinct = np.unique(column)
+    known = distinct[~np.isnan(distinct)]
+    axis = known if len(distinct) <= size else _dense(column, layout, size)
+    missing = layout.include_missing and len(known) < len(distinct)
+    return np.append(axis, np.nan) if missing else axis
+
+
+def _dense(column: Vector, layout: Layout, size: int) -> Vector:
+    if layout.by_quantiles:
+        ranks = np.linspace(layout.trim_lower, layout.trim_upper, size)
+        return np.unique(inverse_ecdf(column, ranks))
+    low, high = inverse_ecdf(column, np.array([layout.trim_lower, layout.trim_upper]))
+    return np.linspace(low, high, size)

@@ -1,0 +1,75 @@
+"""A block of background rows, repeated, of which only what changes is overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from onnxplain_server.arrays import Array
+from onnxplain_server.effects.background import Background
+
+
+class Tile:
+    """Buffers in which hybrid rows are made: the background's, with some features replaced.
+
+    Parameters
+    ----------
+    background : Background
+    rows : int
+        Rows that should fit; at least one copy of the background does.
+    """
+
+    def __init__(self, background: Background, rows: int) -> None:
+        self._background = background
+        self._n = len(background)
+        self.copies = max(1, rows // self._n)
+        self._columns = self._allocate()
+        self._replaced: tuple[int, ...] = ()
+        for feature in range(len(self._columns)):
+            self._restore(feature)
+
+    def _allocate(self) -> list[Array]:
+        """Make the buffers, and a (copies, n) view on each feature's values in them."""
+        features = self._background.features
+        shape = (self.copies, self._n)
+        if features.matrix:
+            matrix = np.empty((*shape, len(features.names)), features.dtypes[0])
+            self._buffers = {features.matrix: matrix.reshape(-1, len(features.names))}
+            return [matrix[:, :, j] for j in range(len(features.names))]
+        columns = [np.empty(shape, dtype) for dtype in features.dtypes]
+        self._buffers = {
+            name: column.reshape(-1, 1)
+            for name, column in zip(features.names, columns, strict=True)
+        }
+        return columns
+
+    def _restore(self, feature: int) -> None:
+        self._columns[feature][:] = self._background.columns[feature]
+
+    def replace(self, features: Sequence[int], values: Sequence[Array], rows: slice) -> int:
+        """Set features to grid points, one point per copy of the background.
+
+        Parameters
+        ----------
+        features : which ones; all others show the background.
+        values : one (n_points,) array each, n_points at most `copies`
+        rows : the background rows that will be used
+
+        Returns
+        -------
+        int
+            n_points
+        """
+        for feature in self._replaced:
+            if feature not in features:
+                self._restore(feature)
+        self._replaced = tuple(features)
+        for feature, points in zip(features, values, strict=True):
+            self._columns[feature][: len(points), rows] = points[:, None]
+        return len(values[0]) if values else 1
+
+    def feeds(self, points: int, rows: slice) -> Mapping[str, Array]:
+        """Return the buffers' part for so many points, or for one point and part of the rows."""
+        part = slice(rows.start, rows.stop) if points == 1 else slice(0, points * self._n)
+        return {name: buffer[part] for name, buffer in self._buffers.items()}

@@ -1,0 +1,1 @@
+"""Messages and file formats to values, and back."""
