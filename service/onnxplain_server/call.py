@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -24,6 +23,9 @@ class Call:
         Time until the deadline; may be infinite.
     progress : callable (done, planned) -> None
         Told of every step; must be quick and may be called from any thread.
+    gone : callable () -> bool
+        Whether the caller has left; asked at every step, for transports that
+        do not tell by themselves.
     """
 
     def __init__(
@@ -32,27 +34,37 @@ class Call:
         prefix: str,
         seconds: float,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
+        gone: Callable[[], bool] = lambda: False,
     ) -> None:
         self._cache = cache
         self._prefix = prefix
         self._deadline = time.monotonic() + seconds
         self._progress = progress
-        self._cancelled = threading.Event()
+        self._gone = gone
+        self._end: tuple[Reason, str] | None = None
 
-    def cancel(self) -> None:
+    def cancel(
+        self, reason: Reason = Reason.CANCELLED, message: str = "the caller has gone"
+    ) -> None:
         """Make the computation end at its next step; from any thread."""
-        self._cancelled.set()
+        self._end = (reason, message)
 
-    def advance(self, done: float, planned: float) -> None:
-        """See `Host.advance`."""
-        if self._cancelled.is_set():
-            raise ExplainError(Reason.CANCELLED, "the caller has gone")
+    def check(self, how_far: str) -> None:
+        """Raise where the answer is no longer wanted; `how_far` ends "time was over ..."."""
+        if self._end is None and self._gone():
+            self.cancel()
+        if self._end is not None:
+            raise ExplainError(*self._end)
         if time.monotonic() > self._deadline:
             raise ExplainError(
                 Reason.DEADLINE_EXCEEDED,
-                f"time was over after {done:,.0f} of {planned:,.0f} planned rows; "
+                f"time was over {how_far}; "
                 "allow more time, or ask for fewer rows (row_count) or features",
             )
+
+    def advance(self, done: float, planned: float) -> None:
+        """See `Host.advance`."""
+        self.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         self._progress(done, planned)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

@@ -26,6 +26,7 @@ class Reason(Enum):
     PREDICTION_FAILED = "The model cannot be evaluated on the rows."
     DEADLINE_EXCEEDED = "The time for the request is over."
     CANCELLED = "The caller has gone."
+    OVERLOADED = "The server has as many requests as it takes; later ones may succeed."
     UNAVAILABLE = "The server is stopping."
     INTERNAL = "The server failed; its log tells more under the request's id."
 

@@ -1,0 +1,134 @@
+"""The server as one process: both transports over one runner."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from types import FrameType
+
+from onnxplain_server.run import Cache, Runner
+from onnxplain_server.settings import Settings
+from onnxplain_server.transport.admission import Limits
+from onnxplain_server.transport.grpc_server import GrpcServer
+from onnxplain_server.transport.rest import create_app
+from onnxplain_server.transport.rest_server import RestServer
+from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.turns import Turns
+
+LOG = logging.getLogger(__name__)
+
+# What replies need to leave, and ended calls to notice it.
+_LAST_SECONDS = 1.0
+
+
+class Server:
+    """A running server; listens from its construction on.
+
+    Parameters
+    ----------
+    settings : Settings
+        Ports 0 take free ones; `rest_port` and `grpc_port` tell which.
+    runner : Runner
+        Does the work.
+    cache : Cache
+        Shared by all requests.
+
+    Raises
+    ------
+    OSError
+        Where a port cannot be had.
+    """
+
+    def __init__(self, settings: Settings, runner: Runner, cache: Cache) -> None:
+        self._turns = Turns(settings.running_count, settings.waiting_count)
+        limits = Limits(settings.max_model_bytes, settings.max_table_bytes, settings.max_seconds)
+        service = Service(runner, cache, limits, self._turns)
+        self._rest = _rest(settings, service, self._turns.place_count)
+        try:
+            self._grpc = _grpc(settings, service, self._turns.place_count)
+        except OSError:
+            self._rest.stop(0)
+            raise
+        self.rest_port = self._rest.port
+        self.grpc_port = self._grpc.port
+
+    def drain(self, seconds: float) -> bool:
+        """Refuse new work, give running work its time, then close.
+
+        Returns
+        -------
+        bool
+            Whether all work has ended: by itself, or soon after it was told to.
+        """
+        self._turns.close()
+        self._grpc.announce_stop()
+        ended = self._turns.wait_empty(seconds)
+        if not ended:
+            self._turns.end_all()
+            ended = self._turns.wait_empty(_LAST_SECONDS)
+        last = threading.Thread(target=self._grpc.stop, args=(_LAST_SECONDS,))
+        last.start()
+        self._rest.stop(_LAST_SECONDS)
+        last.join()
+        return ended
+
+
+def run(settings: Settings, runner: Runner, cache: Cache) -> None:
+    """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
+
+    Raises
+    ------
+    OSError
+        Where a port cannot be had.
+    """
+    stop = _signalled()
+    server = Server(settings, runner, cache)
+    LOG.info("REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
+    stop.wait()
+    LOG.info("stopping; running work has %g s", settings.grace_seconds)
+    start = time.monotonic()
+    ended = server.drain(settings.grace_seconds)
+    LOG.info("stopped after %.1f s", time.monotonic() - start)
+    if not ended:
+        LOG.warning("work that could not be stopped was left behind")
+        logging.shutdown()
+        # Python would wait for the threads of that work, perhaps for ever.
+        os._exit(0)
+
+
+def _signalled() -> threading.Event:
+    stop = threading.Event()
+
+    def begin(number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        # A second signal ends the process at once.
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, begin)
+    return stop
+
+
+def _addresses(settings: Settings, server: Server) -> tuple[str, int, str, int]:
+    return settings.host, server.rest_port, settings.host, server.grpc_port
+
+
+def _rest(settings: Settings, service: Service, place_count: int) -> RestServer:
+    app = create_app(service, settings.max_message_bytes)
+    return RestServer(
+        app, settings.host, settings.rest_port, place_count, settings.max_message_bytes
+    )
+
+
+def _grpc(settings: Settings, service: Service, place_count: int) -> GrpcServer:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return GrpcServer(
+        service,
+        f"{host}:{settings.grpc_port}",
+        place_count,
+        settings.max_message_bytes,
+        settings.max_seconds,
+    )

@@ -1,0 +1,77 @@
+"""Settings of the server; the only reader of the environment.
+
+Every setting is a variable, like ONNXPLAIN_REST_PORT, and a flag of the same
+name, like --rest-port. Flags win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import ByteSize, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "ONNXPLAIN_"
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+# gRPC counts the bytes of a message in 32 bits.
+MessageSize = Annotated[ByteSize, Field(ge=2**16, le=2**31 - 1)]
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the message names it, in one line."""
+
+
+class Settings(BaseSettings):
+    """What can be set. Sizes are bytes, or texts like "64MiB"."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
+    rest_port: Port = Field(8080, description="Port of REST; 0 takes a free one.")
+    grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe messages to log; debug shows health probes too."
+    )
+    max_message_bytes: MessageSize = Field(
+        ByteSize(64 * 2**20), description="Largest gRPC message, both ways, and REST body."
+    )
+    max_model_bytes: ByteSize = Field(ByteSize(64 * 2**20), description="Largest model.", ge=1)
+    max_table_bytes: ByteSize = Field(
+        ByteSize(64 * 2**20), description="Largest table, as it is sent.", ge=1
+    )
+    max_seconds: float = Field(
+        600.0, description="Longest time for a request; callers may set less.", gt=0, le=86_400
+    )
+    running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    waiting_count: int = Field(
+        16, description="Requests that may wait for their turn; more are refused.", ge=0, le=1_000
+    )
+    cache_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
+    )
+    grace_seconds: float = Field(
+        25.0, description="Time that running work is given when the server stops.", ge=0, le=86_400
+    )
+
+
+def load(flags: Mapping[str, object]) -> Settings:
+    """Read the settings from flags, then from the environment, then their defaults.
+
+    Raises
+    ------
+    SettingsError
+        Where one of them cannot be used.
+    """
+    try:
+        return Settings(**dict(flags))  # type: ignore[arg-type] # checked by pydantic, just here
+    except ValidationError as error:
+        faults = (_fault(item["loc"], item["msg"], item["input"]) for item in error.errors())
+        raise SettingsError("; ".join(faults)) from None
+
+
+def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
+    name = str(location[0])
+    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')}): {rule}, not {found!r}"

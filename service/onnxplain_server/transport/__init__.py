@@ -1,0 +1,1 @@
+"""How requests arrive and answers leave: gRPC and REST. A method is decode, call, encode."""

@@ -1,0 +1,97 @@
+"""What a request must meet before anything is computed, and the call that it becomes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.call import Call
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Cache
+
+# Part of every cached name: raise it when cached numbers change their meaning.
+_SCHEMA = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest request that the server takes, and the longest time that it works on one."""
+
+    model_bytes: int
+    table_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks.
+
+    Attributes
+    ----------
+    name : str
+        Its cached numbers are shared under this name, and with no other.
+    seconds : float
+        How long it waits for the answer; may be infinite.
+    gone : callable () -> bool
+        Whether it has left.
+    """
+
+    name: str
+    seconds: float
+    gone: Callable[[], bool]
+
+
+def admit(
+    model: Model,
+    table: Table,
+    caller: Caller,
+    *,
+    cache: Cache,
+    limits: Limits,
+    progress: Callable[[float, float], None],
+) -> Call:
+    """Check sizes and make the surroundings of a computation.
+
+    Raises
+    ------
+    ExplainError
+        MODEL_TOO_LARGE, TABLE_TOO_LARGE.
+    """
+    table_bytes = _table_bytes(table)
+    _check("model", len(model.content), limits.model_bytes, Reason.MODEL_TOO_LARGE)
+    _check("table", len(table_bytes), limits.table_bytes, Reason.TABLE_TOO_LARGE)
+    names = (
+        _SCHEMA,
+        _sha256(caller.name.encode()),
+        _sha256(model.content),
+        f"{table.WhichOneof('source')}-{_sha256(table_bytes)}",
+    )
+    seconds = min(caller.seconds, limits.seconds)
+    return Call(cache, ":".join((*names, "")), seconds, progress, caller.gone)
+
+
+def _table_bytes(table: Table) -> bytes:
+    match table.WhichOneof("source"):
+        case "arrow":
+            return table.arrow
+        case "parquet":
+            return table.parquet
+        case "csv":
+            return table.csv
+        case _:
+            return table.columns.SerializeToString(deterministic=True)
+
+
+def _check(what: str, found: int, limit: int, reason: Reason) -> None:
+    if found > limit:
+        raise ExplainError(
+            reason, f"the {what} has {found:,} bytes; this server takes at most {limit:,}", what
+        )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,128 @@
+"""The gRPC server: our service, health and reflection, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
+
+from onnxplain_server.transport.grpc_service import Explanations
+from onnxplain_server.transport.service import Service
+
+SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
+
+_SPARE_THREADS = 4
+
+
+class GrpcServer:
+    """A running gRPC server.
+
+    Parameters
+    ----------
+    service : Service
+        Answers.
+    address : str
+        "host:port"; port 0 takes a free one.
+    place_count : int
+        Requests that `service` holds at a time; some threads more than that
+        are there to refuse others at once.
+    message_bytes : int
+        Limit of a message, both ways.
+    longest_seconds : float
+        Longest time of a call: old connections are left open for so long.
+
+    Raises
+    ------
+    OSError
+        Where the address cannot be had.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        address: str,
+        place_count: int,
+        message_bytes: int,
+        longest_seconds: float,
+    ) -> None:
+        self._health = health.HealthServicer()
+        self._server = grpc.server(
+            ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
+            interceptors=[_OwnThreads(("/grpc.health.", "/grpc.reflection."))],
+            options=list(_options(message_bytes, longest_seconds).items()),
+        )
+        explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
+            Explanations(service), self._server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)
+        names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+        self.port = _bind(self._server, address)
+        self._server.start()
+
+    def announce_stop(self) -> None:
+        """Report NOT_SERVING from now on; calls are still answered."""
+        self._health.enter_graceful_shutdown()
+
+    def stop(self, seconds: float) -> None:
+        """Close, giving replies on their way and open watches this long."""
+        self._server.stop(seconds).wait()
+
+
+class _OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+    """Runs services on a few threads each of their own, so that no work can starve them."""
+
+    def __init__(self, prefixes: tuple[str, ...]) -> None:
+        self._pools = {prefix: ThreadPoolExecutor(2, "onnxplain-probe") for prefix in prefixes}
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        """Return the method's handler, moved to its threads where it is one of these services."""
+        handler = continuation(details)
+        for prefix, pool in self._pools.items():
+            if handler is not None and details.method.startswith(prefix):
+                return _moved(handler, pool)
+        return handler
+
+
+def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:
+    kinds = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
+    kind = next(kind for kind in kinds if getattr(handler, kind) is not None)
+    behaviour = partial(getattr(handler, kind))
+    # These attributes of a behaviour are how grpc's server chooses its threads.
+    behaviour.__dict__.update(getattr(getattr(handler, kind), "__dict__", {}))
+    behaviour.__dict__["experimental_thread_pool"] = pool
+    return handler._replace(**{kind: behaviour})
+
+
+def _bind(server: grpc.Server, address: str) -> int:
+    try:
+        port: int = server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address} for gRPC") from error
+    return port
+
+
+def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
+    return {
+        "grpc.max_receive_message_length": message_bytes,
+        "grpc.max_send_message_length": message_bytes,
+        "grpc.max_metadata_size": 16 * 1024,
+        "grpc.max_concurrent_streams": 100,
+        # Two processes on one port would share it without a word.
+        "grpc.so_reuseport": 0,
+        "grpc.keepalive_time_ms": 60_000,
+        "grpc.keepalive_timeout_ms": 20_000,
+        "grpc.keepalive_permit_without_calls": 1,
+        "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
+        "grpc.http2.max_ping_strikes": 2,
+        # Load balancers of connections spread clients only when they connect anew.
+        "grpc.max_connection_age_ms": 300_000,
+        "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,
+    }

@@ -1,0 +1,100 @@
+"""The REST routes."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from importlib.metadata import version
+
+from flask import Blueprint, Flask, Response, request
+from google.protobuf.message import Message
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport import rest_body, rest_events
+from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.rest_errors import guard
+from onnxplain_server.transport.service import Service
+from onnxplain_server.wire import canonical
+
+_TIMEOUT = "X-Request-Timeout-Ms"
+
+
+def create_app(service: Service, message_bytes: int) -> Flask:
+    """Make the WSGI application.
+
+    Parameters
+    ----------
+    service : Service
+        Answers.
+    message_bytes : int
+        Limit of a request's body.
+    """
+    app = Flask("onnxplain")
+    app.config["MAX_CONTENT_LENGTH"] = message_bytes
+    app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
+    guard(app)
+    app.register_blueprint(_explanations(service))
+    app.register_blueprint(_health(service))
+    return app
+
+
+def _explanations(service: Service) -> Blueprint:
+    routes = Blueprint("explanations", "onnxplain")
+
+    @routes.post("/v1/explanations")
+    def explain() -> Response:
+        with ExitStack() as held:
+            streamed = rest_events.wanted()
+            held.enter_context(service.place())
+            message, caller = rest_body.explain_request(), _caller()
+            if streamed:
+                events = service.events(message, caller)
+                return rest_events.respond(events, held.pop_all())
+            return _json(service.explain(message, caller))
+
+    @routes.post("/v1/models:describe")
+    def describe() -> Response:
+        with service.place():
+            return _json(service.describe(rest_body.describe_request(), _caller()))
+
+    return routes
+
+
+def _health(service: Service) -> Blueprint:
+    routes = Blueprint("health", "onnxplain")
+
+    @routes.get("/livez")
+    @routes.get("/healthz")
+    @routes.get("/v2/health/live")
+    def live() -> dict[str, bool]:
+        return {"live": True}
+
+    @routes.get("/readyz")
+    @routes.get("/ping")
+    @routes.get("/v2/health/ready")
+    def ready() -> tuple[dict[str, bool], int]:
+        return {"ready": service.ready}, 200 if service.ready else 503
+
+    @routes.get("/version")
+    def server_version() -> dict[str, str]:
+        return {"version": version("onnxplain-server")}
+
+    return routes
+
+
+def _json(message: Message) -> Response:
+    return Response(canonical.encode(message), mimetype="application/json")
+
+
+def _caller() -> Caller:
+    gone = request.environ.get("waitress.client_disconnected", lambda: False)
+    return Caller("anonymous", _seconds(request.headers.get(_TIMEOUT)), gone)
+
+
+def _seconds(given: str | None) -> float:
+    if given is None:
+        return math.inf
+    if not given.isascii() or not given.isdigit() or len(given) > 12 or int(given) == 0:
+        message = f'{_TIMEOUT} must be a positive whole number of milliseconds, not "{given[:40]}"'
+        raise ExplainError(Reason.INVALID_REQUEST, message)
+    return int(given) / 1000

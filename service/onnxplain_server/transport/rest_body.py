@@ -1,0 +1,93 @@
+"""Bodies of REST requests, as messages."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from flask import request
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from werkzeug.exceptions import LengthRequired, UnsupportedMediaType
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire.rest_request import File
+
+_JSON = "application/json"
+_FORM = "multipart/form-data"
+_MODEL = ("application/octet-stream", "application/onnx")
+
+_Part = TypeVar("_Part")
+
+
+def explain_request() -> ExplainRequest:
+    """Read the current request's body."""
+    match _media_type():
+        case "application/json":
+            return rest_request.from_json(request.get_data())
+        case "multipart/form-data":
+            _check_parts({"model", "table", "request"})
+            return rest_request.from_files(_model_file(), _file("table"), _text())
+    raise UnsupportedMediaType(f"send {_JSON}, or {_FORM} with the files model and table")
+
+
+def describe_request() -> DescribeModelRequest:
+    """Read the current request's body: JSON, a form with the file, or the model's bytes."""
+    match _media_type():
+        case "application/json":
+            return canonical.decode(request.get_data(), DescribeModelRequest)
+        case "multipart/form-data":
+            _check_parts({"model"})
+            return DescribeModelRequest(model=Model(content=_model_file().content))
+        case kind if kind in _MODEL:
+            return DescribeModelRequest(model=Model(content=request.get_data()))
+    raise UnsupportedMediaType(f"send {_MODEL[0]}, {_JSON}, or {_FORM} with the file model")
+
+
+def _media_type() -> str:
+    if request.content_length is None:
+        raise LengthRequired
+    if request.headers.get("Content-Encoding", "identity") != "identity":
+        raise UnsupportedMediaType("compressed bodies are not supported; send it as it is")
+    return request.mimetype
+
+
+def _check_parts(known: set[str]) -> None:
+    for name in (*request.files, *request.form):
+        if name not in known:
+            message = f'unknown part "{name[:100]}"; known here: {", ".join(sorted(known))}'
+            raise ExplainError(Reason.INVALID_REQUEST, message, name[:100])
+
+
+def _model_file() -> File:
+    if (file := _file("model")) is None:
+        message = "the part model is missing; send the ONNX file under that name"
+        raise ExplainError(Reason.INVALID_REQUEST, message, "model")
+    return file
+
+
+def _file(name: str) -> File | None:
+    if name in request.form:
+        message = f"the part {name} came as text; send it as a file, with a file name"
+        raise ExplainError(Reason.INVALID_REQUEST, message, name)
+    found = _only(name, request.files.getlist(name))
+    return (
+        None if found is None else File(bytes(found.read()), found.filename or "", found.mimetype)
+    )
+
+
+def _text() -> bytes:
+    """Return the part `request`, which may be a form field or a file."""
+    files = [bytes(file.read()) for file in request.files.getlist("request")]
+    found = _only("request", [*files, *map(str.encode, request.form.getlist("request"))])
+    if found is None:
+        message = 'the part request is missing; send JSON like {"methods": [{"interactions": {}}]}'
+        raise ExplainError(Reason.INVALID_REQUEST, message, "request")
+    return found
+
+
+def _only(name: str, found: list[_Part]) -> _Part | None:
+    if len(found) > 1:
+        message = f"the part {name} came {len(found)} times; send it once"
+        raise ExplainError(Reason.INVALID_REQUEST, message, name)
+    return found[0] if found else None

@@ -1,0 +1,82 @@
+"""What surrounds every REST request: its id, its errors, its headers, its line in the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from onnxplain_server.transport import problems
+from onnxplain_server.transport.record import Record
+from onnxplain_server.transport.status import STATUS
+
+_REQUEST_ID = "X-Request-Id"
+_PROBES = ("/livez", "/readyz", "/healthz", "/ping", "/v2/health/live", "/v2/health/ready")
+
+
+class Exchange:
+    """A request and how it ended; outlives Flask's request where events are streamed."""
+
+    def __init__(self) -> None:
+        self.path = request.path
+        self.record = Record(f"{request.method} {self.path}", request.headers.get(_REQUEST_ID))
+        self.outcome = ""
+
+    def problem_of(self, error: Exception) -> dict[str, Any]:
+        """Describe an error, and keep its reason for the log."""
+        document = self._describe(error)
+        self.outcome = document["reason"]
+        return document
+
+    def close(self, status: int) -> None:
+        """Write the request's line in the log."""
+        level = logging.DEBUG if self.path in _PROBES else logging.INFO
+        self.record.close(f"{status} {self.outcome}".strip(), level=level)
+
+    def _describe(self, error: Exception) -> dict[str, Any]:
+        if isinstance(error, HTTPException) and error.code is not None:
+            detail = error.description or error.name
+            return problems.http_problem(error.code, detail, self.record.request_id, self.path)
+        presentable = self.record.presentable(error)
+        return problems.problem(presentable, self.record.request_id, self.path)
+
+
+def guard(app: Flask) -> None:
+    """Surround every request of the application."""
+    app.before_request(_begin)
+    app.register_error_handler(Exception, _answer)
+    app.after_request(_finish)
+
+
+def current() -> Exchange:
+    """Return the exchange of the current request."""
+    return cast("Exchange", g.exchange)
+
+
+def _begin() -> None:
+    g.exchange = Exchange()
+
+
+def _answer(error: Exception) -> Response:
+    document = current().problem_of(error)
+    text = problems.encode(document)
+    response = Response(text, document["status"], mimetype=problems.MEDIA_TYPE)
+    if isinstance(error, HTTPException):
+        for name, value in error.get_headers():
+            if name == "Allow":
+                response.headers[name] = value
+    for status in STATUS.values():
+        if status.http == document["status"] and status.retry_seconds is not None:
+            response.headers["Retry-After"] = str(status.retry_seconds)
+    return response
+
+
+def _finish(response: Response) -> Response:
+    exchange = current()
+    response.headers[_REQUEST_ID] = exchange.record.request_id
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    response.call_on_close(lambda: exchange.close(response.status_code))
+    return response

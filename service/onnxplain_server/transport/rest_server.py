@@ -1,0 +1,126 @@
+"""The REST server: waitress, on a thread of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+import waitress
+from flask import Flask
+from waitress import wasyncore
+from waitress.channel import HTTPChannel
+from waitress.task import ErrorTask
+
+from onnxplain_server.transport import problems
+from onnxplain_server.transport.record import Record
+
+_SPARE_THREADS = 4
+_STEP_SECONDS = 0.02
+
+
+class RestServer:
+    """A running REST server.
+
+    Parameters
+    ----------
+    app : Flask
+        Answers.
+    host : str
+        Name or address to listen on.
+    port : int
+        0 takes a free one.
+    place_count : int
+        Requests that the application holds at a time; some threads more than
+        that are there for probes, and to refuse others at once.
+    message_bytes : int
+        Limit of a request's body.
+
+    Raises
+    ------
+    OSError
+        Where the address cannot be had.
+    """
+
+    def __init__(
+        self, app: Flask, host: str, port: int, place_count: int, message_bytes: int
+    ) -> None:
+        listener = _listen(host, port)
+        self.port: int = listener.getsockname()[1]
+        self._sockets: dict[int, Any] = {}
+        self._server = waitress.create_server(
+            app,
+            map=self._sockets,
+            sockets=[listener],
+            threads=place_count + _SPARE_THREADS,
+            **_adjustments(message_bytes),
+        )
+        self._server.channel_class = _Channel
+        self._loop = threading.Thread(target=self._server.run, name="onnxplain-rest", daemon=True)
+        self._loop.start()
+
+    def stop(self, seconds: float) -> None:
+        """Close, giving replies on their way this long."""
+        end = time.monotonic() + seconds
+        while self._replying() and time.monotonic() < end:
+            time.sleep(_STEP_SECONDS)
+        # Only waitress' own loop may touch its sockets.
+        self._server.trigger.pull_trigger(self._close)
+        self._loop.join()
+
+    def _replying(self) -> bool:
+        channels = list(self._server.active_channels.values())
+        return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+    def _close(self) -> None:
+        self._server.task_dispatcher.set_thread_count(0)
+        wasyncore.close_all(self._sockets, ignore_all=True)
+
+
+class _Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
+    """Answers what waitress refuses by itself, like a body over the limit, as a problem too."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        record = Record("HTTP", self.request.headers.get("X_REQUEST_ID"))
+        document = problems.http_problem(
+            error.code, f"{error.reason}: {error.body}", record.request_id, self.request.path
+        )
+        body = problems.encode(document).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers += [
+            ("Content-Type", problems.MEDIA_TYPE),
+            ("X-Request-Id", record.request_id),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+        record.close(f"{error.code} {document['reason']}")
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
+    error_task_class = _Refusal
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=family, dualstack_ipv6=both)
+
+
+def _adjustments(message_bytes: int) -> dict[str, Any]:
+    return {
+        "max_request_body_size": message_bytes,
+        "max_request_header_size": 16 * 1024,
+        # Reading on while a request is worked on is how a disconnect is seen.
+        "channel_request_lookahead": 1,
+        "connection_limit": 1000,
+        "channel_timeout": 15,
+        "cleanup_interval": 5,
+        # select() cannot watch more than 1024 files.
+        "asyncore_use_poll": True,
+        "log_socket_errors": False,
+        "ident": None,
+    }

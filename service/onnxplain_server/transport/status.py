@@ -1,0 +1,52 @@
+"""The one table from reasons to status codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from grpc import StatusCode
+
+from onnxplain_server.errors import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a reason looks like from outside; `retry_seconds` where the same may succeed later."""
+
+    grpc: StatusCode
+    http: int
+    retry_seconds: int | None = None
+
+
+_INVALID = Status(StatusCode.INVALID_ARGUMENT, 400)
+_TOO_LARGE = Status(StatusCode.RESOURCE_EXHAUSTED, 413)
+_PRECONDITION = Status(StatusCode.FAILED_PRECONDITION, 400)
+
+STATUS: Mapping[Reason, Status] = MappingProxyType(
+    {
+        Reason.INVALID_REQUEST: _INVALID,
+        Reason.INVALID_MODEL: _INVALID,
+        Reason.UNSUPPORTED_MODEL: _INVALID,
+        Reason.EXTERNAL_DATA: _INVALID,
+        Reason.MODEL_TOO_LARGE: _TOO_LARGE,
+        Reason.MARGIN_UNAVAILABLE: _INVALID,
+        Reason.INVALID_TABLE: _INVALID,
+        Reason.EMPTY_TABLE: _INVALID,
+        Reason.TABLE_TOO_LARGE: _TOO_LARGE,
+        Reason.MISSING_COLUMN: _INVALID,
+        Reason.WRONG_TYPE: _INVALID,
+        Reason.INVALID_WEIGHTS: _INVALID,
+        Reason.UNKNOWN_FEATURE: _INVALID,
+        Reason.INVALID_OPTION: _INVALID,
+        Reason.NON_FINITE_PREDICTION: _PRECONDITION,
+        Reason.PREDICTION_FAILED: _PRECONDITION,
+        Reason.DEADLINE_EXCEEDED: Status(StatusCode.DEADLINE_EXCEEDED, 504),
+        # 499 is nginx's number for a client that left; RFC 9110 has none.
+        Reason.CANCELLED: Status(StatusCode.CANCELLED, 499),
+        Reason.OVERLOADED: Status(StatusCode.RESOURCE_EXHAUSTED, 429, retry_seconds=1),
+        Reason.UNAVAILABLE: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),
+        Reason.INTERNAL: Status(StatusCode.INTERNAL, 500),
+    }
+)

@@ -1,0 +1,150 @@
+"""A server on free ports over a runner that does what a test says."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import pytest
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeModelResponse,
+    ExplainRequest,
+    ExplainResponse,
+    Receipt,
+)
+from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import Host, Runner
+from onnxplain_server.serve import Server
+from onnxplain_server.settings import load
+
+
+class FakeRunner:
+    """Keeps what it was asked, and does `work` with it."""
+
+    def __init__(self, work: Callable[[Host], None] = lambda _host: None) -> None:
+        self.work = work
+        self.requests: list[ExplainRequest] = []
+        self.started = threading.Semaphore(0)
+        self.ended = threading.Semaphore(0)
+
+    def explain(self, request: bytes, host: Host) -> bytes:
+        """Answer by a receipt that repeats the seed."""
+        self.requests.append(ExplainRequest.FromString(request))
+        self._do(host)
+        return ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed)).SerializeToString()
+
+    def describe(self, request: bytes, host: Host) -> bytes:
+        """Answer by the model's size."""
+        self._do(host)
+        size = len(DescribeModelRequest.FromString(request).model.content)
+        model = ModelDescription(digest=f"{size} bytes")
+        return DescribeModelResponse(model=model).SerializeToString()
+
+    def _do(self, host: Host) -> None:
+        self.started.release()
+        try:
+            self.work(host)
+        finally:
+            self.ended.release()
+
+
+@dataclass
+class Reply:
+    """What came over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Client:
+    """Both ways to a running server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.channel = grpc.insecure_channel(
+            f"127.0.0.1:{server.grpc_port}",
+            options=[
+                ("grpc.max_receive_message_length", -1),
+                ("grpc.use_local_subchannel_pool", 1),
+            ],
+        )
+        self.stub = ExplanationServiceStub(self.channel)
+
+    def rest(
+        self,
+        method: str,
+        path: str,
+        body: bytes | str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Ask once, over a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.rest_port, timeout=10)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.headers), answer.read())
+        finally:
+            connection.close()
+
+    def post(self, document: object, **headers: str) -> Reply:
+        """Ask for an explanation in JSON."""
+        text = document if isinstance(document, str | bytes) else json.dumps(document)
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.rest(
+            "POST", "/v1/explanations", text, {"Content-Type": "application/json", **given}
+        )
+
+    def connect(self) -> socket.socket:
+        """Open a bare connection to REST."""
+        return socket.create_connection(("127.0.0.1", self.server.rest_port), timeout=10)
+
+
+@pytest.fixture
+def make_runner() -> type[FakeRunner]:
+    """The class of runners that do what a test says."""
+    return FakeRunner
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Client]]:
+    """Start a server over a runner; settings by name."""
+    clients: list[Client] = []
+
+    def begin(runner: Runner, **settings: object) -> Client:
+        given = {"rest_port": 0, "grpc_port": 0, **settings}
+        cache = MemoryCache(1_000_000, Seal(b"secret"))
+        clients.append(Client(Server(load(given), runner, cache)))
+        return clients[-1]
+
+    yield begin
+    for client in clients:
+        client.channel.close()
+        client.server.drain(0)
+
+
+@pytest.fixture
+def endless() -> Callable[[Host], None]:
+    """Work that ends only when it is stopped; its steps take a hundredth of a second."""
+
+    def work(host: Host) -> None:
+        pause = threading.Event()
+        for step in range(10_000):
+            host.advance(step, 10_000)
+            pause.wait(0.01)
+
+    return work

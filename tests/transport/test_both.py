@@ -1,0 +1,299 @@
+"""What holds on gRPC and on REST alike."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
+from grpc_status import rpc_status
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    ExplainRequest,
+    ExplainStreamRequest,
+)
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.status import STATUS
+
+
+def details(error: Any) -> dict[Any, Any]:
+    """Return the details of a gRPC error by type."""
+    found = {}
+    for packed in rpc_status.from_call(error).details:
+        for kind in (ErrorInfo, BadRequest, RequestInfo, RetryInfo):
+            if packed.Is(kind.DESCRIPTOR):
+                found[kind] = kind.FromString(packed.value)
+    return found
+
+
+def raising(error: Any) -> Callable[[Any], None]:
+    def work(host: Any) -> None:
+        raise error
+
+    return work
+
+
+def test_every_reason_has_a_status() -> None:
+    assert set(STATUS) == set(Reason)
+
+
+@pytest.mark.parametrize("reason", [r for r in Reason if r is not Reason.INTERNAL])
+def test_a_reason_reaches_the_caller_with_its_field(
+    start: Any, make_runner: Any, reason: Reason
+) -> None:
+    client = start(make_runner(raising(ExplainError(reason, "a is b", "methods[0].row_count"))))
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest())
+    answer = client.post({})
+
+    assert caught.value.code() is STATUS[reason].grpc
+    assert caught.value.details() == "a is b"
+    found = details(caught.value)
+    assert (found[ErrorInfo].reason, found[ErrorInfo].domain) == (reason.name, "onnxplain")
+    assert found[BadRequest].field_violations[0].field == "methods[0].row_count"
+    assert answer.status == answer.json["status"] == STATUS[reason].http
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json["reason"] == reason.name
+    assert answer.json["error"] == answer.json["detail"] == "a is b"
+    assert answer.json["errors"] == [
+        {"pointer": "#/methods/0/rowCount", "field": "methods[0].row_count", "detail": "a is b"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("/etc/secret"), ExplainError(Reason.INTERNAL, "/etc/secret")]
+)
+def test_unexpected_errors_are_logged_and_hidden(
+    start: Any, make_runner: Any, caplog: Any, error: Any
+) -> None:
+    client = start(make_runner(raising(error)))
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest())
+    answer = client.post({})
+
+    assert caught.value.code() is grpc.StatusCode.INTERNAL
+    assert answer.status == 500
+    for told in (str(rpc_status.from_call(caught.value)), answer.body.decode()):
+        assert "secret" not in told
+        assert "Traceback" not in told
+    ids = {details(caught.value)[RequestInfo].request_id, answer.json["request_id"]}
+    logged = [record for record in caplog.records if record.exc_info]
+    assert all(record.exc_info[1] is error for record in logged)
+    assert ids == {record.args[1] for record in logged}
+
+
+def test_a_request_id_is_kept(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+
+    _, call = client.stub.Explain.with_call(ExplainRequest(), metadata=[("x-request-id", "a-1")])
+    answer = client.post({}, X_Request_Id="a-1")
+
+    assert dict(call.initial_metadata())["x-request-id"] == "a-1"
+    assert answer.headers["X-Request-Id"] == "a-1"
+
+
+def test_a_request_id_that_could_forge_a_log_line_is_replaced(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+
+    answer = client.post({}, X_Request_Id="a b\tc")
+
+    assert len(answer.headers["X-Request-Id"]) == 32
+
+
+def test_the_same_request_arrives_by_both(start: Any, make_runner: Any) -> None:
+    runner = make_runner()
+    client = start(runner)
+    request = ExplainRequest(
+        model=Model(content=b"model"), table=Table(csv=b"a\n1\n"), seed=7, feature_columns=["a"]
+    )
+
+    reply = client.stub.Explain(request)
+    answer = client.post(
+        {
+            "model": {"content": "bW9kZWw="},
+            "table": {"csv": "YQoxCg=="},
+            "seed": 7,
+            "feature_columns": ["a"],
+        }
+    )
+
+    assert reply.receipt.seed == answer.json["receipt"]["seed"] == 7
+    assert runner.requests == [request, request]
+
+
+def test_models_are_described(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+
+    reply = client.stub.DescribeModel(DescribeModelRequest(model=Model(content=b"12345")))
+    answer = client.rest(
+        "POST", "/v1/models:describe", b"12345", {"Content-Type": "application/octet-stream"}
+    )
+
+    assert reply.model.digest == answer.json["model"]["digest"] == "5 bytes"
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason", "request_"),
+    [
+        ("max_model_bytes", "MODEL_TOO_LARGE", ExplainRequest(model=Model(content=b"x" * 11))),
+        ("max_table_bytes", "TABLE_TOO_LARGE", ExplainRequest(table=Table(csv=b"x" * 11))),
+    ],
+)
+def test_large_models_and_tables_are_refused(
+    start: Any, make_runner: Any, setting: str, reason: str, request_: Any
+) -> None:
+    runner = make_runner()
+    client = start(runner, **{setting: 10})
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(request_)
+
+    assert details(caught.value)[ErrorInfo].reason == reason
+    assert "11 bytes" in caught.value.details()
+    assert "at most 10" in caught.value.details()
+    assert runner.requests == []
+
+
+def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, endless: Any) -> None:
+    client = start(make_runner(endless), max_seconds=0.1)
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest())
+    answer = client.post({}, X_Request_Timeout_Ms="60000")
+
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert answer.json["reason"] == "DEADLINE_EXCEEDED"
+    assert answer.status == 504
+
+
+def test_the_caller_sets_less_time(start: Any, make_runner: Any, endless: Any) -> None:
+    runner = make_runner(endless)
+    client = start(runner)
+    begin = time.monotonic()
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest(), timeout=0.1)
+    answer = client.post({}, X_Request_Timeout_Ms="100")
+
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert answer.status == 504
+    assert all(runner.ended.acquire(timeout=1) for _ in range(2))
+    assert time.monotonic() - begin < 1
+
+
+def test_a_time_that_is_none_is_refused(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+
+    for given in ("0", "-1", "1.5", "soon", "9" * 400):
+        assert client.post({}, X_Request_Timeout_Ms=given).json["reason"] == "INVALID_REQUEST"
+
+
+def leave_grpc(client: Any) -> Any:
+    return client.stub.Explain.future(ExplainRequest()).cancel
+
+
+def leave_grpc_stream(client: Any) -> Any:
+    return client.stub.ExplainStream(ExplainStreamRequest()).cancel
+
+
+def leave_rest(client: Any, accept: bytes = b"application/json") -> Any:
+    connection = client.connect()
+    connection.sendall(
+        b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        b"Accept: " + accept + b"\r\nContent-Length: 2\r\n\r\n{}"
+    )
+    return connection.close
+
+
+def leave_rest_stream(client: Any) -> Any:
+    return leave_rest(client, b"text/event-stream")
+
+
+@pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
+def test_leaving_frees_the_server_at_the_next_step(
+    start: Any, make_runner: Any, endless: Any, ask: Any
+) -> None:
+    runner = make_runner(endless)
+    client = start(runner)
+    leave = ask(client)
+    assert runner.started.acquire(timeout=2)
+    begin = time.monotonic()
+
+    leave()
+
+    assert runner.ended.acquire(timeout=2)
+    assert time.monotonic() - begin < 0.2
+    assert client.server._turns.wait_empty(1)
+
+
+@pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
+def test_leaving_gives_up_a_waiting_place(
+    start: Any, make_runner: Any, endless: Any, ask: Any
+) -> None:
+    runner = make_runner(endless)
+    client = start(runner, running_count=1)
+    running = client.stub.Explain.future(ExplainRequest())
+    assert runner.started.acquire(timeout=2)
+    leave = ask(client)
+    wait_until(lambda: len(client.server._turns._waiting) == 1)
+
+    leave()
+
+    wait_until(lambda: client.server._turns._taken == 1)
+    running.cancel()
+
+
+def test_nobody_waits_for_a_place_beyond_the_limit(
+    start: Any, make_runner: Any, endless: Any
+) -> None:
+    runner = make_runner(endless)
+    client = start(runner, running_count=1, waiting_count=1)
+    calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
+    assert runner.started.acquire(timeout=2)
+    wait_until(lambda: client.server._turns._taken == 2)
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest())
+    answer = client.post({})
+
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert details(caught.value)[RetryInfo].retry_delay.seconds == 1
+    assert (answer.status, answer.json["reason"]) == (429, "OVERLOADED")
+    assert answer.headers["Retry-After"] == "1"
+    for call in calls:
+        call.cancel()
+
+
+def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) -> None:
+    release = threading.Semaphore(0)
+    runner = make_runner(lambda _host: release.acquire(timeout=5))
+    client = start(runner, running_count=1)
+    calls = []
+    for seed in range(4):
+        calls.append(client.stub.Explain.future(ExplainRequest(seed=seed)))
+        wait_until(lambda: admitted(client) == len(calls))
+
+    release.release(4)
+
+    assert [call.result(timeout=2).receipt.seed for call in calls] == [0, 1, 2, 3]
+    assert [request.seed for request in runner.requests] == [0, 1, 2, 3]
+
+
+def admitted(client: Any) -> int:
+    turns = client.server._turns
+    return len(turns._running) + len(turns._waiting)
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 2.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
