@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from onnx import (
     ValueInfoProto,
     helper,
     numpy_helper,
+    shape_inference,
 )
 
 from onnxplain_server.arrays import Array
@@ -75,10 +77,13 @@ class Graph:
         given.update(self._tensors)
         return tuple(value for value in self.model.graph.input if value.name not in given)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[ValueInfoProto, ...]:
-        """What the model declares to give; shapes may lie."""
-        return tuple(self.model.graph.output)
+        """What the model gives: types as declared, or else inferred; shapes may lie."""
+        declared = tuple(self.model.graph.output)
+        if all(value.type.WhichOneof("value") for value in declared):
+            return declared
+        return tuple(shape_inference.infer_shapes(self.model).graph.output)
 
     def producer(self, tensor: str) -> NodeProto | None:
         """Node that gives this tensor; None for inputs and initializers."""

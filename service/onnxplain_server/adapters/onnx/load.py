@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.graph import Graph
-from onnxplain_server.adapters.onnx.inputs import read_inputs
+from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
+from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, unavailable
 from onnxplain_server.adapters.onnx.outputs import Part, read_parts
-from onnxplain_server.adapters.onnx.read import read
-from onnxplain_server.adapters.onnx.session import OnnxModel, arrange_columns
-from onnxplain_server.adapters.onnx.trial import attempt
-from onnxplain_server.model import Note
+from onnxplain_server.adapters.onnx.read import operators, read
+from onnxplain_server.adapters.onnx.session import OnnxModel
+from onnxplain_server.adapters.onnx.trial import Trial, attempt
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.model import Description, Note, Scale
 
 _ROW_BY_ROW = Note(
     "ROW_BY_ROW",
@@ -23,13 +31,29 @@ _LABELS_ONLY = Note(
 )
 
 
-def load(content: bytes) -> OnnxModel:
+def load(content: bytes, scale: Scale = Scale.RESPONSE) -> OnnxModel:
     """Load a model.
 
     Parameters
     ----------
     content : bytes
         The whole .onnx file.
+    scale : Scale
+        What it predicts: its own answer, or the additive score before it.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_MODEL, UNSUPPORTED_MODEL, EXTERNAL_DATA or MARGIN_UNAVAILABLE.
+    """
+    with loading():
+        graph = read(content)
+        response = _open(graph, read_parts(graph))
+        return _model(response if scale is Scale.RESPONSE else _margin(graph, response))
+
+
+def describe(content: bytes) -> Description:
+    """Read what a model takes and gives.
 
     Raises
     ------
@@ -38,12 +62,61 @@ def load(content: bytes) -> OnnxModel:
     """
     with loading():
         graph = read(content)
-        return _open(graph, read_parts(graph))
+        used, producer = operators(graph.model), graph.model.producer_name
+        response = _open(graph, read_parts(graph))
+        return Description(
+            digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
+            inputs=tuple(feed.input for feed in response.feeds),
+            output_names=response.columns.names,
+            margin_refusal=_margin_refusal(graph, response),
+            operators=used,
+            producer=producer,
+        )
 
 
-def _open(graph: Graph, parts: tuple[Part, ...]) -> OnnxModel:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A graph cut to some tensors, in a session, and tried."""
+
+    feeds: tuple[Feed, ...]
+    parts: tuple[Part, ...]
+    columns: Columns
+    trial: Trial
+
+
+def _open(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
     feeds = read_inputs(graph)
     trial = attempt(graph.cut(part.tensor for part in parts), feeds)
-    names, arrange = arrange_columns(parts, trial.answers)
-    notes = (_LABELS_ONLY,) * parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
-    return OnnxModel(tuple(feed.input for feed in feeds), names, notes, trial.run, arrange)
+    return _Opened(feeds, parts, Columns(parts, trial.answers), trial)
+
+
+def _margin(graph: Graph, response: _Opened) -> _Opened:
+    """The same model on the margin scale."""
+    margin = read_margin(graph, response.parts, response.columns.counts)
+    opened = _open(graph, margin.parts)
+    if opened.columns.counts != response.columns.counts:
+        raise unavailable("its scores are not one per prediction column")
+    starts = np.cumsum(response.columns.counts)[:-1]
+    scores, answers = (
+        np.split(each.columns.arrange(each.trial.answers), starts, axis=1)
+        for each in (opened, response)
+    )
+    for link, score, answer in zip(margin.links, scores, answers, strict=True):
+        refuse_mismatch(link, score, answer)
+    return opened
+
+
+def _margin_refusal(graph: Graph, response: _Opened) -> str:
+    try:
+        _margin(graph, response)
+    except ExplainError as refusal:
+        if refusal.reason is not Reason.MARGIN_UNAVAILABLE:
+            raise
+        return refusal.message
+    return ""
+
+
+def _model(opened: _Opened) -> OnnxModel:
+    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * opened.trial.is_apart
+    inputs = tuple(feed.input for feed in opened.feeds)
+    return OnnxModel(inputs, opened.columns, notes, opened.trial.run)

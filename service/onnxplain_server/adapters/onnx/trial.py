@@ -86,9 +86,10 @@ def _alike(found: Array, expected: Array) -> bool:
 def _trial_rows(runs: Runs, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
     """A few rows of every kind of value: name -> (n_trials, width)."""
     words = _categories(model) or [""]
+    generator = np.random.default_rng(0)
     open_width = any(feed.input.width is None for feed in feeds)
     for width in range(1, _WIDEST + 1 if open_width else 2):
-        rows = {feed.input.name: _values(feed.input, width, words) for feed in feeds}
+        rows = {feed.input.name: _values(feed.input, width, words, generator) for feed in feeds}
         if not open_width or _runs_on(runs.apart, rows):
             return rows
     raise _unusable(f"no number of columns up to {_WIDEST} is accepted")
@@ -102,16 +103,20 @@ def _runs_on(run: Run, rows: Mapping[str, Array]) -> bool:
     return True
 
 
-def _values(input_: Input, open_width: int, words: list[str]) -> Array:
-    generator = np.random.default_rng(0)
+def _values(
+    input_: Input, open_width: int, words: list[str], generator: np.random.Generator
+) -> Array:
     spreads = np.array(_SPREADS)[:, np.newaxis]
     shape = (len(_SPREADS), input_.width or open_width)
     if input_.type == "string":
-        return np.array(words, dtype=object)[generator.integers(len(words), size=shape)]
+        chosen: Array = np.array(words, dtype=object)[generator.integers(len(words), size=shape)]
+        return chosen
     dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(input_.type.upper()))
     if dtype.kind == "f":
-        return (generator.normal(size=shape) * spreads).astype(dtype)
-    return (generator.integers(2, size=shape) * (spreads > 0)).astype(dtype)
+        numbers: Array = (generator.normal(size=shape) * spreads).astype(dtype)
+        return numbers
+    whole: Array = (generator.integers(2, size=shape) * (spreads > 0)).astype(dtype)
+    return whole
 
 
 def _categories(model: ModelProto) -> list[str]:
