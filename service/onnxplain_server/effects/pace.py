@@ -7,6 +7,7 @@ import threading
 _SIZES = (1_000, 2_000, 4_000, 8_000, 16_000)
 _TRIALS = 4
 _LONGEST_SECONDS = 0.05
+_ABOUT_EQUAL = 1.1
 
 
 class Pace:
@@ -44,7 +45,11 @@ class Pace:
                 self._settled = self._best()
 
     def _best(self) -> int:
-        """Return the size with the least time per row, by its best trial, if it is not too long."""
+        """Return the largest size that is about as fast per row as the fastest, and not too long.
+
+        Larger calls leave less to do between calls, which no trial shows.
+        """
         tried = {size: min(times) for size, times in self._times.items() if times}
-        best = min(tried, key=tried.__getitem__)
+        fastest = min(tried.values())
+        best = max(size for size, time in tried.items() if time <= _ABOUT_EQUAL * fastest)
         return max(1, min(best, int(_LONGEST_SECONDS / tried[best])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ import numpy as np
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.pace import Pace
 from onnxplain_server.effects.tile import Tile
 
-_PART_ROWS = 16_000
 _MOST_PARTS = 32
 
 
@@ -57,13 +57,9 @@ class Sweeper:
         shares : (n_points,)
             Share of each grid point in the average over points.
         """
-        # Parts depend on the work alone, never on the threads, so that sums keep their order.
-        n_points = len(points[0])
-        n_parts = int(np.clip(n_points * len(self._background) // _PART_ROWS, 1, _MOST_PARTS))
-        edges = np.linspace(0, n_points, n_parts + 1).astype(int)
-        spans = [slice(a, b) for a, b in itertools.pairwise(edges) if b > a]
         parts = self._caller.side_by_side(
-            lambda span: self._part(features, [p[span] for p in points], shares[span]), spans
+            lambda span: self._part(features, [p[span] for p in points], shares[span]),
+            _spans(len(points[0]), len(self._background)),
         )
         total = np.zeros_like(parts[0].rows)
         for part in parts:
@@ -81,7 +77,7 @@ class Sweeper:
             block = slice(start, start + count)
             predicted = self._block(tile, features, [p[block] for p in points], size)
             averages.append(self._shares @ predicted)
-            rows += np.tensordot(shares[block], predicted, axes=1)
+            rows += (shares[block] @ predicted.reshape(count, -1)).reshape(rows.shape)
             start += count
         self._tiles.append(tile)
         return Averages(np.concatenate(averages), rows)
@@ -136,4 +132,14 @@ class Sweeper:
         try:
             return self._tiles.pop()
         except IndexError:
-            return Tile(self._background, self._caller.pace.LARGEST)
+            return Tile(self._background, Pace.LARGEST)
+
+
+def _spans(n_points: int, n_rows: int) -> list[slice]:
+    """Cut grid points into parts for the threads, of whole calls of the largest size.
+
+    They depend on the work alone, never on the threads, so that sums keep their order.
+    """
+    call = max(1, Pace.LARGEST // n_rows)
+    length = math.ceil(n_points / _MOST_PARTS / call) * call
+    return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]

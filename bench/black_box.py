@@ -1,0 +1,160 @@
+"""The black-box engine beside bare onnxruntime, and beside hstats' way of predicting.
+
+Both sides of every ratio run in turn in this process, so that a machine whose
+speed drifts does not decide.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import onnxruntime as ort
+
+from network import WIDTHS, network
+from onnxplain_server.adapters.onnx import load
+from onnxplain_server.arrays import Array
+from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.rows import Features, bind
+from onnxplain_server.table import Table
+
+RUNS = 5
+ROWS = 500
+CALL_SIZES = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 65_000)
+CALLERS = ((1, 1), (1, 2), (2, 1))
+"""Side by side, and intra-op threads of each."""
+
+
+class Nowhere:
+    """A host that wants nothing and keeps nothing."""
+
+    def advance(self, done: float, planned: float) -> None: ...
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        return [None] * len(names)
+
+    def remember(self, entries: object) -> None: ...
+
+
+def session(content: bytes, intra_op_threads: int | None) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    if intra_op_threads:
+        options.intra_op_num_threads = intra_op_threads
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def table(rows: int) -> Table:
+    rng = np.random.default_rng(1)
+    return Table({f"x{j}": rng.normal(size=rows) for j in range(WIDTHS[0])}, rows)
+
+
+class Engine:
+    """Our side: all H²_j effects of a table."""
+
+    def __init__(self, content: bytes, threads: int = 2) -> None:
+        self.model = load(content)
+        self.pace = Pace()
+        self.threads = ThreadPoolExecutor(threads)
+        given = table(ROWS)
+        self.features: Features = bind(self.model.inputs, given, (), ())
+
+    def run(self) -> int:
+        ledger = Ledger(Nowhere())
+        caller = Caller(self.model, np.arange(1), ledger, self.pace, self.threads)
+        rows = np.arange(ROWS)
+        effects = BlackBox(caller, merge(self.features, np.ones(ROWS), rows), "RESPONSE")
+        effects.outputs()
+        list(effects.single(range(WIDTHS[0])))
+        return ledger.predicted
+
+
+def seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def bare(content: bytes, rows: int) -> list[tuple[str, Callable[[], None]]]:
+    """Bare onnxruntime on as many rows, in every setting."""
+    sessions = {threads: session(content, threads) for threads in (1, 2)}
+    runs = []
+    for callers, threads in CALLERS:
+        for size in CALL_SIZES:
+            block = np.random.default_rng(2).normal(size=(size, WIDTHS[0])).astype(np.float32)
+            calls = rows // size // callers
+
+            def side(s: ort.InferenceSession, block: Array, calls: int) -> None:
+                for _ in range(calls):
+                    s.run(None, {"input": block})
+
+            def run(
+                callers: int = callers, threads: int = threads, block: Array = block, calls: int = calls
+            ) -> None:
+                with ThreadPoolExecutor(callers) as pool:
+                    jobs = [pool.submit(side, sessions[threads], block, calls) for _ in range(callers)]
+                    for job in jobs:
+                        job.result()
+
+            runs.append((f"{callers} x {threads}, calls of {size}", run))
+    return runs
+
+
+def stacked(content: bytes, features: Features) -> Callable[[], None]:
+    """hstats' way: for F_j and again for F_not-j, one call with all n · n rows."""
+    default = session(content, None)
+    rows = np.stack([column.astype(np.float32) for column in features.columns], axis=1)
+
+    def run() -> None:
+        default.run(None, {"input": rows})
+        for j in range(rows.shape[1]):
+            own = np.tile(rows, (ROWS, 1))
+            own[:, j] = np.repeat(rows[:, j], ROWS)
+            default.run(None, {"input": own})[0].reshape(ROWS, ROWS).mean(axis=1)
+            others = np.repeat(rows, ROWS, axis=0)
+            others[:, j] = np.tile(rows[:, j], ROWS)
+            default.run(None, {"input": others})[0].reshape(ROWS, ROWS).mean(axis=1)
+
+    return run
+
+
+def throughput(content: bytes) -> None:
+    engine = Engine(content)
+    predicted = engine.run()
+    settings = bare(content, predicted)
+    ratios = []
+    for _ in range(RUNS):
+        ours = predicted / seconds(engine.run)
+        best, name = max((predicted / seconds(run), name) for name, run in settings)
+        ratios.append(ours / best)
+        print(f"  engine {ours / 1e6:.1f} M rows/s, bare {best / 1e6:.1f} M rows/s ({name})")
+    print(f"engine / best bare onnxruntime: median {statistics.median(ratios):.2f} (wanted: 0.85)")
+
+
+def against_hstats(content: bytes) -> None:
+    engine = Engine(content)
+    engine.run()
+    theirs = stacked(content, engine.features)
+    theirs()
+    ratios = []
+    for _ in range(RUNS):
+        slow, fast = seconds(theirs), seconds(engine.run)
+        ratios.append(slow / fast)
+        print(f"  hstats' way {slow:.2f} s, engine {fast:.2f} s")
+    print(f"all H²_j of {ROWS} rows, hstats' way / engine: median {statistics.median(ratios):.1f} (wanted: 4)")
+
+
+def main() -> None:
+    content = network()
+    throughput(content)
+    against_hstats(content)
+
+
+if __name__ == "__main__":
+    main()
