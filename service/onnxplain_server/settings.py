@@ -53,7 +53,10 @@ class Settings(BaseSettings):
         ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
     )
     grace_seconds: float = Field(
-        25.0, description="Time that running work is given when the server stops.", ge=0, le=86_400
+        25.0,
+        description="Time for running work when the server stops; it ends 3 s later at most.",
+        ge=0,
+        le=86_400,
     )
 
 
