@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import pytest
 from onnxplain_server.adapters.memory_cache import CacheCounts, MemoryCache
@@ -19,7 +20,7 @@ def test_what_was_remembered_is_recalled_in_the_order_asked() -> None:
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    cache = MemoryCache(3 * 1_600, SEAL)
+    cache = MemoryCache(3 * 1_400, SEAL)
     for name in "abc":
         cache.remember({name: bytes(1_000)})
     cache.recall(["a"])
@@ -45,6 +46,19 @@ def test_a_cache_of_no_bytes_keeps_nothing() -> None:
 
     assert cache.recall(["a"]) == [None]
     assert cache.counts().byte_count == 0
+
+
+def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    cache = MemoryCache(500_000, SEAL)
+    for number in range(3_000):
+        cache.remember({f"{number}" * 20: bytes(number % 100)})
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+
+    assert 250_000 < cache.counts().byte_count <= 500_000
+    assert taken <= 1.1 * 500_000
 
 
 def test_hits_and_misses_are_counted() -> None:
