@@ -155,6 +155,26 @@ def test_outputs_of_one_name_stay_apart(named: Named, statistic: Build) -> None:
     assert [row["output"] for row in drawn.vega_lite["data"]["values"]] == ["y", "y (2)"]
 
 
+def test_of_many_outputs_a_sentence_names_the_most_and_the_least(
+    named: Named, statistic: Build
+) -> None:
+    names = tuple(f"class {i}" for i in range(6))
+    drawn = named(outputs=names, overall=(statistic("a", np.arange(1.0, 7.0)),))["overall"]
+
+    assert "a is strongest at 6 for class 5, down to 1 for class 0" in drawn.description
+
+
+def test_long_names_are_cut_inside_on_the_axis_and_whole_beside_the_pointer(
+    named: Named, statistic: Build
+) -> None:
+    long = [f"a column that an encoder made of free text, value {i}" for i in range(2)]
+    drawn = named(pairwise=(statistic((long[0], "b"), 0.2), statistic((long[1], "b"), 0.1)))
+
+    bars = drawn["pairwise"].vega_lite["data"]["values"]
+    assert [bar["label"] for bar in bars] == ["a column that…value 0:b", "a column that…value 1:b"]
+    assert bars[0]["feature"] == f"{long[0]}:b"
+
+
 def test_a_bar_ends_in_its_number(named: Named, statistic: Build, draw: Draw) -> None:
     texts = [text.content for text in draw(named(overall=(statistic("a", 0.0640123),))["overall"])]
 

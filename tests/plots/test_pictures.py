@@ -18,7 +18,17 @@ from onnxplain_server.plots.chart import Plot
 Build = Callable[..., Any]
 Draw = Callable[[Plot], list[Any]]
 
-WEIRD = ("a.b[0]", "quo\"te's", "back\\slash", "<b>&amp;", "größe (m²)", "output", "value", "")
+WEIRD = (
+    "a.b[0]",
+    "quo\"te's",
+    "back\\slash",
+    "<b>&amp;",
+    "größe (m²)",
+    "output",
+    "value",
+    "",
+    "constructor",
+)
 LONG = "a name as long as those that come out of one-hot encoders of free text fields " * 2
 NUMBERS = np.linspace(-3, 1234.5, 15)
 WORDS = ["flat", "house", "castle in the country with a view of the lake and its own forest"]

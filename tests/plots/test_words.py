@@ -18,6 +18,7 @@ from onnxplain_server.plots.words import (
     scale_format,
     share_format,
     shorten,
+    shorten_inside,
     spell,
     spell_beside,
     spell_on_scale,
@@ -104,6 +105,15 @@ def test_unprintable_characters_show_their_code_and_blank_names_are_quoted() -> 
     assert clean("") == "“”"
 
 
+@pytest.mark.parametrize("word", ["if", "constructor", "toString", "__proto__", "while", "datum"])
+def test_words_that_mean_something_to_programs_can_be_drawn(word: str) -> None:
+    x = {"field": "x", "type": "nominal", "sort": [clean("b"), clean(word)]}
+    rows = [{"x": clean(word)}]
+    spec = {"data": {"values": rows}, "mark": "bar", "encoding": {"x": x}, "title": clean(word)}
+
+    assert word in vl_convert.vegalite_to_svg(json.dumps(spec), vl_version="6.4")
+
+
 def test_names_that_look_alike_are_numbered() -> None:
     assert distinguish(["y", "y", "z", "y"]) == ("y", "y (2)", "z", "y (3)")
 
@@ -111,6 +121,8 @@ def test_names_that_look_alike_are_numbered() -> None:
 def test_long_names_are_cut() -> None:
     assert shorten("a" * 50, 10) == "aaaaaaaaa…"
     assert shorten("short", 10) == "short"
+    assert shorten_inside("colour is red", 10) == "colour…red"
+    assert shorten_inside("colour", 10) == "colour"
 
 
 def test_words_are_joined_as_in_a_sentence() -> None:

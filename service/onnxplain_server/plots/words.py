@@ -14,16 +14,35 @@ from onnxplain_server.arrays import Array
 _DATA_DIGITS = 9
 _LONGEST_IDENTIFIER = 60
 
+# Vega 6 takes texts and sort keys that are exactly these for code of its own, and fails.
+_VEGA_STUMBLES = frozenset(
+    {
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "constructor",
+        "hasOwnProperty",
+        "if",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
+
 
 def clean(name: str) -> str:
     """Make a name drawable: characters that cannot be printed become their escapes.
 
     So do those beyond the first 65,536: where Vega shortens a label it may cut them in halves,
-    and half a character is an error to whoever renders it.
+    and half a character is an error to whoever renders it. Blank names get quotation marks.
     """
     drawable = (c if c.isprintable() and c <= "\uffff" else f"\\u{ord(c):04x}" for c in name)
     printable = "".join(drawable)
-    return printable if printable.strip() else f"“{printable}”"
+    quoted = not printable.strip() or printable in _VEGA_STUMBLES
+    return f"“{printable}”" if quoted else printable
 
 
 def distinguish(names: Iterable[str]) -> tuple[str, ...]:
@@ -40,6 +59,14 @@ def distinguish(names: Iterable[str]) -> tuple[str, ...]:
 def shorten(name: str, most: int = 40) -> str:
     """Cut a clean name for titles and sentences."""
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
+def shorten_inside(name: str, most: int) -> str:
+    """Cut a clean name in its middle: names of encoded columns differ at their ends."""
+    if len(name) <= most:
+        return name
+    tail = most // 3
+    return f"{name[: most - tail - 1].rstrip()}…{name[len(name) - tail :].lstrip()}"
 
 
 def identifiers(stems: Iterable[str]) -> tuple[str, ...]:
