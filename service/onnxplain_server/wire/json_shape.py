@@ -17,6 +17,9 @@ from google.protobuf.descriptor import FieldDescriptor
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _INT32 = 2**31
 
+_OWN_FORMS = {"google.protobuf.Duration"}
+"""Messages that canonical JSON writes as text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -44,6 +47,10 @@ def _in_field(value: Any, field: Any, path: str) -> Fault | None:
     if value is None:
         # In canonical JSON the same as leaving the field out.
         return None
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return _in_map(value, field.message_type.fields_by_name["value"], path)
+    if _is_map(field):
+        return None if isinstance(value, dict) else Fault(path, "must be an object")
     if not field.is_repeated:
         return _in_value(value, field, path)
     if not isinstance(value, list):
@@ -54,8 +61,27 @@ def _in_field(value: Any, field: Any, path: str) -> Fault | None:
     return None
 
 
+def _in_map(value: Any, field: Any, path: str) -> Fault | None:
+    if not isinstance(value, dict):
+        return Fault(path, "must be an object")
+    for name, item in value.items():
+        if found := _in_value(item, field, _join(path, name[:100])):
+            return found
+    return None
+
+
+def _is_map(field: Any) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
 def _in_value(value: Any, field: Any, path: str) -> Fault | None:
+    if field.message_type is not None and field.message_type.full_name in _OWN_FORMS:
+        # The decoder checks it.
+        return None
     if field.message_type is not None:
+        if field.message_type.file.package == "google.protobuf":
+            # Durations and the like have forms of their own, which json_format knows.
+            return None
         return find_fault(value, field.message_type, path)
     if field.enum_type is not None:
         return _in_enum(value, field.enum_type, path)
