@@ -89,7 +89,14 @@ def answer() -> pb.ExplainResponse:
             pb.Explanation(partial_dependence=curves, plots=plots[1:]),
         ],
         model={"digest": "sha256:00", "output_names": ["price"], "scales": ["RESPONSE"]},
-        receipt=pb.Receipt(row_count=7, seed=3, predicted_row_count=1234, engine="BLACK_BOX"),
+        receipt=pb.Receipt(
+            row_count=7,
+            seed=3,
+            predicted_row_count=1234,
+            engine="BLACK_BOX",
+            library_versions={"numpy": "2.4"},
+            elapsed={"seconds": 2},
+        ),
         warnings=[{"code": "LABELS_ONLY", "message": "only labels"}],
     )
 
