@@ -26,5 +26,6 @@ explain() {
 }
 explain --output table
 # The same question again: the service remembers its grids and predicts nothing.
-explain --output html --output-file "$out/report.html"
-echo "The report, with plots: $out/report.html"
+explain --output-file "$out/answer.json"
+"$onnxplain" plot "$out/answer.json" --format html --output-file "$out/report.html"
+echo "The answer as JSON: $out/answer.json. The report, with plots: $out/report.html"
