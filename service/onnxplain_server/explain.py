@@ -170,6 +170,13 @@ def _rows(model: Model, table: Table, question: Question) -> _Rows:
     row_count = question.row_count or _DEFAULT_ROW_COUNT
     drawn = draw(table.n_rows, row_count, question.seed)
     weighed = weights(table, question.weight_column)
+    if not weighed[drawn].any():
+        raise ExplainError(
+            Reason.INVALID_WEIGHTS,
+            f"all {len(drawn)} rows drawn have weight 0 in column {question.weight_column!r}; "
+            "raise row_count, or leave out rows of weight 0",
+            "weight_column",
+        )
     return _Rows(table, features, weighed, drawn, row_count, question.seed)
 
 
@@ -199,10 +206,12 @@ def _prepare(effects: Effects, rows: _Rows, options: Options, path: str) -> _Job
 
 
 def _prepare_interactions(effects: Effects, rows: _Rows, options: interactions.Options) -> _Job:
+    background = effects.background
     if options.quantile_bin_count:
         binned = interactions.approximate(rows.features.take(rows.drawn), options)
         background = merge(binned, rows.weights[rows.drawn], rows.drawn)
-        effects = effects.restrict(background)
+    # An engine of its own, so that what is planned for this method is done in it.
+    effects = effects.restrict(background)
     cost = interactions.cost(effects, options)
     return _Job(options, cost, lambda: interactions.compute(effects, options))
 
@@ -211,7 +220,7 @@ def _prepare_curves(
     effects: Effects, rows: _Rows, options: partial_dependence.Options, path: str
 ) -> _Job:
     features = rows.features
-    points = partial_dependence.grids(features.columns, options, features.names)
+    points = partial_dependence.grids(features, options)
     for names, grid in zip(options.features, points, strict=True):
         for name, values in zip(names, grid, strict=True):
             features.cast(features.index(name), values)

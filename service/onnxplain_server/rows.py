@@ -72,6 +72,10 @@ class Features:
         """Keep these rows, in this order."""
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
+    def is_whole(self, feature: int) -> bool:
+        """Whether the model takes nothing but whole numbers for a feature."""
+        return self.dtypes[feature].kind in "iub"
+
     def cast(self, feature: int, values: Array) -> Array:
         """Bring values of a feature, as users see them, into the type the model takes."""
         return _cast(values, self.dtypes[feature], self.names[feature])

@@ -138,6 +138,7 @@ class BlackBox:
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
+            self.settle(self.cost(group) - self.cost(group, len(grid[0])))
             points = self._points(group, grid, label, known)
             self._effects[group] = points[inverse]
             yield Joint(group, self._effects[group], self._pure(group))
