@@ -265,3 +265,34 @@ def test_the_same_features_asked_twice_are_two_plots_of_two_names(curve: Build) 
     names = [plot.name for plot in drawn(*[curve(("a.b",), (GRID,), RISING)] * 2)]
 
     assert names == ["curve-a-b", "curve-a-b-2"]
+
+
+def test_no_line_leads_to_the_missing_value(curve: Build) -> None:
+    (plot,) = drawn(curve(("age",), ([*GRID, np.nan],), [*RISING, 7.0]))
+
+    filters = {layer["mark"]["type"]: layer["transform"] for layer in layers(plot)[:1]}
+
+    assert filters == {"line": [{"filter": "!datum.missing"}]}
+
+
+def test_a_class_that_hardly_moves_stays_on_the_scale_of_probabilities(curve: Build) -> None:
+    steady = np.column_stack([RISING / 20, np.full(11, 0.3)])
+    (plot,) = drawn(curve(("age",), (GRID,), steady), outputs=("no", "yes"))
+
+    assert "facet" not in plot.vega_lite
+
+
+def test_a_feature_called_output_keeps_its_line_in_the_tooltip(curve: Build) -> None:
+    steady = np.column_stack([RISING / 20, RISING / 30])
+    (plot,) = drawn(curve(("output",), (GRID,), steady), outputs=("no", "yes"))
+
+    titles = [field["title"] for field in layers(plot)[-1]["encoding"]["tooltip"]]
+
+    assert titles == ["average prediction", "output", "output (feature)"]
+
+
+def test_the_paper_is_white_on_any_page(curve: Build) -> None:
+    """The colours of lines and of dark cells would vanish on a dark one."""
+    (plot,) = drawn(curve(("age",), (GRID,), RISING))
+
+    assert plot.vega_lite["config"]["background"] == "white"
