@@ -49,7 +49,7 @@ def _in_field(value: Any, field: Any, path: str) -> Fault | None:
         return None
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return _in_map(value, field.message_type.fields_by_name["value"], path)
-    if not field.is_repeated or _has_own_form(field):
+    if not field.is_repeated:
         return _in_value(value, field, path)
     if not isinstance(value, list):
         return Fault(path, "must be a list")
@@ -68,19 +68,9 @@ def _in_map(value: Any, field: Any, path: str) -> Fault | None:
     return None
 
 
-def _has_own_form(field: Any) -> bool:
-    """Tell maps, durations and the like, whose forms json_format knows and checks itself."""
-    kind = field.message_type
-    return kind is not None and (
-        kind.GetOptions().map_entry or kind.file.package == "google.protobuf"
-    )
-
-
 def _in_value(value: Any, field: Any, path: str) -> Fault | None:
     if field.message_type is not None and field.message_type.full_name in _OWN_FORMS:
         # The decoder checks it.
-        return None
-    if _has_own_form(field):
         return None
     if field.message_type is not None:
         return find_fault(value, field.message_type, path)
