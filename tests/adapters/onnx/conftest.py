@@ -96,8 +96,13 @@ class Build:
         opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
-    def input(self, name: str, shape: Sequence[int | str | None], kind: int = 1) -> ValueInfoProto:
+    def input(
+        self, name: str, shape: Sequence[int | str | None] | None, kind: int = 1
+    ) -> ValueInfoProto:
         return helper.make_tensor_value_info(name, kind, shape)
+
+    def dtype(self, kind: int) -> np.dtype[Any]:
+        return helper.tensor_dtype_to_np_dtype(kind)
 
     def tensor(self, values: Array) -> TensorProto:
         return numpy_helper.from_array(values)

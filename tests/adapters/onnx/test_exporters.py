@@ -1,8 +1,9 @@
 """Models of real exporters answer as the programs that trained them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
-
 from onnxplain_server.adapters.onnx import describe, load
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Scale
@@ -61,17 +62,17 @@ NOTES = {
 FLOAT_ROUNDING = 1e-6
 
 
-def predict(case, scale=Scale.RESPONSE):
+def predict(case: Any, scale: Any = Scale.RESPONSE) -> Any:
     model = load(case.content, scale)
     return model.predict(case.feeds(model.inputs))
 
 
-def test_every_committed_model_is_compared(cases):
+def test_every_committed_model_is_compared(cases: Any) -> None:
     assert sorted(cases) == sorted([*WITH_MARGIN, *WITHOUT_MARGIN])
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_predictions_are_those_of_the_training_library(cases, name):
+def test_predictions_are_those_of_the_training_library(cases: Any, name: Any) -> None:
     case = cases[name]
     tolerance = FLOAT_ROUNDING * max(1, np.abs(case.response).max())
 
@@ -79,17 +80,17 @@ def test_predictions_are_those_of_the_training_library(cases, name):
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_columns_are_named_after_classes_or_outputs(cases, name):
+def test_columns_are_named_after_classes_or_outputs(cases: Any, name: Any) -> None:
     assert load(cases[name].content).output_names == cases[name].output_names
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_only_models_that_need_it_carry_a_note(cases, name):
+def test_only_models_that_need_it_carry_a_note(cases: Any, name: Any) -> None:
     assert [note.code for note in load(cases[name].content).notes] == NOTES.get(name, [])
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_margins_are_the_raw_scores_of_the_training_library(cases, name):
+def test_margins_are_the_raw_scores_of_the_training_library(cases: Any, name: Any) -> None:
     case = cases[name]
     tolerance = 4 * FLOAT_ROUNDING * max(1, np.abs(case.margin).max())
 
@@ -97,7 +98,7 @@ def test_margins_are_the_raw_scores_of_the_training_library(cases, name):
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_logistic_of_a_margin_is_the_probability_of_its_class(cases, name):
+def test_logistic_of_a_margin_is_the_probability_of_its_class(cases: Any, name: Any) -> None:
     margins = predict(cases[name], Scale.MARGIN).astype(float)
 
     logistic = 1 / (1 + np.exp(-margins))
@@ -106,7 +107,7 @@ def test_logistic_of_a_margin_is_the_probability_of_its_class(cases, name):
 
 
 @pytest.mark.parametrize("name", SOFTMAX)
-def test_softmax_of_the_margins_is_the_probabilities(cases, name):
+def test_softmax_of_the_margins_is_the_probabilities(cases: Any, name: Any) -> None:
     powers = np.exp(predict(cases[name], Scale.MARGIN).astype(float))
 
     softmax = powers / powers.sum(axis=1, keepdims=True)
@@ -115,7 +116,7 @@ def test_softmax_of_the_margins_is_the_probabilities(cases, name):
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_margins_carry_the_names_and_inputs_of_the_response(cases, name):
+def test_margins_carry_the_names_and_inputs_of_the_response(cases: Any, name: Any) -> None:
     response = load(cases[name].content)
     margin = load(cases[name].content, Scale.MARGIN)
 
@@ -123,12 +124,12 @@ def test_margins_carry_the_names_and_inputs_of_the_response(cases, name):
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_both_scales_are_described_where_both_exist(cases, name):
+def test_both_scales_are_described_where_both_exist(cases: Any, name: Any) -> None:
     assert describe(cases[name].content).scales == (Scale.RESPONSE, Scale.MARGIN)
 
 
 @pytest.mark.parametrize(("name", "reason"), WITHOUT_MARGIN.items())
-def test_a_missing_margin_is_refused_with_its_reason(cases, name, reason):
+def test_a_missing_margin_is_refused_with_its_reason(cases: Any, name: Any, reason: Any) -> None:
     with pytest.raises(ExplainError, match=reason) as refused:
         load(cases[name].content, Scale.MARGIN)
 
@@ -138,7 +139,7 @@ def test_a_missing_margin_is_refused_with_its_reason(cases, name, reason):
 
 
 @pytest.mark.parametrize("name", ["lightgbm_3class_zipmap", "catboost_binary"])
-def test_a_zipmap_does_not_change_predictions(cases, name):
+def test_a_zipmap_does_not_change_predictions(cases: Any, name: Any) -> None:
     """The runtime's own maps, read by hand, against the tensor behind them."""
     onnxruntime = pytest.importorskip("onnxruntime")
     case = cases[name]
@@ -150,7 +151,7 @@ def test_a_zipmap_does_not_change_predictions(cases, name):
     assert predict(case).tolist() == by_hand
 
 
-def test_inputs_keep_the_names_and_types_of_the_columns(cases):
+def test_inputs_keep_the_names_and_types_of_the_columns(cases: Any) -> None:
     inputs = load(cases["sklearn_columns_error"].content).inputs
 
     assert {each.name: each.type for each in inputs} == {
@@ -168,7 +169,7 @@ def test_inputs_keep_the_names_and_types_of_the_columns(cases):
     assert {each.width for each in inputs} == {1}
 
 
-def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases):
+def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases: Any) -> None:
     content = cases["lightgbm_binary_zipmap"].content
 
     description = describe(content)
@@ -184,7 +185,7 @@ def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases
     assert [each.width for each in description.inputs] == [8]
 
 
-def test_a_digest_is_that_of_the_bytes(cases):
+def test_a_digest_is_that_of_the_bytes(cases: Any) -> None:
     content = cases["sklearn_linear"].content
 
     assert describe(content).digest.startswith("sha256:")

@@ -1,9 +1,10 @@
 """Margins of graphs by hand: what exporters might write, and how the runtime treats it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import TensorProto
-
 from onnxplain_server.adapters.onnx import describe, load
 from onnxplain_server.errors import ExplainError
 from onnxplain_server.model import Scale
@@ -12,7 +13,15 @@ ML = "ai.onnx.ml"
 ROWS = np.array([[-1.0, 0.5, 2.0], [0.0, -2.0, 1.0], [3.0, 1.0, -1.0], [0.2, 0.1, 0.0]], np.float32)
 
 
-def stump(build, weights, ids, *, transform="LOGISTIC", labels=(0, 1), **more):
+def stump(
+    build: Any,
+    weights: Any,
+    ids: Any,
+    *,
+    transform: Any = "LOGISTIC",
+    labels: Any = (0, 1),
+    **more: Any,
+) -> Any:
     """One tree that asks x0 <= 0 and then gives weights[0] or else weights[1]."""
     return build.node(
         "TreeEnsembleClassifier",
@@ -30,7 +39,7 @@ def stump(build, weights, ids, *, transform="LOGISTIC", labels=(0, 1), **more):
     )
 
 
-def tree_attributes():
+def tree_attributes() -> Any:
     return {
         "nodes_treeids": [0, 0, 0],
         "nodes_nodeids": [0, 1, 2],
@@ -44,7 +53,14 @@ def tree_attributes():
     }
 
 
-def regressor(build, transform="NONE", outputs="y", ids=(0, 0), n_targets=1, **more):
+def regressor(
+    build: Any,
+    transform: Any = "NONE",
+    outputs: Any = "y",
+    ids: Any = (0, 0),
+    n_targets: Any = 1,
+    **more: Any,
+) -> Any:
     return build.node(
         "TreeEnsembleRegressor",
         "X",
@@ -61,7 +77,9 @@ def regressor(build, transform="NONE", outputs="y", ids=(0, 0), n_targets=1, **m
     )
 
 
-def linear(build, rows, intercepts, transform="LOGISTIC", labels=(0, 1)):
+def linear(
+    build: Any, rows: Any, intercepts: Any, transform: Any = "LOGISTIC", labels: Any = (0, 1)
+) -> Any:
     return build.node(
         "LinearClassifier",
         "X",
@@ -74,39 +92,41 @@ def linear(build, rows, intercepts, transform="LOGISTIC", labels=(0, 1)):
     )
 
 
-def classifier(build, *nodes, **constants):
+def classifier(build: Any, *nodes: Any, **constants: Any) -> Any:
     outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
     return build(nodes, outputs, **constants).SerializeToString()
 
 
-def margins(content, rows=ROWS):
+def margins(content: Any, rows: Any = ROWS) -> Any:
     return load(content, Scale.MARGIN).predict({"X": rows})
 
 
-def refusal(content):
+def refusal(content: Any) -> Any:
     with pytest.raises(ExplainError) as refused:
         load(content, Scale.MARGIN)
     return refused.value.message
 
 
-def after_stump(left, right, rows=ROWS):
+def after_stump(left: Any, right: Any, rows: Any = ROWS) -> Any:
     return np.where(rows[:, 0] <= 0, left, right)
 
 
-def both_signs(scores):
+def both_signs(scores: Any) -> Any:
     return np.column_stack([-scores, scores])
 
 
 @pytest.mark.parametrize("weights", [(-1.0, 2.0), (0.25, 2.0), (-1.0, -0.5)])
 @pytest.mark.parametrize("base", [[], [0.25]])
-def test_one_column_of_tree_weights_counts_for_the_second_class(build, weights, base):
+def test_one_column_of_tree_weights_counts_for_the_second_class(
+    build: Any, weights: Any, base: Any
+) -> None:
     more = {"base_values": base} if base else {}
     content = classifier(build, stump(build, weights, [0, 0], **more))
 
     assert margins(content) == pytest.approx(both_signs(after_stump(*weights) + sum(base)))
 
 
-def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build):
+def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build: Any) -> None:
     softmax = classifier(build, stump(build, [-1.0, 2.0], [1, 1], transform="SOFTMAX"))
     logistic = classifier(build, stump(build, [-1.0, 2.0], [1, 1]))
 
@@ -116,7 +136,7 @@ def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build):
 
 
 @pytest.mark.parametrize("ids", [[0, 0], [1, 1]])
-def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build, ids):
+def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build: Any, ids: Any) -> None:
     """With two base values and weights for one class, onnxruntime does not add them all."""
     content = classifier(build, stump(build, [-1.0, 2.0], ids, base_values=[0.1, 0.25]))
 
@@ -124,14 +144,16 @@ def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build, ids):
     assert describe(content).margin_refusal == refusal(content)
 
 
-def test_two_columns_of_tree_weights_are_two_scores(build):
+def test_two_columns_of_tree_weights_are_two_scores(build: Any) -> None:
     content = classifier(build, stump(build, [1.0, -2.0, -1.0, 2.0], [0, 0, 1, 1]))
 
     assert margins(content) == pytest.approx(both_signs(after_stump(-1, 2)))
 
 
 @pytest.mark.parametrize("transform", ["SOFTMAX", "SOFTMAX_ZERO"])
-def test_softmax_of_two_scores_is_the_logistic_of_their_difference(build, transform):
+def test_softmax_of_two_scores_is_the_logistic_of_their_difference(
+    build: Any, transform: Any
+) -> None:
     content = classifier(
         build, stump(build, [1.0, -2.0, 0.5, 3.0], [0, 0, 1, 1], transform=transform)
     )
@@ -139,7 +161,7 @@ def test_softmax_of_two_scores_is_the_logistic_of_their_difference(build, transf
     assert margins(content) == pytest.approx(both_signs(after_stump(-0.5, 5)))
 
 
-def test_three_classes_keep_their_scores(build):
+def test_three_classes_keep_their_scores(build: Any) -> None:
     weights, ids = [1.0, -2.0, 0.5, 3.0, -1.0, 0.25], [0, 0, 1, 1, 2, 2]
     node = stump(build, weights, ids, transform="SOFTMAX", labels=(4, 5, 6))
 
@@ -148,7 +170,7 @@ def test_three_classes_keep_their_scores(build):
     assert margins(classifier(build, node)) == pytest.approx(expected)
 
 
-def test_trees_of_double_type_are_read_too(build):
+def test_trees_of_double_type_are_read_too(build: Any) -> None:
     weights = np.array([-1.0, 2.0])
     node = stump(build, [0.0, 0.0], [0, 0])
     kept = [a for a in node.attribute if a.name not in {"class_weights", "nodes_values"}]
@@ -163,7 +185,7 @@ def test_trees_of_double_type_are_read_too(build):
     assert margins(content, ROWS.astype(float)) == pytest.approx(both_signs(after_stump(-1, 2)))
 
 
-def test_a_linear_classifier_of_one_row_scores_its_second_class(build):
+def test_a_linear_classifier_of_one_row_scores_its_second_class(build: Any) -> None:
     content = classifier(build, linear(build, [[1.0, -2.0, 0.5]], [0.25]))
 
     expected = ROWS @ np.array([1.0, -2.0, 0.5]) + 0.25
@@ -171,7 +193,7 @@ def test_a_linear_classifier_of_one_row_scores_its_second_class(build):
     assert margins(content) == pytest.approx(both_signs(expected), rel=1e-5)
 
 
-def test_a_linear_softmax_keeps_its_scores(build):
+def test_a_linear_softmax_keeps_its_scores(build: Any) -> None:
     rows = np.array([[1.0, -2.0, 0.5], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]])
     node = linear(build, rows, [0.1, 0.2, 0.3], "SOFTMAX", labels=(0, 1, 2))
 
@@ -180,7 +202,7 @@ def test_a_linear_softmax_keeps_its_scores(build):
     )
 
 
-def test_a_linear_classifier_of_whole_numbers_has_a_margin(build):
+def test_a_linear_classifier_of_whole_numbers_has_a_margin(build: Any) -> None:
     inputs = [build.input("X", [None, 3], TensorProto.INT64)]
     outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
     node = linear(build, [[0.5, -1.0, 0.25]], [0.0])
@@ -191,7 +213,7 @@ def test_a_linear_classifier_of_whole_numbers_has_a_margin(build):
     assert found == pytest.approx(both_signs(whole @ np.array([0.5, -1.0, 0.25])))
 
 
-def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build):
+def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build: Any) -> None:
     node = regressor(build, "SOFTMAX", ids=(0, 1), n_targets=3)
     scores = np.zeros((len(ROWS), 3))
     scores[:, 0], scores[:, 1] = after_stump(-1.5, 0), after_stump(0, 0.75)
@@ -199,15 +221,15 @@ def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build):
     assert margins(build([node]).SerializeToString()) == pytest.approx(scores)
 
 
-def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build):
-    """onnxruntime answers a regressor of one target with the sum itself in spite of LOGISTIC."""
+def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build: Any) -> None:
+    """Onnxruntime answers a regressor of one target with the sum itself in spite of LOGISTIC."""
     content = build([regressor(build, "LOGISTIC")]).SerializeToString()
 
     assert load(content).predict({"X": ROWS})[:, 0] == pytest.approx(after_stump(-1.5, 0.75))
     assert "not compute the model's answer as LOGISTIC" in refusal(content)
 
 
-def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build):
+def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build: Any) -> None:
     content = build(
         [
             regressor(build, outputs="sum"),
@@ -227,7 +249,7 @@ def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build):
     assert margins(content) == pytest.approx(both_signs(after_stump(-2, 2.5)))
 
 
-def test_a_softmax_after_one_matrix_product_is_undone(build):
+def test_a_softmax_after_one_matrix_product_is_undone(build: Any) -> None:
     weights = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [0.0, 1.0, 1.0]], np.float32)
     content = build(
         [build.node("Gemm", "X w b", "score"), build.node("Softmax", "score", "y", axis=1)],
@@ -238,7 +260,7 @@ def test_a_softmax_after_one_matrix_product_is_undone(build):
     assert margins(content) == pytest.approx(ROWS @ weights + [0.5, 0, -0.5], rel=1e-5)
 
 
-def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build):
+def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build: Any) -> None:
     weights = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [0.0, 1.0, 1.0]], np.float32)
     content = build(
         [
@@ -252,7 +274,7 @@ def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build):
     assert margins(content) == pytest.approx(ROWS @ weights, rel=1e-5)
 
 
-def test_a_network_before_a_sigmoid_is_refused(build):
+def test_a_network_before_a_sigmoid_is_refused(build: Any) -> None:
     content = build(
         [
             build.node("MatMul", "X w", "h"),
@@ -266,7 +288,7 @@ def test_a_network_before_a_sigmoid_is_refused(build):
     assert "computes Relu" in refusal(content)
 
 
-def test_a_product_of_features_is_refused(build):
+def test_a_product_of_features_is_refused(build: Any) -> None:
     content = build(
         [build.node("Mul", "X X", "square"), build.node("Sigmoid", "square", "y")]
     ).SerializeToString()
@@ -274,7 +296,7 @@ def test_a_product_of_features_is_refused(build):
     assert "computes Mul" in refusal(content)
 
 
-def test_a_classifier_on_top_of_another_is_refused(build):
+def test_a_classifier_on_top_of_another_is_refused(build: Any) -> None:
     content = build(
         [
             regressor(build, "LOGISTIC", outputs="p"),
@@ -288,7 +310,7 @@ def test_a_classifier_on_top_of_another_is_refused(build):
 
 
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
-def test_trees_that_do_not_add_up_are_refused(build, aggregate):
+def test_trees_that_do_not_add_up_are_refused(build: Any, aggregate: Any) -> None:
     content = build(
         [
             regressor(build, outputs="score", aggregate_function=aggregate),
@@ -299,13 +321,13 @@ def test_trees_that_do_not_add_up_are_refused(build, aggregate):
     assert "computes TreeEnsembleRegressor" in refusal(content)
 
 
-def test_a_probit_is_refused(build):
+def test_a_probit_is_refused(build: Any) -> None:
     content = classifier(build, stump(build, [0.2, 0.9], [1, 1], transform="PROBIT"))
 
     assert "MARGIN is not available" in refusal(content)
 
 
-def test_raw_scores_of_a_tree_classifier_are_already_additive(build):
+def test_raw_scores_of_a_tree_classifier_are_already_additive(build: Any) -> None:
     content = classifier(
         build, stump(build, [1.0, -2.0, -1.0, 2.0], [0, 0, 1, 1], transform="NONE")
     )
@@ -313,7 +335,7 @@ def test_raw_scores_of_a_tree_classifier_are_already_additive(build):
     assert "already additive" in refusal(content)
 
 
-def test_averaged_probabilities_are_refused_as_such(build):
+def test_averaged_probabilities_are_refused_as_such(build: Any) -> None:
     content = classifier(
         build, stump(build, [0.25, 0.5, 0.75, 0.5], [0, 0, 1, 1], transform="NONE")
     )
@@ -321,7 +343,7 @@ def test_averaged_probabilities_are_refused_as_such(build):
     assert "averages the probabilities" in refusal(content)
 
 
-def test_a_part_of_a_softmax_is_refused(build):
+def test_a_part_of_a_softmax_is_refused(build: Any) -> None:
     """One column of three scores does not tell its probability."""
     content = build(
         [
@@ -336,7 +358,7 @@ def test_a_part_of_a_softmax_is_refused(build):
     assert "does not compute the model's answer as SOFTMAX" in refusal(content)
 
 
-def test_several_outputs_have_margins_if_each_has_one(build):
+def test_several_outputs_have_margins_if_each_has_one(build: Any) -> None:
     classes = stump(build, [-1.0, 2.0], [0, 0])
     copied = build.node("Identity", "y", "z")
     both = {"y": TensorProto.FLOAT, "z": TensorProto.FLOAT}
@@ -349,7 +371,7 @@ def test_several_outputs_have_margins_if_each_has_one(build):
 
 
 @pytest.mark.parametrize("offset", [-200.0, 200.0])
-def test_scores_at_which_probabilities_underflow_are_still_scores(build, offset):
+def test_scores_at_which_probabilities_underflow_are_still_scores(build: Any, offset: Any) -> None:
     content = build(
         [
             build.node("MatMul", "X w", "far"),
@@ -363,7 +385,7 @@ def test_scores_at_which_probabilities_underflow_are_still_scores(build, offset)
     assert margins(content) == pytest.approx(ROWS + offset)
 
 
-def test_describing_does_not_change_what_is_explained(build):
+def test_describing_does_not_change_what_is_explained(build: Any) -> None:
     content = classifier(build, stump(build, [-1.0, 2.0], [1, 1]))
 
     assert describe(content).operators == ("ai.onnx.ml:TreeEnsembleClassifier",)

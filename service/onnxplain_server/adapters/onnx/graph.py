@@ -23,6 +23,7 @@ from onnxplain_server.arrays import Array
 
 ML = "ai.onnx.ml"
 DEFAULT_OPSET = 13
+_SHOWN = 80
 
 
 def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
@@ -32,6 +33,11 @@ def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
         for attribute in node.attribute:
             for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
                 yield from nodes_within(inner)
+
+
+def shown(name: str) -> str:
+    """A name from a model, quoted for a message: no control characters, no endless text."""
+    return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:

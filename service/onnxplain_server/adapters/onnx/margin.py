@@ -29,7 +29,7 @@ _TOLERANCE = 1e-5
 """Of a probability: float32 rounding of the link's two computations."""
 
 _MODERATE = 50.0
-"""Scores up to which no float32 probability underflows, so that they can be divided by their sum."""
+"""Scores up to which no float32 probability underflows to a sum of 0."""
 
 
 @dataclass(frozen=True, slots=True)
