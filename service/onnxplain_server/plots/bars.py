@@ -68,7 +68,7 @@ def draw(bars: Bars, noun: str, axis_title: str) -> Spec:
             "field": "label",
             "type": "nominal",
             "sort": list(bars.labels),
-            "axis": {"title": None, "domain": False, "ticks": False, "labelLimit": 240},
+            "axis": {"title": None, "domain": False, "ticks": False, "labelLimit": 300},
         },
         "x": {
             "field": "value",
