@@ -29,42 +29,47 @@ class Fact(NamedTuple):
 def warnings(answer: ExplainResponse) -> list[Caution]:
     """List what to know before trusting the numbers."""
     messages: list[Any] = list(answer.warnings)
-    return [Caution(clean(m.code), clean(m.message)) for m in messages]
+    return [Caution(_text(m.code), _text(m.message)) for m in messages]
 
 
 def model(description: ModelDescription) -> list[Fact]:
     """Tell what a model takes and gives."""
-    scales = ", ".join(ModelDescription.Scale.Name(scale) for scale in description.scales)
+    scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
     facts = [
-        Fact("digest", description.digest),
+        Fact("digest", _text(description.digest)),
         Fact("inputs", ", ".join(_input(i) for i in description.inputs)),
-        Fact("outputs", ", ".join(clean(name) for name in description.output_names)),
-        Fact("scales", scales),
-        Fact("no MARGIN because", clean(description.margin_refusal)),
-        Fact("operators", ", ".join(clean(name) for name in description.operators)),
-        Fact("written by", clean(description.producer)),
+        Fact("outputs", ", ".join(_text(name) for name in description.output_names)),
+        Fact("scales", ", ".join(scales)),
+        Fact("no MARGIN because", _text(description.margin_refusal)),
+        Fact("operators", ", ".join(_text(name) for name in description.operators)),
+        Fact("written by", _text(description.producer)),
     ]
-    absent = {"no MARGIN because": description.margin_refusal, "written by": description.producer}
-    return [fact for fact in facts if absent.get(fact.name, "present")]
-
-
-def _input(found: ModelInput) -> str:
-    width = f" × {found.width}" if found.width > 1 else ""
-    return f"{clean(found.name)} ({clean(found.type)}{width})"
+    return [fact for fact in facts if fact.value]
 
 
 def receipt(found: Receipt) -> list[Fact]:
     """Tell how numbers were made."""
     engine = ExplainRequest.Engine.Name(found.engine)
     looked = found.cache_hit_count + found.cache_miss_count
-    return [
+    facts = [
         Fact("rows used", f"{found.row_count:,}, drawn with seed {found.seed}"),
         Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
-        Fact("engine", f"{engine}: {clean(found.engine_reason)}"),
+        Fact("engine", f"{engine}: {_text(found.engine_reason)}"),
         Fact("time", f"{found.elapsed.ToTimedelta().total_seconds():.1f} s"),
-        Fact("model", shorten(found.model_digest, _DIGEST_LENGTH)),
-        Fact("table", shorten(found.table_digest, _DIGEST_LENGTH)),
-        Fact("onnxplain", clean(found.server_version)),
-        *(Fact(clean(name), clean(v)) for name, v in sorted(found.library_versions.items())),
+        Fact("model", shorten(_text(found.model_digest), _DIGEST_LENGTH)),
+        Fact("table", shorten(_text(found.table_digest), _DIGEST_LENGTH)),
+        Fact("onnxplain", _text(found.server_version)),
+        *(Fact(_text(name), _text(v)) for name, v in sorted(found.library_versions.items())),
     ]
+    return [fact for fact in facts if fact.value]
+
+
+def _input(found: ModelInput) -> str:
+    width = f" × {found.width}" if found.width > 1 else ""
+    return f"{_text(found.name)} ({_text(found.type)}{width})"
+
+
+def _text(text: str) -> str:
+    """Make a text printable; an empty one stays empty."""
+    return clean(text) if text else ""

@@ -39,11 +39,15 @@ class Finding:
 
 
 _INTERACTIONS = (
-    ("total", "All interactions", "H²: share of the predictions' variability that is interaction"),
-    ("overall", "Interactions of one feature", "H²_j: share that is interaction with any other"),
-    ("pairwise", "Pairs", "H²_jk: share of the joint effect that is interaction"),
-    ("threeway", "Triples", "H²_jkl: share of the joint effect beyond that of the pairs"),
-    ("importance", "Importance", "share of the variability that the others do not explain"),
+    ("total", "All interactions", "H²: variability of the predictions that is interaction"),
+    (
+        "overall",
+        "Interactions of one feature",
+        "H²_j: variability that is interaction with the others",
+    ),
+    ("pairwise", "Pairs", "H²_jk: part of the joint effect that is interaction"),
+    ("threeway", "Triples", "H²_jkl: part of the joint effect beyond that of the pairs"),
+    ("importance", "Importance", "variability that all others together leave unexplained"),
 )
 
 
@@ -130,10 +134,11 @@ def _curve(
 ) -> Iterator[tuple[str, ...]]:
     values = np.array(curve.values).reshape(-1, len(outputs))
     for column, output in enumerate(outputs):
+        # Both are the first NaN, where there is one.
         low, high = int(np.argmin(values[:, column])), int(np.argmax(values[:, column]))
         yield (
             *_features(curve.features),
-            *([clean(curve.group)] if grouped else []),
+            *([clean(curve.group) if curve.group else ""] if grouped else []),
             *_if_several(outputs, output),
             _number(values[low, column], values[:, column]),
             _point(curve, low),

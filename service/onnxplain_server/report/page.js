@@ -15,6 +15,10 @@ for (const figure of document.querySelectorAll("figure")) {
     loader,
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: figure.id,
+  }).then(() => {
+    // Beyond this, shrinking into one column would make its text too small to read.
+    const drawn = target.querySelector("svg");
+    figure.classList.toggle("wide", drawn.viewBox.baseVal.width > 1.3 * target.clientWidth);
   }).catch((error) => {
     target.textContent = `This plot cannot be drawn: ${error.message}`;
   });

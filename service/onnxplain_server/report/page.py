@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -15,8 +16,10 @@ from markupsafe import Markup
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
+from onnxplain_server.errors import ExplainError
 from onnxplain_server.plots.words import clean
 from onnxplain_server.report import facts, findings
+from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
 
@@ -61,6 +64,11 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
         Nothing in it is trusted: neither names nor specifications.
     model_name : str
         Name of the model for people, like its file's.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST, where a plot is no JSON.
     """
     return _rendered(
         _Page(
@@ -74,7 +82,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
 
 
 def of_plot(plot: Plot) -> str:
-    """Write a page with one plot."""
+    """Write a page with one plot; raises as `of_response`."""
     return _rendered(_Page(title=clean(plot.title), sections=[Section("", [_figure(plot)])]))
 
 
@@ -88,9 +96,17 @@ def _section(explanation: Explanation) -> Section:
 
 def _figure(plot: Plot) -> Figure:
     # Read and written again, so that what is no JSON cannot come through.
-    text = json.dumps(json.loads(plot.vega_lite), ensure_ascii=False)
+    text = json.dumps(_specification(plot), ensure_ascii=False)
     data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
     return Figure(clean(plot.title), clean(plot.description), data)
+
+
+def _specification(plot: Plot) -> Any:
+    try:
+        return canonical.read_object(plot.vega_lite.encode())
+    except ExplainError as error:
+        message = f"plot {clean(plot.name)}: {error.message}"
+        raise ExplainError(error.reason, message, "vega_lite") from None
 
 
 def _rendered(page: _Page) -> str:
