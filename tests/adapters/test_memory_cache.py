@@ -20,7 +20,7 @@ def test_what_was_remembered_is_recalled_in_the_order_asked() -> None:
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    cache = MemoryCache(3 * 1_400, SEAL)
+    cache = MemoryCache(3 * 1_450, SEAL)
     for name in "abc":
         cache.remember({name: bytes(1_000)})
     cache.recall(["a"])

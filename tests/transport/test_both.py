@@ -162,6 +162,14 @@ def test_large_models_and_tables_are_refused(
     assert runner.requests == []
 
 
+def test_models_and_tables_of_exactly_the_limit_are_taken(start: Any, make_runner: Any) -> None:
+    client = start(make_runner(), max_model_bytes=10, max_table_bytes=10)
+
+    client.stub.Explain(
+        ExplainRequest(model=Model(content=b"x" * 10), table=Table(csv=b"x" * 10), seed=5)
+    )
+
+
 def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, endless: Any) -> None:
     client = start(make_runner(endless), max_seconds=0.1)
 

@@ -68,17 +68,22 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runn
 def test_work_beyond_the_grace_period_ends_as_unavailable(
     start: Any, make_runner: Any, endless: Any
 ) -> None:
+    """Also work whose turn never came."""
     runner = make_runner(endless)
-    client = start(runner)
-    running = client.stub.Explain.future(ExplainRequest())
+    client = start(runner, running_count=1)
+    calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=2)
+    while not client.server._turns._waiting:
+        time.sleep(0.01)
     begin = time.monotonic()
 
     assert client.server.drain(0.1)
 
     assert time.monotonic() - begin < 2.5
-    assert running.exception(timeout=2).code() is grpc.StatusCode.UNAVAILABLE
-    assert running.exception().details() == "the server stopped before the work was done"
+    for call in calls:
+        assert call.exception(timeout=2).code() is grpc.StatusCode.UNAVAILABLE
+        assert call.exception().details() == "the server stopped before the work was done"
+    assert len(runner.requests) == 1
 
 
 def test_connections_that_idle_do_not_hold_the_server(start: Any, make_runner: Any) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -14,6 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainStreamRequest
 from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.errors import ExplainError, Reason
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 SERVICE = "onnxplain.v1.ExplanationService"
@@ -96,22 +100,41 @@ def test_watches_and_reflections_that_never_end_starve_nobody(start: Any, make_r
     client = start(make_runner(), running_count=1, waiting_count=0)
     health = health_pb2_grpc.HealthStub(client.channel)
     reflection = reflection_pb2_grpc.ServerReflectionStub(client.channel)
+    end = threading.Event()
     watches = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(20)]
-    reflections = [reflection.ServerReflectionInfo(iter(_Never())) for _ in range(20)]
+    reflections = [reflection.ServerReflectionInfo(silence(end)) for _ in range(20)]
 
     assert [next(watch).status for watch in watches] == [SERVING] * 20
     assert health.Check(health_pb2.HealthCheckRequest(), timeout=1).status == SERVING
     assert client.stub.Explain(ExplainRequest(seed=5), timeout=1).receipt.seed == 5
+    end.set()
     for call in (*watches, *reflections):
         call.cancel()
 
 
-class _Never:
-    """Asks nothing, and does not end for a while."""
+def silence(end: threading.Event) -> Iterator[Any]:
+    """Ask nothing, for a long time."""
+    end.wait(10)
+    yield from ()
 
-    def __iter__(self) -> Any:
-        time.sleep(0.5)
-        yield from ()
+
+def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(
+    start: Any, make_runner: Any
+) -> None:
+    reasons: queue.Queue[Reason] = queue.Queue()
+
+    def work(host: Any) -> None:
+        time.sleep(0.2)
+        try:
+            host.advance(1, 2)
+        except ExplainError as error:
+            reasons.put(error.reason)
+            raise
+
+    with pytest.raises(grpc.RpcError):
+        start(make_runner(work)).stub.Explain(ExplainRequest(), timeout=0.1)
+
+    assert reasons.get(timeout=2) is Reason.DEADLINE_EXCEEDED
 
 
 def test_an_unknown_service_has_no_health(start: Any, make_runner: Any) -> None:

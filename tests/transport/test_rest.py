@@ -274,7 +274,10 @@ def test_each_request_is_one_line_in_the_log_without_its_content(
 ) -> None:
     caplog.set_level("INFO")
 
-    start(make_runner()).post({"target_column": "salary"}, X_Request_Id="id-7")
+    client = start(make_runner())
+    client.post({"target_column": "salary"}, X_Request_Id="id-7")
+    # The line is written after the reply.
+    client.server.drain(0)
 
     (line,) = [r.getMessage() for r in caplog.records if "id-7" in r.getMessage()]
     assert line.startswith("POST /v1/explanations 200 ")
