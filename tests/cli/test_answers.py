@@ -36,14 +36,21 @@ def test_an_output_file_gets_what_standard_output_would(
 ) -> None:
     target = tmp_path / "answer.json"
     target.write_text("old")
-    target.chmod(0o600)
+    target.chmod(0o640)
 
     printed = run("explain", model, table, *ASK)
     written = run("explain", model, table, *ASK, "--output-file", target)
 
     assert written.stdout == ""
     assert target.read_text() == printed.stdout
-    assert target.stat().st_mode & 0o777 == 0o600
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_output_file_has_the_permissions_of_any_new_file(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    run("explain", model, table, *ASK, "--output-file", tmp_path / "answer.json")
+    assert (tmp_path / "answer.json").stat().st_mode == table.stat().st_mode
 
 
 def test_a_linked_output_file_stays_a_link(

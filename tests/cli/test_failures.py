@@ -136,7 +136,12 @@ def test_ctrl_c_ends_the_computation_at_its_next_step(
     result = run("explain", model, table, *ASK)
 
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_means_what_it_did_after_the_command(run: Run, model: Path, table: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    run("explain", model, table, *ASK)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_timeout_ends_the_computation(run: Run, model: Path, table: Path) -> None:

@@ -57,6 +57,9 @@ class Service(service.ExplanationServiceServicer):
 
     def ExplainStream(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
         self._take(request.request, context)
+        return self.events(request, context)
+
+    def events(self, request: Any, context: Any) -> Iterator[pb.ExplainStreamResponse]:
         for done in (0, 50, 100):
             yield pb.ExplainStreamResponse(progress=pb.Progress(done=done, planned=100))
         yield pb.ExplainStreamResponse(response=self.answer)

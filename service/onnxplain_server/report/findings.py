@@ -53,9 +53,7 @@ _INTERACTIONS = (
 
 def title(explanation: Explanation) -> str:
     """Name the method for people."""
-    return {"interactions": "Interactions", "partial_dependence": "Partial dependence"}[
-        explanation.WhichOneof("result") or ""
-    ]
+    return (explanation.WhichOneof("result") or "explanation").replace("_", " ").capitalize()
 
 
 def of_explanation(explanation: Explanation) -> list[Finding]:
