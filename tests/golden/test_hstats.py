@@ -4,6 +4,7 @@
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,89 @@ def test_sampled_rows_give_the_same_statistics_on_average(explain: Explain) -> N
     spread = np.array(golden["sd_normalized_squared"])
     bound = 5 * spread * np.sqrt(2 / options["repeats"])
     assert np.all(np.abs(np.mean(draws, axis=0) - golden["mean_normalized_squared"]) <= bound)
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("ice")))
+def test_individual_conditional_expectation(
+    explain: Explain, case: Path, golden: Json, tmp_path: Path
+) -> None:
+    options = golden["options"]
+    (name,) = options["v"]
+    method = {
+        "features": [name],
+        "gridSize": options["grid_size"],
+        "strategy": options["strategy"].upper(),
+        "includeMissing": not options["na_rm"],
+    }
+    if options["grid"]:
+        method["grids"] = [{"columns": [{"name": name, "numbers": options["grid"]}]}]
+    first = head(case, options["first_rows_used"], tmp_path)
+
+    answer = explain(
+        first, request(case, {"individualConditionalExpectation": method}, weighted=False)
+    )
+
+    (curves,) = answer["explanations"][0]["individualConditionalExpectation"]["curves"]
+    rows = np.array(golden["rows"], float)
+    n_rows, grid = options["first_rows_used"], np.array(curves["grid"][0]["numbers"])
+    assert curves["rowIndices"] == list(range(n_rows))
+    assert rows[::n_rows, 1] == pytest.approx(grid)
+    # Theirs has rows innermost, ours grid points.
+    theirs = rows[:, 2:].reshape(len(grid), n_rows, -1).transpose(1, 0, 2)
+    largest = np.abs(expected(case)["predictions"]).max()
+    assert curves["values"] == pytest.approx(theirs.ravel(), rel=1e-5, abs=1e-5 * largest)
+
+
+def head(case: Path, n_rows: int, folder: Path) -> Path:
+    """The case with only the first rows of its table."""
+    shutil.copy(case / "model.onnx", folder)
+    lines = (case / "data.csv").read_text().splitlines(keepends=True)
+    (folder / "data.csv").write_text("".join(lines[: n_rows + 1]))
+    return folder
+
+
+def comparison(case: Path, options: Json) -> Json:
+    """What average loss and permutation importance share."""
+    return {
+        "loss": options["loss"].upper(),
+        "targetColumns": expected(case)["data"]["target"],
+        "sumOutputs": options["agg_cols"],
+        **({"oneHotTarget": True} if options["one_hot_target"] else {}),
+    }
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("average_loss")))
+def test_average_loss(explain: Explain, case: Path, golden: Json) -> None:
+    options = golden["options"]
+    method = comparison(case, options) | {"groupCount": options["by_size"]}
+    if options["BY"]:
+        method["groupColumn"] = options["BY"]
+
+    answer = explain(case, request(case, {"averageLoss": method}, weighted=options["weighted"]))
+
+    losses = answer["explanations"][0]["averageLoss"]["losses"]
+    assert [loss["group"] for loss in losses] == (golden["groups"] or [""])
+    for loss, values in zip(losses, golden["values"], strict=True):
+        assert loss["values"] == pytest.approx(values, rel=1e-5)
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("perm_importance")))
+def test_permutation_importance(explain: Explain, case: Path, golden: Json) -> None:
+    options, names = golden["options"], expected(case)["data"]["features"]
+    groups = options["groups"] or {name: [name] for name in names}
+    method = comparison(case, options) | {
+        "features": [{"names": groups[row]} for row in golden["rows"]],
+        "repeatCount": options["m_rep"],
+        "normalize": options["normalize"],
+    }
+
+    answer = explain(
+        case, request(case, {"permutationImportance": method}, weighted=options["weighted"])
+    )
+
+    found = answer["explanations"][0]["permutationImportance"]["importances"]
+    values = np.array([importance["values"] for importance in found])
+    errors = np.array([importance["standardErrors"] for importance in found])
+    theirs = np.hypot(errors, golden["standard_errors"])
+    assert np.all(np.abs(values - golden["values"]) <= 5 * theirs + 1e-9)
+    assert np.all(errors <= 2 * np.array(golden["standard_errors"]) + 1e-9)

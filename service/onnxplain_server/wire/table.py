@@ -111,6 +111,16 @@ def from_column(column: table_pb2.Column) -> Array:
     return np.array(column.numbers, dtype=np.float64)
 
 
+def to_columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.Column]:
+    """Write arrays of numbers or text as columns."""
+    return [
+        table_pb2.Column(name=name, strings=values)
+        if values.dtype == object
+        else table_pb2.Column(name=name, numbers=values.astype(np.float64))
+        for name, values in zip(names, arrays, strict=True)
+    ]
+
+
 def _from_arrow(table: pa.Table) -> Table:
     _check_names(table.column_names)
     columns: dict[str, Array] = {}
