@@ -1,6 +1,9 @@
 """What commands print and write."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +71,17 @@ def test_a_linked_output_file_stays_a_link(
 def test_a_device_is_written_and_not_replaced(run: Run, model: Path, table: Path) -> None:
     run("explain", model, table, *ASK, "--output-file", "/dev/null")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_reader_who_has_seen_enough_is_no_failure(saved: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    command = [sys.executable, "-m", "onnxplain_server", "plot", str(saved), "--format", "html"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(writer)
+
+    assert done.stderr == b""
 
 
 def rows(text: str) -> list[list[str]]:

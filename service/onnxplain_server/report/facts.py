@@ -52,7 +52,7 @@ def receipt(found: Receipt) -> list[Fact]:
     engine = ExplainRequest.Engine.Name(found.engine)
     looked = found.cache_hit_count + found.cache_miss_count
     facts = [
-        Fact("rows used", f"{found.row_count:,}, drawn with seed {found.seed}"),
+        Fact("rows used", f"{found.row_count:,} (seed {found.seed})"),
         Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
         Fact("engine", f"{engine}: {_text(found.engine_reason)}"),

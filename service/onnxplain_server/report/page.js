@@ -23,3 +23,8 @@ for (const figure of document.querySelectorAll("figure")) {
     target.textContent = `This plot cannot be drawn: ${error.message}`;
   });
 }
+
+// Paper cannot be unfolded.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("header details")) details.open = true;
+});
