@@ -1,5 +1,6 @@
 """Models that are declared for a number of rows, or cannot take several at once."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,48 @@ def test_an_answer_with_another_number_of_rows_is_refused(build: Any) -> None:
         load(content)
     assert failed.value.reason is Reason.UNSUPPORTED_MODEL
     assert "for 1 rows it gives an answer of shape (3,)" in failed.value.message
+
+
+def test_an_answer_that_is_the_same_for_all_rows_is_given_for_each(build: Any) -> None:
+    content = build(
+        [build.node("ReduceSum", "X", "sum"), build.node("Mul", "sum nothing", "y")],
+        nothing=np.zeros((1, 1), np.float32),
+    ).SerializeToString()
+
+    assert load(content).predict({"X": X}).tolist() == [[0.0]] * 7
+
+
+def test_shapes_declared_inside_do_not_pin_the_number_of_rows(build: Any) -> None:
+    names = ["X", "a", "b", "c", "d", "e", "y"]
+    model = build(
+        [build.node("Softplus", *pair) for pair in pairwise(names)],
+        inputs=[build.input("X", [1, 3])],
+    )
+    model.graph.value_info.extend(build.input(name, [1, 3]) for name in names[1:-1])
+
+    loaded = load(model.SerializeToString())
+
+    assert codes(loaded) == []
+    assert loaded.predict({"X": X}).shape == X.shape
+
+
+def test_rows_that_a_model_drops_are_missed(build: Any) -> None:
+    """It leaves out rows whose first value is very large, which trial rows do not show."""
+    content = build(
+        [
+            build.node("Slice", "X zero one one", "first"),
+            build.node("Less", "first limit", "kept"),
+            build.node("Reshape", "kept flat", "mask"),
+            build.node("Compress", "X mask", "y", axis=0),
+        ],
+        zero=np.array([0]),
+        one=np.array([1]),
+        flat=np.array([-1]),
+        limit=np.array([1e9], np.float32),
+    ).SerializeToString()
+    model = load(content)
+
+    assert model.predict({"X": X}).tolist() == X.tolist()
+    with pytest.raises(ExplainError, match=r"shape \(6, 3\) instead of \(7, 3\)") as failed:
+        model.predict({"X": np.where(X == 0, np.float32(1e10), X)})
+    assert failed.value.reason is Reason.PREDICTION_FAILED

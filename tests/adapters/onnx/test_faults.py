@@ -172,6 +172,63 @@ def test_a_missing_input_is_told(cases: Any) -> None:
     assert "cannot be evaluated" in failure(load(cases["flat_columns"].content), {"age": X[:, :1]})
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            (
+                "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: /src/a.cc:70 "
+                "ml::ScalerOp<T>::ScalerOp(const OpKernelInfo&) [with T = float] scale_.size() == "
+                "offset_.size() was false. Scale size: (2) != (1)\n"
+            ),
+            "Scale size: (2) != (1)",
+        ),
+        (
+            (
+                "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running "
+                "MatMul node. Name:'' Status Message: matmul_helper.h:59 Compute MatMul dimension "
+                "mismatch"
+            ),
+            "in MatMul: MatMul dimension mismatch",
+        ),
+        (
+            (
+                "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: /src/tree.h:256 "
+                "Status Tree<T>::Init(int) (node_id >= 0) was false. \n"
+            ),
+            "(node_id >= 0) was false.",
+        ),
+    ],
+)
+def test_causes_tell_what_happened_and_not_where(said: str, kept: str) -> None:
+    assert cause(RuntimeError(said)) == kept
+
+
+def test_too_few_columns_for_trees_that_leave_their_number_open_are_told(build: Any) -> None:
+    tree = build.node(
+        *("TreeEnsembleRegressor", "X", "y"),
+        domain="ai.onnx.ml",
+        nodes_treeids=[0, 0, 0],
+        nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[5, 0, 0],
+        nodes_values=[0.0, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0],
+        target_treeids=[0, 0],
+        target_nodeids=[1, 2],
+        target_ids=[0, 0],
+        target_weights=[1.0, 2.0],
+        n_targets=1,
+    )
+    model = load(build([tree], inputs=[build.input("X", [None, None])]).SerializeToString())
+
+    assert failure(model, {"X": X}).endswith(
+        "in TreeEnsembleRegressor: One path in the graph requests feature 5 but input tensor "
+        "has 3 features."
+    )
+
+
 def test_names_of_any_length_give_short_messages(build: Any) -> None:
     node = build.node("Frobnicate\n" * 999, "X", "y")
 
@@ -179,7 +236,7 @@ def test_names_of_any_length_give_short_messages(build: Any) -> None:
 
 
 def test_causes_name_no_path_and_stay_on_one_short_line() -> None:
-    fault = RuntimeError(f"at /home/someone/core.cc:12 fn\x00\x1b[31m\nfailed {'x' * 900}")
+    fault = RuntimeError(f"at /home/someone/core.cc:12 run\x00\x1b[31m\nfailed {'x' * 900}")
 
-    assert cause(fault).startswith("at fn[31m failed xxx")
+    assert cause(fault).startswith("at [31m failed xxx")
     assert len(cause(fault)) == 200

@@ -358,6 +358,51 @@ def test_a_part_of_a_softmax_is_refused(build: Any) -> None:
     assert "does not compute the model's answer as SOFTMAX" in refusal(content)
 
 
+def test_a_probability_that_is_copied_into_columns_has_no_score_per_column(build: Any) -> None:
+    content = build(
+        [
+            build.node("MatMul", "X w", "score"),
+            build.node("Sigmoid", "score", "p"),
+            build.node("Mul", "p ones", "y"),
+        ],
+        w=np.ones((3, 1), np.float32),
+        ones=np.ones((1, 3), np.float32),
+    ).SerializeToString()
+
+    assert "not one per prediction column" in refusal(content)
+
+
+def test_a_mixture_of_links_is_refused(build: Any) -> None:
+    content = build(
+        [
+            build.node("Softmax", "X", "p"),
+            build.node("Sigmoid", "X", "q"),
+            build.node("Concat", "p q", "y", axis=1),
+        ]
+    ).SerializeToString()
+
+    assert "mixes LOGISTIC and SOFTMAX" in refusal(content)
+
+
+@pytest.mark.parametrize("step", ["Binarizer", "LabelEncoder"])
+def test_a_step_after_a_linear_map_makes_it_a_network(build: Any, step: str) -> None:
+    steps: dict[str, Any] = {
+        "Binarizer": {"threshold": 0.0},
+        "LabelEncoder": {"keys_floats": [0.0], "values_floats": [1.0]},
+    }
+    content = build(
+        [
+            build.node("MatMul", "X w", "hidden"),
+            build.node(step, "hidden", "units", domain=ML, **steps[step]),
+            build.node("MatMul", "units w", "score"),
+            build.node("Sigmoid", "score", "y"),
+        ],
+        w=np.eye(3, dtype=np.float32),
+    ).SerializeToString()
+
+    assert "computes MatMul" in refusal(content)
+
+
 def test_several_outputs_have_margins_if_each_has_one(build: Any) -> None:
     classes = stump(build, [-1.0, 2.0], [0, 0])
     copied = build.node("Identity", "y", "z")

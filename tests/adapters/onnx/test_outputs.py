@@ -153,3 +153,16 @@ def test_other_outputs_are_refused_with_what_was_found_and_what_is_supported(bui
 
     assert refusal(sequence).startswith("The model gives 'y' (sequence). Supported are float")
     assert refusal(cube).startswith("The model's output 'y' has 3 dimensions. Supported are")
+
+
+def test_half_precision_becomes_float_in_vectors_too(build: Any) -> None:
+    nodes = [
+        build.node("ReduceSum", "X one", "total", keepdims=0),
+        build.node("Cast", "total", "y", to=TensorProto.FLOAT16),
+    ]
+    model = load(build(nodes, {"y": TensorProto.FLOAT16}, **BOUNDS).SerializeToString())
+
+    answer = model.predict({"X": X})
+
+    assert answer.tolist() == [[6.0], [3.5]]
+    assert answer.dtype == np.float32

@@ -138,7 +138,7 @@ class Graph:
         cut.CopyFrom(self.model)
         kept = self._needed(wanted)
         declared = {value.name: value for value in self.outputs}
-        del cut.graph.node[:], cut.graph.output[:], cut.graph.value_info[:]
+        del cut.graph.node[:], cut.graph.output[:]
         cut.graph.node.extend(node for node in self.model.graph.node if _key(node) in kept)
         for name in wanted:
             output = cut.graph.output.add(name=name)

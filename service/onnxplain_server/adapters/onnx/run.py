@@ -47,7 +47,7 @@ class Runs:
     Parameters
     ----------
     model : ModelProto
-        As `Graph.cut` gives it: without declared shapes except those of its inputs.
+        As `Graph.cut` gives it: without declared shapes of its outputs.
     feeds : sequence of Feed
         Its inputs.
     """
