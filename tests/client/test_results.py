@@ -31,8 +31,8 @@ def test_a_method_asked_for_twice_is_taken_by_its_index(answer: ExplainResponse)
         Explanations(answer).interactions  # noqa: B018 - looking is the test
 
 
-def test_a_result_of_a_newer_server_is_not_passed_over() -> None:
-    with pytest.raises(ValueError, match="update the client"):
+def test_a_result_that_cannot_be_read_is_not_passed_over() -> None:
+    with pytest.raises(ValueError, match="cannot read the result of the method 'unknown'"):
         Explanations(ExplainResponse(explanations=[Explanation()]))
 
 

@@ -107,10 +107,10 @@ class Explanations(Sequence[Result]):
 
 
 def _read(explanation: Explanation) -> Result:
-    method = explanation.WhichOneof("result")
-    if method is None:
+    method = explanation.WhichOneof("result") or "unknown"
+    if method not in _READERS:
         raise ValueError(
-            "the server answered with a result that this version of onnxplain does not know; "
-            "update the client"
+            f"this version of onnxplain cannot read the result of the method {method!r}; update it, "
+            "or take the answer's messages by client.messages"
         )
     return _READERS[method](explanation)
