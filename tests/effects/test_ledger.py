@@ -17,7 +17,7 @@ def test_plans_are_told_beside_what_is_done(make: Any) -> None:
     ledger.settle(30)
     ledger.spend(20, 5)
 
-    assert host.progress == [(10, 100), (30, 70)]
+    assert host.progress == [(10, 100), (10, 70), (30, 70)]
     assert ledger.predicted == 15
 
 
