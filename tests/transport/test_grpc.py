@@ -65,6 +65,27 @@ def test_progress_neither_falls_back_nor_grows_its_plan(start: Any, make_runner:
     assert {(step.progress.done, step.progress.planned) for step in steps} == {(5, 10)}
 
 
+def test_progress_is_told_only_where_there_was_some(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        host.advance(1, 2)
+        time.sleep(0.35)
+
+    first, second = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert (first.progress.done, second.WhichOneof("event")) == (1, "response")
+
+
+def test_nothing_is_told_before_there_is_a_plan(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        host.advance(0, 0)
+        time.sleep(0.15)
+        host.advance(1, 7)
+
+    step, _ = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert (step.progress.done, step.progress.planned) == (1, 7)
+
+
 def test_an_error_on_the_way_ends_the_stream_with_a_status(start: Any, make_runner: Any) -> None:
     def work(host: Any) -> None:
         host.advance(1, 2)
@@ -101,7 +122,7 @@ def test_watches_and_reflections_that_never_end_starve_nobody(start: Any, make_r
     health = health_pb2_grpc.HealthStub(client.channel)
     reflection = reflection_pb2_grpc.ServerReflectionStub(client.channel)
     end = threading.Event()
-    watches = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(20)]
+    watches = [health.Watch(health_pb2.HealthCheckRequest(), timeout=2) for _ in range(20)]
     reflections = [reflection.ServerReflectionInfo(silence(end)) for _ in range(20)]
 
     assert [next(watch).status for watch in watches] == [SERVING] * 20

@@ -282,3 +282,13 @@ def test_each_request_is_one_line_in_the_log_without_its_content(
     (line,) = [r.getMessage() for r in caplog.records if "id-7" in r.getMessage()]
     assert line.startswith("POST /v1/explanations 200 ")
     assert "salary" not in caplog.text
+
+
+def test_probes_fill_no_log(start: Any, make_runner: Any, caplog: Any) -> None:
+    caplog.set_level("INFO")
+
+    client = start(make_runner())
+    client.rest("GET", "/readyz", headers={"X-Request-Id": "id-8"})
+    client.server.drain(0)
+
+    assert "id-8" not in caplog.text
