@@ -110,7 +110,7 @@ def _read(explanation: Explanation) -> Result:
     method = explanation.WhichOneof("result") or "unknown"
     if method not in _READERS:
         raise ValueError(
-            f"this version of onnxplain cannot read the result of the method {method!r}; update it, "
-            "or take the answer's messages by client.messages"
+            f"this version of onnxplain cannot read the result of the method {method!r}; "
+            "update it, or take the answer's messages by client.messages"
         )
     return _READERS[method](explanation)
