@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.onnx.outputs import read_parts
+from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.errors import ExplainError, Reason
 
 ML = "ai.onnx.ml"
@@ -166,3 +168,32 @@ def test_half_precision_becomes_float_in_vectors_too(build: Any) -> None:
 
     assert answer.tolist() == [[6.0], [3.5]]
     assert answer.dtype == np.float32
+
+
+def test_what_the_prediction_does_not_need_is_not_computed(cases: Any) -> None:
+    graph = read(cases["sklearn_network_3class"].content)
+
+    cut = graph.cut(part.tensor for part in read_parts(graph))
+
+    left_out = {"ArgMax", "Reshape", "ai.onnx.ml:ArrayFeatureExtractor"}
+    assert set(operators(graph.model)) - set(operators(cut)) == left_out
+
+
+def test_what_a_branch_takes_from_outside_is_kept(build: Any) -> None:
+    """The nodes that an output does not need are left out; a branch's needs are its own too."""
+    value = helper.make_tensor_value_info("chosen", TensorProto.FLOAT, None)
+    branches = {
+        f"{side}_branch": helper.make_graph(
+            [build.node("Neg", "doubled", "chosen")], side, [], [value]
+        )
+        for side in ("then", "else")
+    }
+    nodes = [
+        build.node("Add", "X X", "doubled"),
+        build.node("If", "always", "y", **branches),
+        build.node("ArgMax", "X", "label", axis=1),
+    ]
+    outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
+    content = build(nodes, outputs, always=np.array(True)).SerializeToString()
+
+    assert load(content).predict({"X": X}).tolist() == (-2 * X).tolist()
