@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from onnxplain_server.settings import SettingsError, load
+
+from onnxplain_server.settings import SettingsError, core_count, load
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +81,25 @@ def test_all_bad_settings_are_named_at_once() -> None:
 def test_settings_do_not_change_while_the_server_runs() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load({}).rest_port = 1
+
+
+@pytest.mark.parametrize(
+    ("quota", "count"), [("100000 100000\n", 1), ("50000 100000\n", 1), ("1 1000000\n", 1)]
+)
+def test_a_container_gets_as_many_threads_as_its_share_of_cores(
+    tmp_path: Path, quota: str, count: int
+) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(quota)
+
+    assert core_count(file) == count
+
+
+def test_without_a_share_every_core_counts(tmp_path: Path) -> None:
+    file = tmp_path / "cpu.max"
+    everything = core_count(file)
+    file.write_text("max 100000\n")
+
+    assert core_count(file) == everything >= 1
+    file.write_text("99900000 100000\n")
+    assert core_count(file) == everything

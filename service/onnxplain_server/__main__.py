@@ -22,10 +22,10 @@ def main() -> None:
 # do not need.
 
 
-def _runner() -> Runner:
+def _runner(thread_count: int | None = None) -> Runner:
     from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=len(os.sched_getaffinity(0)))
+    return InProcess(threads=thread_count or len(os.sched_getaffinity(0)))
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> Cache:
@@ -42,7 +42,7 @@ def _serve(flags: Mapping[str, object]) -> None:
     logging.basicConfig(
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    serve.run(chosen, _runner(), _cache(chosen.cache_bytes))
+    serve.run(chosen, _runner(chosen.thread_count), _cache(chosen.cache_bytes))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from grpc_status import rpc_status
+
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,

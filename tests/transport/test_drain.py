@@ -13,7 +13,8 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Receipt
 
 CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -63,6 +64,36 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runn
 
     asking.join(2)
     assert [answer.json["receipt"]["seed"] for answer in answers] == [5]
+
+
+class LongAnswer:
+    """A runner whose answer does not fit into the buffers of a connection."""
+
+    def explain(self, request: bytes, host: Any) -> bytes:
+        receipt = Receipt(engine_reason="x" * 10_000_000)
+        return ExplainResponse(receipt=receipt).SerializeToString()
+
+    describe = explain
+
+
+def test_a_client_that_reads_slowly_gets_the_whole_reply(start: Any) -> None:
+    client = start(LongAnswer())
+    with client.connect() as connection:
+        connection.sendall(
+            b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        )
+        found = connection.recv(1)
+        drain = threading.Thread(target=client.server.drain, args=(5,))
+        drain.start()
+        # Longer than the server waits where no grace is left.
+        time.sleep(1.3)
+        while more := connection.recv(1_000_000):
+            found += more
+        drain.join()
+
+    assert len(found) > 10_000_000
+    assert found.endswith(b"}")
 
 
 def test_work_beyond_the_grace_period_ends_as_unavailable(

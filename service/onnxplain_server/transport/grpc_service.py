@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import grpc
+
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -15,7 +16,6 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
-
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.grpc_errors import answering
 from onnxplain_server.transport.service import Service
