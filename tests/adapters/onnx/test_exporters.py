@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 from onnxplain_server.adapters.onnx import describe, load
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Scale
@@ -149,6 +150,18 @@ def test_a_zipmap_does_not_change_predictions(cases: Any, name: Any) -> None:
     by_hand = [[row[int(label)] for label in case.output_names] for row in maps]
 
     assert predict(case).tolist() == by_hand
+
+
+@pytest.mark.parametrize("name", ["lightgbm_binary", "sklearn_logistic_3class", "xgboost_binary"])
+def test_a_number_of_columns_left_open_changes_no_answer(cases: Any, name: str) -> None:
+    case = cases[name]
+    left_open = ModelProto.FromString(case.content)
+    left_open.graph.input[0].type.tensor_type.shape.dim[1].Clear()
+    rows = case.feeds(load(case.content).inputs)
+
+    for scale in Scale:
+        model = load(left_open.SerializeToString(), scale)
+        assert model.predict(rows).tolist() == predict(case, scale).tolist()
 
 
 def test_inputs_keep_the_names_and_types_of_the_columns(cases: Any) -> None:

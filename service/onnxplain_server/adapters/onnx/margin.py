@@ -72,7 +72,8 @@ def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
     """
     moderate = np.abs(scores).max(axis=1) < _MODERATE
     used = moderate if moderate.any() else ~moderate
-    candidates = _softmax(scores[used]) if link == "SOFTMAX" else _logistic(scores[used])
+    with np.errstate(all="ignore"):  # what overflows is compared like anything else
+        candidates = _softmax(scores[used]) if link == "SOFTMAX" else _logistic(scores[used])
     for candidate in candidates:
         if np.allclose(candidate, responses[used], rtol=0, atol=_TOLERANCE, equal_nan=True):
             return
@@ -87,8 +88,7 @@ def unavailable(why: str) -> ExplainError:
 
 def _logistic(scores: Array) -> tuple[Array, ...]:
     """As they are, and divided by their sum, as one-versus-rest classifiers do."""
-    with np.errstate(over="ignore"):
-        each = 1 / (1 + np.exp(-scores.astype(np.float64)))
+    each = 1 / (1 + np.exp(-scores.astype(np.float64)))
     return each, each / each.sum(axis=1, keepdims=True)
 
 
