@@ -54,7 +54,7 @@ def content(message: table_pb2.Table) -> bytes:
 def _parse(source: str, content: bytes) -> pa.Table:
     parsers: dict[str, Callable[[bytes], pa.Table]] = {
         "arrow": _parse_ipc,
-        "parquet": lambda content: pyarrow.parquet.read_table(pa.BufferReader(content)),
+        "parquet": lambda content: pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(),
         "csv": _parse_csv,
     }
     try:
