@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -13,7 +15,7 @@ def network(seed: int = 0) -> bytes:
     """Build the network with random weights: Gemm and Relu, float32."""
     rng = np.random.default_rng(seed)
     nodes, weights, tensor = [], [], "input"
-    for layer, (width, height) in enumerate(zip(WIDTHS[:-1], WIDTHS[1:], strict=True)):
+    for layer, (width, height) in enumerate(pairwise(WIDTHS)):
         matrix = rng.normal(size=(width, height)) / np.sqrt(width)
         bias = rng.normal(size=height) / 10
         weights += [

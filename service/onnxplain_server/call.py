@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Cache
 
+_GONE = (Reason.CANCELLED, "the caller has gone")
+
 
 class Call:
     """A `Host` for one request.
@@ -43,16 +45,12 @@ class Call:
         self._gone = gone
         self._end: tuple[Reason, str] | None = None
 
-    def cancel(
-        self, reason: Reason = Reason.CANCELLED, message: str = "the caller has gone"
-    ) -> None:
+    def cancel(self, reason: Reason = _GONE[0], message: str = _GONE[1]) -> None:
         """Make the computation end at its next step; from any thread."""
         self._end = (reason, message)
 
     def check(self, how_far: str) -> None:
         """Raise where the answer is no longer wanted; `how_far` ends "time was over ..."."""
-        if self._end is None and self._gone():
-            self.cancel()
         if self._end is not None:
             raise ExplainError(*self._end)
         if time.monotonic() > self._deadline:
@@ -61,6 +59,9 @@ class Call:
                 f"time was over {how_far}; "
                 "allow more time, or ask for fewer rows (row_count) or features",
             )
+        # Asked last, since callers leave at their deadline: then that is the reason.
+        if self._gone():
+            raise ExplainError(*_GONE)
 
     def advance(self, done: float, planned: float) -> None:
         """See `Host.advance`."""

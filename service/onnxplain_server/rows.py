@@ -72,9 +72,20 @@ class Features:
         """Keep these rows, in this order."""
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
-    def cast(self, feature: int, values: Array) -> Array:
-        """Bring values of a feature, as users see them, into the type the model takes."""
-        return _cast(values, self.dtypes[feature], self.names[feature])
+    def is_whole(self, feature: int) -> bool:
+        """Whether the model takes nothing but whole numbers for a feature."""
+        return self.dtypes[feature].kind in "iub"
+
+    def cast(self, feature: int, values: Array, path: str = "table") -> Array:
+        """Bring values of a feature, as users see them, into the type the model takes.
+
+        Raises
+        ------
+        ExplainError
+            WRONG_TYPE where that would change them. `path` is the field of the
+            request that holds them.
+        """
+        return _cast(values, self.dtypes[feature], self.names[feature], path)
 
 
 def bind(
@@ -167,7 +178,7 @@ def _check_filled(name: str, column: Array) -> None:
         )
 
 
-def _cast(values: Array, dtype: np.dtype[np.generic], name: str) -> Array:
+def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
     if (values.dtype == object) != (dtype == np.dtype(object)):
         held, taken = (
             ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
@@ -175,18 +186,18 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str) -> Array:
         raise ExplainError(
             Reason.WRONG_TYPE,
             f"column {name!r} holds {held}, but the model takes {taken} there",
-            "table",
+            path,
         )
     if dtype == np.dtype(object):
         return values
     if dtype.kind != "f":
-        return _whole(values, dtype, name)
+        return _whole(values, dtype, name, path)
     if dtype.itemsize < values.dtype.itemsize:
-        _check_range(values, dtype, name)
+        _check_range(values, dtype, name, path)
     return values.astype(dtype)
 
 
-def _check_range(values: Array, dtype: np.dtype[np.generic], name: str) -> None:
+def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
     with np.errstate(over="ignore"):
         lost = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
     if lost.any():
@@ -194,11 +205,11 @@ def _check_range(values: Array, dtype: np.dtype[np.generic], name: str) -> None:
             Reason.WRONG_TYPE,
             f"column {name!r} holds {values[lost][0]:g}, too large for the {dtype} numbers that "
             "the model takes",
-            "table",
+            path,
         )
 
 
-def _whole(values: Array, dtype: np.dtype[np.generic], name: str) -> Array:
+def _whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
     """Cast to an integer type or bool, refusing what would change."""
     low, high = (0.0, 1.0) if dtype.kind == "b" else _limits(dtype)
     wrong = ~((values >= low) & (values <= high) & (values == np.floor(values)))
@@ -208,7 +219,7 @@ def _whole(values: Array, dtype: np.dtype[np.generic], name: str) -> Array:
         raise ExplainError(
             Reason.WRONG_TYPE,
             f"column {name!r} holds {held}, but the model takes {dtype} there",
-            "table",
+            path,
         )
     return values.astype(dtype)
 

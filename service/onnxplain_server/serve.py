@@ -63,6 +63,7 @@ class Server:
         bool
             Whether all work has ended: by itself, or soon after it was told to.
         """
+        end = time.monotonic() + seconds
         self._turns.close()
         self._grpc.announce_stop()
         ended = self._turns.wait_empty(seconds)
@@ -71,7 +72,7 @@ class Server:
             ended = self._turns.wait_empty(_LAST_SECONDS)
         last = threading.Thread(target=self._grpc.stop, args=(_LAST_SECONDS,))
         last.start()
-        self._rest.stop(_LAST_SECONDS)
+        self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
         last.join()
         return ended
 
@@ -84,6 +85,8 @@ def run(settings: Settings, runner: Runner, cache: Cache) -> None:
     OSError
         Where a port cannot be had.
     """
+    # It tells of every client that leaves; the request's own line does too.
+    logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
     server = Server(settings, runner, cache)
     LOG.info("REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))

@@ -6,7 +6,10 @@ name, like --rest-port. Flags win.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ByteSize, Field, ValidationError
@@ -18,6 +21,14 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 # gRPC counts the bytes of a message in 32 bits.
 MessageSize = Annotated[ByteSize, Field(ge=2**16, le=2**31 - 1)]
+
+
+def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Count the cores that this process may use: a container's share is less than the machine."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
+    allowed = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
+    return int(min(bound or 1, allowed))
 
 
 class SettingsError(Exception):
@@ -46,6 +57,12 @@ class Settings(BaseSettings):
         600.0, description="Longest time for a request; callers may set less.", gt=0, le=86_400
     )
     running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    thread_count: int = Field(
+        core_count(),
+        description="Predictions at the same time, over all requests; by default one per core.",
+        ge=1,
+        le=1_000,
+    )
     waiting_count: int = Field(
         16, description="Requests that may wait for their turn; more are refused.", ge=0, le=1_000
     )
@@ -53,7 +70,10 @@ class Settings(BaseSettings):
         ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
     )
     grace_seconds: float = Field(
-        25.0, description="Time that running work is given when the server stops.", ge=0, le=86_400
+        25.0,
+        description="Time for running work when the server stops; it ends 3 s later at most.",
+        ge=0,
+        le=86_400,
     )
 
 

@@ -1,5 +1,6 @@
 """The calls, against a server that answers what it is told to."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,11 @@ import numpy as np
 import onnxplain
 import pytest
 from grpc_health.v1 import health_pb2
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    ExplainResponse,
+    ExplainStreamResponse,
+)
 
 Call = Callable[[onnxplain.Client], Any]
 ROWS = {"age": [20.0, 30.0]}
@@ -47,6 +52,24 @@ def test_a_stream_gives_progress_and_the_explanations_last(
     assert progress == [onnxplain.Progress(done, 100) for done in (0, 50, 100)]
     assert isinstance(last, onnxplain.Explanations)
     assert last.message == answer
+
+
+def test_leaving_a_stream_early_cancels_the_computation(
+    client: onnxplain.Client, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def endless(request: Any, context: Any) -> Any:
+        context.add_callback(ended.set)
+        while context.is_active():
+            yield ExplainStreamResponse(progress={"done": 0, "planned": 1})
+
+    monkeypatch.setattr(server.service, "events", endless)
+    events = client.explain_stream(b"model", ROWS, onnxplain.Interactions())
+    next(events)
+    events.close()
+
+    assert ended.wait(5)
 
 
 def test_describe_reads_the_model(client: onnxplain.Client) -> None:

@@ -162,6 +162,14 @@ def test_large_models_and_tables_are_refused(
     assert runner.requests == []
 
 
+def test_models_and_tables_of_exactly_the_limit_are_taken(start: Any, make_runner: Any) -> None:
+    client = start(make_runner(), max_model_bytes=10, max_table_bytes=10)
+
+    client.stub.Explain(
+        ExplainRequest(model=Model(content=b"x" * 10), table=Table(csv=b"x" * 10), seed=5)
+    )
+
+
 def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, endless: Any) -> None:
     client = start(make_runner(endless), max_seconds=0.1)
 
@@ -285,6 +293,18 @@ def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) ->
 
     assert [call.result(timeout=2).receipt.seed for call in calls] == [0, 1, 2, 3]
     assert [request.seed for request in runner.requests] == [0, 1, 2, 3]
+
+
+def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endless: Any) -> None:
+    runner = make_runner(endless)
+    client = start(runner, running_count=1)
+    calls = [client.stub.DescribeModel.future(DescribeModelRequest()) for _ in range(2)]
+
+    wait_until(lambda: admitted(client) == 2)
+
+    assert len(client.server._turns._waiting) == 1
+    for call in calls:
+        call.cancel()
 
 
 def admitted(client: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal
@@ -193,7 +193,7 @@ class Client:
 
     def explain_stream(
         self, model: Any, table: Any, *methods: Method, timeout: float | None = None, **request: Any
-    ) -> Iterator[Progress | Explanations]:
+    ) -> Generator[Progress | Explanations]:
         """Explain a model, with progress on the way; the explanations come last.
 
         Takes the arguments of `explain`. Leaving the loop early cancels the computation.

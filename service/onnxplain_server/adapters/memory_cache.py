@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from onnxplain_server.adapters.seal import Seal
 
 # What Python and the cache hold for an entry besides its value, measured.
-_ENTRY_BYTES = 500
+_ENTRY_BYTES = 400
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,15 @@ def merge(features: Features, weights: Vector, source: Indices) -> Background:
     )
 
 
+def keep(features: Features, weights: Vector, source: Indices) -> Background:
+    """Bring rows into the model's types as they are: each is kept, whatever its weight.
+
+    For what is about single rows. Parameters are those of `merge`.
+    """
+    columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
+    return Background(features, columns, weights, source)
+
+
 def distinct(values: Array) -> tuple[Array, Indices]:
     """Return the distinct values, ascending and NaN last as one value, and the code of each."""
     levels, codes = np.unique(values, return_inverse=True)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, distinct, fingerprint
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Sweeper
+
+_BLOCK_ROWS = 16_000
+"""Rows of curves that are predicted together, so that memory does not grow with them."""
 
 _FEW_LEVELS = 20
 """Up to here it pays to skip rows that have a grid value already: 1 in so many."""
@@ -138,6 +141,7 @@ class BlackBox:
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
+            self.settle(self.cost(group) - self.cost(group, len(grid[0])))
             points = self._points(group, grid, label, known)
             self._effects[group] = points[inverse]
             yield Joint(group, self._effects[group], self._pure(group))
@@ -159,6 +163,52 @@ class BlackBox:
         found = self._shelf.find([label])[0]
         self.settle((len(points[0]) - len(first)) * len(self._background))
         return self._points(group, grid, label, found)[inverse]
+
+    def individual(self, feature: int, points: Array) -> Cube:
+        """See `Effects.individual`."""
+        n, n_points = len(self._background), len(points)
+        length = max(1, _BLOCK_ROWS // n_points)
+        spans = [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+        def block(span: slice) -> Cube:
+            columns = [np.repeat(column[span], n_points) for column in self._background.columns]
+            columns[feature] = np.tile(points, len(columns[feature]) // n_points)
+            predicted = self._caller.predict_rows(self._background.features, columns)
+            return predicted.reshape(-1, n_points, predicted.shape[1])
+
+        cube = np.concatenate(self._caller.side_by_side(block, spans))
+        self._check_points(cube.sum(axis=0), (feature,), (points,))
+        return cube
+
+    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.exchanged`."""
+
+        def predict(order: Indices) -> Matrix:
+            columns = list(self._background.columns)
+            for j in features:
+                columns[j] = columns[j][order]
+            predicted = self._caller.predict_rows(self._background.features, columns)
+            return check_finite(
+                predicted, lambda _rows: "the model's prediction is not finite for shuffled rows"
+            )
+
+        return self._caller.side_by_side(predict, orders)
+
+    def cached(
+        self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
+    ) -> Matrix:
+        """See `Effects.cached`."""
+        outputs = ",".join(self._caller.output_keys)
+        identity = f"{self._scale}\n{self._background.digest}\n{outputs}"
+        shelf = Shelf(self._caller.ledger, identity, [""])
+        label = Label(hashlib.sha256(question).hexdigest(), math.prod(shape))
+        found = shelf.find([label])[0]
+        if found is not None:
+            self._caller.ledger.spend(rows, 0)
+            return found.reshape(shape)
+        computed = compute()
+        shelf.keep(label, computed.reshape(-1, 1))
+        return computed
 
     def _points(
         self, features: tuple[int, ...], grid: tuple[Array, ...], label: Label, found: Matrix | None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background
 
 
@@ -68,6 +68,28 @@ class Effects(Protocol):
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""
+
+    def individual(self, feature: int, points: Array) -> Cube:
+        """Predictions of each row with a feature moved: (n_rows, n_points, n_outputs)."""
+
+    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """Predictions with features taken from other rows, once per order: (n_rows, n_outputs).
+
+        `orders` hold, for each row, the row that its features' values come from.
+        """
+
+    def cached(
+        self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
+    ) -> Matrix:
+        """Numbers that are no effect, from the cache or computed: (n_results, n_columns).
+
+        Parameters
+        ----------
+        question : bytes
+            All that they depend on beside model, rows, weights, scale and outputs.
+        rows : int
+            Rows that computing them predicts.
+        """
 
     def restrict(self, background: Background) -> Effects:
         """The same engine on other rows of the same table."""

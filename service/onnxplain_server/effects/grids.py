@@ -35,13 +35,16 @@ class Layout:
     include_missing: bool
 
 
-def lay(columns: Sequence[Array], layout: Layout) -> tuple[Array, ...]:
+def lay(columns: Sequence[Array], layout: Layout, whole: Sequence[bool]) -> tuple[Array, ...]:
     """Lay a grid over one or several features.
 
     Parameters
     ----------
     columns : sequence of (n_rows,)
         The features' values, float64 or str objects.
+    whole : sequence of bool
+        Which features can have whole numbers only: equal steps between them are
+        rounded, and points that coincide are one.
 
     Returns
     -------
@@ -50,21 +53,21 @@ def lay(columns: Sequence[Array], layout: Layout) -> tuple[Array, ...]:
         root of `layout.size` points, rounded up, and the first varies fastest.
     """
     size = layout.size if len(columns) == 1 else math.ceil(layout.size ** (1 / len(columns)))
-    axes = [_axis(column, layout, size) for column in columns]
+    axes = [_axis(column, layout, size, whole=w) for column, w in zip(columns, whole, strict=True)]
     crossed = np.meshgrid(*axes, indexing="ij")
     return tuple(axis.ravel(order="F") for axis in crossed)
 
 
-def _axis(column: Array, layout: Layout, size: int) -> Array:
+def _axis(column: Array, layout: Layout, size: int, *, whole: bool) -> Array:
     """Lay the grid of one feature: its distinct values where they are few or text."""
-    if column.dtype == object:
-        distinct = np.unique(column)
-        return distinct if layout.include_missing else distinct[distinct != ""]
     distinct = np.unique(column)
-    known = distinct[~np.isnan(distinct)]
-    axis = known if len(distinct) <= size else _dense(column, layout, size)
-    missing = layout.include_missing and len(known) < len(distinct)
-    return np.append(axis, np.nan) if missing else axis
+    missing = distinct == "" if column.dtype == object else np.isnan(distinct)
+    known = distinct[~missing]
+    axis = known
+    if column.dtype != object and len(distinct) > size:
+        axis = _dense(column, layout, size)
+        axis = np.unique(np.rint(axis)) if whole else axis
+    return np.append(axis, distinct[missing]) if layout.include_missing else axis
 
 
 def _dense(column: Vector, layout: Layout, size: int) -> Vector:

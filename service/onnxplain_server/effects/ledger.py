@@ -34,9 +34,14 @@ class Ledger:
         self._planned += rows
 
     def settle(self, rows: int) -> None:
-        """Take back a plan that turned out to be unnecessary."""
-        with self._lock:
-            self._planned -= rows
+        """Take back a plan that turned out to be unnecessary.
+
+        Raises
+        ------
+        ExplainError
+            As `spend`.
+        """
+        self._advance(done=0, planned=-rows, predicted=0)
 
     def spend(self, rows: int, predicted: int) -> None:
         """Report planned rows as done, of which so many were predicted.
@@ -46,11 +51,15 @@ class Ledger:
         ExplainError
             Where the answer is no longer wanted.
         """
+        self._advance(done=rows, planned=0, predicted=predicted)
+
+    def _advance(self, done: int, planned: int, predicted: int) -> None:
         with self._lock:
-            self._done += rows
+            self._done += done
+            self._planned += planned
             self.predicted += predicted
-            done, planned = self._done, max(self._planned, self._done)
-        self._host.advance(done, planned)
+            progress = self._done, max(self._planned, self._done)
+        self._host.advance(*progress)
 
     def recall(
         self, names: Sequence[Sequence[str]], shape: Sequence[tuple[int, ...]]

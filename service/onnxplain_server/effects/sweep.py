@@ -15,6 +15,8 @@ from onnxplain_server.effects.pace import Pace
 from onnxplain_server.effects.tile import Tile
 
 _MOST_PARTS = 32
+_ANY_NUMBERS = np.errstate(invalid="ignore")
+"""Predictions of opposite infinities average to NaN, which the caller refuses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,7 @@ class Sweeper:
         self._shares = background.weights / background.weights.sum()
         self._tiles: list[Tile] = []
 
+    @_ANY_NUMBERS
     def sweep(self, features: Sequence[int], points: Sequence[Array], shares: Vector) -> Averages:
         """Average over the background and over the grid.
 
@@ -66,6 +69,7 @@ class Sweeper:
             total += part.rows
         return Averages(np.concatenate([part.points for part in parts]), total)
 
+    @_ANY_NUMBERS
     def _part(self, features: Sequence[int], points: Sequence[Array], shares: Vector) -> Averages:
         tile = self._borrow()
         averages, n = [], len(self._background)
@@ -96,6 +100,7 @@ class Sweeper:
         stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return stacked.astype(np.float64).reshape(count, n, -1)
 
+    @_ANY_NUMBERS
     def sweep_levels(self, feature: int, outputs: Matrix) -> Averages:
         """Move a feature over its own few values, predicting only rows that have another one.
 

@@ -36,21 +36,22 @@ def split(column: Array, group_count: int) -> tuple[Group, ...]:
         are a group of their own, and count as one distinct value.
     """
     numeric = column.dtype != object
-    labels = _intervals(column, group_count) if numeric else [str(v) or "missing" for v in column]
-    rows_of: dict[str, list[int]] = {}
+    labels = _intervals(column, group_count) if numeric else [str(v) or None for v in column]
+    rows_of: dict[str | None, list[int]] = {}
     for row, label in enumerate(labels):
         rows_of.setdefault(label, []).append(row)
-    return tuple(Group(label, np.array(rows)) for label, rows in rows_of.items())
+    return tuple(Group(label or "missing", np.array(rows)) for label, rows in rows_of.items())
 
 
-def _intervals(column: Vector, group_count: int) -> list[str]:
+def _intervals(column: Vector, group_count: int) -> list[str | None]:
+    """Label numbers by themselves or by their interval; None where missing."""
     if len(np.unique(column)) <= group_count:
-        return ["missing" if np.isnan(value) else f"{value:.15g}" for value in column]
+        return [None if np.isnan(value) else f"{value:.15g}" for value in column]
     edges = np.unique(inverse_ecdf(column, np.linspace(0, 1, group_count + 1)))
     names = interval_names(edges)
     place = np.clip(np.searchsorted(edges, column, side="left") - 1, 0, len(names) - 1)
     missing = np.isnan(column)
-    return ["missing" if m else names[p] for m, p in zip(missing, place, strict=True)]
+    return [None if m else names[p] for m, p in zip(missing, place, strict=True)]
 
 
 def interval_names(edges: Vector) -> list[str]:

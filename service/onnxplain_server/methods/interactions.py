@@ -129,12 +129,11 @@ def approximate(features: Features, options: Options) -> Features:
     """Replace dense numeric features by the midpoints of quantile bins, where asked for."""
     if not options.quantile_bin_count:
         return features
-    columns = [
-        to_bin_midpoints(column, options.quantile_bin_count)
-        if name in options.features and column.dtype != object
-        else column
-        for name, column in zip(features.names, features.columns, strict=True)
-    ]
+    columns = list(features.columns)
+    for j, name in enumerate(features.names):
+        if name in options.features and columns[j].dtype != object:
+            binned = to_bin_midpoints(columns[j], options.quantile_bin_count)
+            columns[j] = np.rint(binned) if features.is_whole(j) else binned
     return replace(features, columns=tuple(columns))
 
 

@@ -154,15 +154,13 @@ def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str)
         )
 
 
-def grids(
-    columns: Sequence[Array], options: Options, names: Sequence[str]
-) -> list[tuple[Array, ...]]:
+def grids(features: Features, options: Options) -> list[tuple[Array, ...]]:
     """Lay the grid of each curve, where it is not given.
 
     Parameters
     ----------
-    columns : sequence of (n_rows,), in the order of `names`
-        All rows of the table, not only those drawn.
+    features : Features
+        With all rows of the table, not only those drawn.
     """
     layout = Layout(
         options.grid_size,
@@ -174,9 +172,14 @@ def grids(
     return [
         tuple(given.values())
         if given is not None
-        else lay([columns[names.index(name)] for name in features], layout)
-        for features, given in zip(options.features, options.grids, strict=True)
+        else _lay(features, [features.index(name) for name in names], layout)
+        for names, given in zip(options.features, options.grids, strict=True)
     ]
+
+
+def _lay(features: Features, positions: Sequence[int], layout: Layout) -> tuple[Array, ...]:
+    whole = [features.is_whole(j) for j in positions]
+    return lay([features.columns[j] for j in positions], layout, whole)
 
 
 def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[Part]) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
+from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
 from onnxplain_server.transport.service import Service
 
@@ -54,7 +53,10 @@ class GrpcServer:
         self._health = health.HealthServicer()
         self._server = grpc.server(
             ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
-            interceptors=[_OwnThreads(("/grpc.health.", "/grpc.reflection."))],
+            interceptors=[
+                OwnThreads(("/grpc.health.", "/grpc.reflection.")),
+                Readable(f"/{SERVICE_NAME}/"),
+            ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
@@ -74,31 +76,6 @@ class GrpcServer:
     def stop(self, seconds: float) -> None:
         """Close, giving replies on their way and open watches this long."""
         self._server.stop(seconds).wait()
-
-
-class _OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Runs services on a few threads each of their own, so that no work can starve them."""
-
-    def __init__(self, prefixes: tuple[str, ...]) -> None:
-        self._pools = {prefix: ThreadPoolExecutor(2, "onnxplain-probe") for prefix in prefixes}
-
-    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, moved to its threads where it is one of these services."""
-        handler = continuation(details)
-        for prefix, pool in self._pools.items():
-            if handler is not None and details.method.startswith(prefix):
-                return _moved(handler, pool)
-        return handler
-
-
-def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:
-    kinds = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
-    kind = next(kind for kind in kinds if getattr(handler, kind) is not None)
-    behaviour = partial(getattr(handler, kind))
-    # These attributes of a behaviour are how grpc's server chooses its threads.
-    behaviour.__dict__.update(getattr(getattr(handler, kind), "__dict__", {}))
-    behaviour.__dict__["experimental_thread_pool"] = pool
-    return handler._replace(**{kind: behaviour})
 
 
 def _bind(server: grpc.Server, address: str) -> int:

@@ -26,7 +26,9 @@ def problem(error: ExplainError, request_id: str, instance: str) -> dict[str, An
 def http_problem(status: int, detail: str, request_id: str, instance: str) -> dict[str, Any]:
     """Describe an error of HTTP itself, like a wrong path or method."""
     known = HTTPStatus(status)
-    return _problem((status, known.name, known.phrase), detail, request_id, instance)
+    # Python renames this one, but our reasons are a contract.
+    name = "REQUEST_TOO_LARGE" if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else known.name
+    return _problem((status, name, known.phrase), detail, request_id, instance)
 
 
 def encode(document: dict[str, Any]) -> str:

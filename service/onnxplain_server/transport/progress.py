@@ -18,7 +18,9 @@ class Latest:
         self._fresh = False
 
     def advance(self, done: float, planned: float) -> None:
-        """Take note; from any thread."""
+        """Take note; from any thread. A plan of nothing is none yet, and tells nothing."""
+        if planned <= 0:
+            return
         with self._lock:
             self._done = max(self._done, done)
             self._planned = min(self._planned, planned)

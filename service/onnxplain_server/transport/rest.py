@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport import rest_body, rest_events
 from onnxplain_server.transport.admission import Caller
-from onnxplain_server.transport.rest_errors import guard
+from onnxplain_server.transport.rest_errors import PROBES, guard
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 
@@ -34,7 +34,7 @@ def create_app(service: Service, message_bytes: int) -> Flask:
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     guard(app)
     app.register_blueprint(_explanations(service))
-    app.register_blueprint(_health(service))
+    app.register_blueprint(_probes(service))
     return app
 
 
@@ -60,8 +60,8 @@ def _explanations(service: Service) -> Blueprint:
     return routes
 
 
-def _health(service: Service) -> Blueprint:
-    routes = Blueprint("health", "onnxplain")
+def _probes(service: Service) -> Blueprint:
+    routes = Blueprint(PROBES, "onnxplain")
 
     @routes.get("/livez")
     @routes.get("/healthz")

@@ -24,7 +24,7 @@ def explain_request() -> ExplainRequest:
     """Read the current request's body."""
     match _media_type():
         case "application/json":
-            return rest_request.from_json(request.get_data())
+            return rest_request.from_json(request.get_data(cache=False))
         case "multipart/form-data":
             _check_parts({"model", "table", "request"})
             return rest_request.from_files(_model_file(), _file("table"), _text())
@@ -35,12 +35,12 @@ def describe_request() -> DescribeModelRequest:
     """Read the current request's body: JSON, a form with the file, or the model's bytes."""
     match _media_type():
         case "application/json":
-            return canonical.decode(request.get_data(), DescribeModelRequest)
+            return canonical.decode(request.get_data(cache=False), DescribeModelRequest)
         case "multipart/form-data":
             _check_parts({"model"})
             return DescribeModelRequest(model=Model(content=_model_file().content))
         case kind if kind in _MODEL:
-            return DescribeModelRequest(model=Model(content=request.get_data()))
+            return DescribeModelRequest(model=Model(content=request.get_data(cache=False)))
     raise UnsupportedMediaType(f"send {_MODEL[0]}, {_JSON}, or {_FORM} with the file model")
 
 

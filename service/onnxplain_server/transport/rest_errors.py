@@ -13,7 +13,9 @@ from onnxplain_server.transport.record import Record
 from onnxplain_server.transport.status import STATUS
 
 _REQUEST_ID = "X-Request-Id"
-_PROBES = ("/livez", "/readyz", "/healthz", "/ping", "/v2/health/live", "/v2/health/ready")
+
+# The blueprint of what probes ask every few seconds.
+PROBES = "probes"
 
 
 class Exchange:
@@ -23,6 +25,7 @@ class Exchange:
         self.path = request.path
         self.record = Record(f"{request.method} {self.path}", request.headers.get(_REQUEST_ID))
         self.outcome = ""
+        self._level = logging.DEBUG if request.blueprint == PROBES else logging.INFO
 
     def problem_of(self, error: Exception) -> dict[str, Any]:
         """Describe an error, and keep its reason for the log."""
@@ -32,8 +35,7 @@ class Exchange:
 
     def close(self, status: int) -> None:
         """Write the request's line in the log."""
-        level = logging.DEBUG if self.path in _PROBES else logging.INFO
-        self.record.close(f"{status} {self.outcome}".strip(), level=level)
+        self.record.close(f"{status} {self.outcome}".strip(), level=self._level)
 
     def _describe(self, error: Exception) -> dict[str, Any]:
         if isinstance(error, HTTPException) and error.code is not None:

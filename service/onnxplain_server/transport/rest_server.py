@@ -10,14 +10,14 @@ from typing import Any
 import waitress
 from flask import Flask
 from waitress import wasyncore
-from waitress.channel import HTTPChannel
-from waitress.task import ErrorTask
 
-from onnxplain_server.transport import problems
-from onnxplain_server.transport.record import Record
+from onnxplain_server.transport.rest_channel import Channel
 
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
+_THREADS_SECONDS = 0.5
+# How often idle connections are looked at; whatever happens wakes the loop at once.
+_POLL_SECONDS = 1.0
 
 
 class RestServer:
@@ -56,71 +56,58 @@ class RestServer:
             threads=place_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
-        self._server.channel_class = _Channel
-        self._loop = threading.Thread(target=self._server.run, name="onnxplain-rest", daemon=True)
+        self._server.channel_class = Channel
+        self._stopping = threading.Event()
+        self._closing = threading.Lock()
+        self._loop = threading.Thread(target=self._run, name="onnxplain-rest", daemon=True)
         self._loop.start()
 
     def stop(self, seconds: float) -> None:
-        """Close, giving replies on their way this long."""
+        """Close, giving replies on their way this long; once closed, do nothing."""
+        if self._stopping.is_set():
+            return
         end = time.monotonic() + seconds
         while self._replying() and time.monotonic() < end:
             time.sleep(_STEP_SECONDS)
-        # Only waitress' own loop may touch its sockets.
-        self._server.trigger.pull_trigger(self._close)
+        # Its threads wake the loop through a pipe, which must not be closed under them.
+        self._server.task_dispatcher.shutdown(timeout=_THREADS_SECONDS)
+        with self._closing:
+            self._stopping.set()
+            self._server.pull_trigger()
         self._loop.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            # Not by select(), which cannot watch more than 1024 files.
+            wasyncore.loop(_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
+        with self._closing:
+            wasyncore.close_all(self._sockets, ignore_all=True)
 
     def _replying(self) -> bool:
         channels = list(self._server.active_channels.values())
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
 
-    def _close(self) -> None:
-        self._server.task_dispatcher.set_thread_count(0)
-        wasyncore.close_all(self._sockets, ignore_all=True)
-
-
-class _Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
-    """Answers what waitress refuses by itself, like a body over the limit, as a problem too."""
-
-    def execute(self) -> None:
-        error = self.request.error
-        record = Record("HTTP", self.request.headers.get("X_REQUEST_ID"))
-        document = problems.http_problem(
-            error.code, f"{error.reason}: {error.body}", record.request_id, self.request.path
-        )
-        body = problems.encode(document).encode()
-        self.status = f"{error.code} {error.reason}"
-        self.response_headers += [
-            ("Content-Type", problems.MEDIA_TYPE),
-            ("X-Request-Id", record.request_id),
-            ("X-Content-Type-Options", "nosniff"),
-        ]
-        self.set_close_on_finish()
-        self.content_length = len(body)
-        self.write(body)
-        record.close(f"{error.code} {document['reason']}")
-
-
-class _Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
-    error_task_class = _Refusal
-
 
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-    return socket.create_server((host, port), family=family, dualstack_ipv6=both)
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise OSError(f"cannot listen on {host}:{port} for REST: {error.strerror}") from error
 
 
 def _adjustments(message_bytes: int) -> dict[str, Any]:
     return {
-        "max_request_body_size": message_bytes,
+        # waitress refuses a body of exactly its limit.
+        "max_request_body_size": message_bytes + 1,
         "max_request_header_size": 16 * 1024,
         # Reading on while a request is worked on is how a disconnect is seen.
         "channel_request_lookahead": 1,
-        "connection_limit": 1000,
+        # Bodies wait on disk while they arrive: this many times the limit at most.
+        "connection_limit": 256,
         "channel_timeout": 15,
         "cleanup_interval": 5,
-        # select() cannot watch more than 1024 files.
-        "asyncore_use_poll": True,
         "log_socket_errors": False,
         "ident": None,
     }

@@ -94,8 +94,9 @@ class Service:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
             reply = thread.submit(self._explain, request, call)
             try:
-                while not reply.done():
-                    wait([reply], _EVENT_SECONDS)
+                running = True
+                while running:
+                    running = bool(wait([reply], _EVENT_SECONDS).not_done)
                     if (progress := latest.take()) is not None:
                         yield ExplainStreamResponse(progress=progress)
                 yield ExplainStreamResponse(response=reply.result())

@@ -101,9 +101,10 @@ class Turns:
     def _wait(self, call: Call) -> None:
         self._waiting.append(call)
         try:
+            call.check("while waiting for a turn")
             while self._waiting[0] is not call or len(self._running) >= self._running_count:
-                call.check("while waiting for a turn")
                 # Short, because nobody tells when a waiting caller leaves.
                 self._changed.wait(_POLL_SECONDS)
+                call.check("while waiting for a turn")
         finally:
             self._waiting.remove(call)

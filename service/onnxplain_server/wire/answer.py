@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
-import numpy as np
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain.v1 import interactions_pb2, model_pb2, partial_dependence_pb2, plot_pb2, table_pb2
+from onnxplain.v1 import model_pb2, plot_pb2
 
-from onnxplain_server.arrays import Array
-from onnxplain_server.explain import Answer, Explanation, Options, Result
-from onnxplain_server.methods import interactions, partial_dependence
+from onnxplain_server.explain import Answer, Explanation
 from onnxplain_server.model import Description
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.wire import options, results
 
 
 def write(answer: Answer) -> service_pb2.ExplainResponse:
@@ -50,109 +47,11 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
 
 def _explanation(explanation: Explanation) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
-        plots=[_plot(plot) for plot in explanation.plots], options=_options(explanation.options)
+        plots=[_plot(plot) for plot in explanation.plots],
+        options=options.write(explanation.options),
     )
-    _fill(message, explanation.result)
+    results.fill(message, explanation.result)
     return message
-
-
-def _fill(message: service_pb2.Explanation, result: Result) -> None:
-    match result:
-        case interactions.Result():
-            message.interactions.CopyFrom(_interactions(result))
-        case partial_dependence.Result():
-            message.partial_dependence.CopyFrom(_partial_dependence(result))
-
-
-def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:
-    return interactions_pb2.InteractionsResult(
-        output_names=result.output_names,
-        mean_squares=result.mean_squares,
-        total=_statistic(result.total),
-        overall=_statistics(result.overall),
-        pairwise=_statistics(result.pairwise),
-        threeway=_statistics(result.threeway),
-        importance=_statistics(result.importance),
-    )
-
-
-def _statistics(
-    statistics: Sequence[interactions.Statistic],
-) -> list[interactions_pb2.InteractionStatistic]:
-    return [_statistic(statistic) for statistic in statistics]
-
-
-def _statistic(statistic: interactions.Statistic) -> interactions_pb2.InteractionStatistic:
-    return interactions_pb2.InteractionStatistic(
-        features=statistic.features,
-        numerators=statistic.numerators,
-        denominators=statistic.denominators,
-        values=statistic.values,
-    )
-
-
-def _partial_dependence(
-    result: partial_dependence.Result,
-) -> partial_dependence_pb2.PartialDependenceResult:
-    return partial_dependence_pb2.PartialDependenceResult(
-        output_names=result.output_names,
-        curves=[
-            partial_dependence_pb2.PartialDependenceCurve(
-                features=curve.features,
-                group=curve.group,
-                grid=_columns(curve.features, curve.grid),
-                values=curve.values.ravel(),
-                weight=curve.weight,
-            )
-            for curve in result.curves
-        ],
-    )
-
-
-def _columns(names: Sequence[str], arrays: Sequence[Array]) -> list[table_pb2.Column]:
-    return [
-        table_pb2.Column(name=name, strings=values)
-        if values.dtype == object
-        else table_pb2.Column(name=name, numbers=values.astype(np.float64))
-        for name, values in zip(names, arrays, strict=True)
-    ]
-
-
-def _options(options: Options) -> service_pb2.MethodOptions:
-    match options:
-        case interactions.Options():
-            return service_pb2.MethodOptions(
-                interactions=interactions_pb2.InteractionsOptions(
-                    features=options.features,
-                    pairwise_feature_count=options.pairwise_feature_count,
-                    threeway_feature_count=options.threeway_feature_count,
-                    quantile_bin_count=options.quantile_bin_count,
-                    absolute_threshold=options.absolute_threshold,
-                )
-            )
-        case partial_dependence.Options():
-            return service_pb2.MethodOptions(partial_dependence=_curve_options(options))
-
-
-def _curve_options(
-    options: partial_dependence.Options,
-) -> partial_dependence_pb2.PartialDependenceOptions:
-    return partial_dependence_pb2.PartialDependenceOptions(
-        features=[partial_dependence_pb2.FeatureGroup(names=names) for names in options.features],
-        grid_size=options.grid_size,
-        strategy=options.strategy.value,
-        trim_lower=options.trim_lower,
-        trim_upper=options.trim_upper,
-        grids=[
-            partial_dependence_pb2.Grid(columns=_columns(tuple(grid), tuple(grid.values())))
-            if grid is not None
-            else partial_dependence_pb2.Grid()
-            for grid in options.grids
-        ],
-        group_column=options.group_column,
-        group_count=options.group_count,
-        include_missing=options.include_missing,
-    )
 
 
 def _plot(plot: Plot) -> plot_pb2.Plot:

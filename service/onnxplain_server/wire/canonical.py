@@ -9,22 +9,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.wire.json_shape import find_fault
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 # Python objects take some ten times the bytes of the text they are read from.
 MAX_VALUE_COUNT = 5_000_000
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
-_PREFIX = re.compile(r"^Failed to parse (\w+) field: ")
-_PATH = re.compile(r'\.? at "?[A-Za-z]\w*((?:\.\w+|\[\d+\])*)"?(?=$|[."])')
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PREFIX = re.compile(r"Failed to parse \w+ field: ")
+_PLACE = re.compile(r' at "?\w+\.([\w.\[\]]+)"?$')
 
 
 def encode(message: Message, indent: int | None = None) -> str:
@@ -52,7 +53,7 @@ def read_object(text: bytes) -> dict[str, Any]:
         )
     try:
         document = json.loads(
-            text,
+            text.decode(),
             parse_constant=_refuse_constant,
             parse_float=_finite,
             object_pairs_hook=_without_repetition,
@@ -63,16 +64,18 @@ def read_object(text: bytes) -> dict[str, Any]:
         raise _invalid(f"the JSON cannot be read: {error}") from None
     if not isinstance(document, dict):
         raise _invalid("the JSON must be an object")
+    if _SURROGATE.search(text) and not _is_text(document):
+        raise _invalid("the JSON has an escape that is half a character (unpaired surrogate)")
     return document
 
 
-def to_message(document: Mapping[str, Any], kind: type[AnyMessage]) -> AnyMessage:
+def to_message(document: dict[str, Any], kind: type[AnyMessage]) -> AnyMessage:
     """Make a message of what `read_object` gave; the second of the two steps of `decode`."""
-    for path in _broken_base64(document, kind.DESCRIPTOR, ""):
-        raise _invalid(f"{path} is not base64", path)
+    if fault := find_fault(document, kind.DESCRIPTOR):
+        raise _invalid(f"{fault.path} {fault.rule}", fault.path)
     try:
-        return json_format.ParseDict(dict(document), kind())
-    except (json_format.ParseError, RecursionError, ValueError) as error:
+        return json_format.ParseDict(document, kind())
+    except json_format.ParseError as error:
         raise _explained(str(error)) from None
 
 
@@ -96,43 +99,23 @@ def _without_repetition(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def _broken_base64(value: Any, kind: Any, path: str) -> Iterator[str]:
-    if not isinstance(value, dict):
-        return
-    for field in kind.fields:
-        for name in {field.name, field.json_name} & value.keys():
-            inner = f"{path}.{field.name}".removeprefix(".")
-            yield from _broken_in_field(value[name], field, inner)
-
-
-def _broken_in_field(value: Any, field: Any, path: str) -> Iterator[str]:
-    if field.message_type is not None:
-        many = value if isinstance(value, list) else [value]
-        for index, item in enumerate(many):
-            place = f"{path}[{index}]" if isinstance(value, list) else path
-            yield from _broken_base64(item, field.message_type, place)
-    elif field.type == field.TYPE_BYTES and isinstance(value, str) and not _BASE64.fullmatch(value):
-        yield path
+def _is_text(document: object) -> bool:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _explained(message: str) -> ExplainError:
-    """Turn a message of json_format into one with the field's path, and without its nesting."""
-    message, _, known = message.partition("\n Available Fields(except extensions): ")
-    chain: list[str] = []
+    """Turn what json_format says, '... at "ExplainRequest.methods[0]".', into path and rule."""
     while found := _PREFIX.match(message):
-        chain.append(found[1])
         message = message[found.end() :]
     message = message.rstrip(".")
-    path = ".".join(chain)
-    if found := _PATH.search(message):
-        path = found[1].removeprefix(".")
-        message = message[: found.start()]
-    if unknown := re.search(r'has no field named "(.*)"$', message, re.DOTALL):
-        path = ".".join(part for part in (path, unknown[1]) if part)
-        fields = ", ".join(re.findall(r"'(\w+)'", known))
-        message = f'unknown field "{unknown[1]}"; known here: {fields}'
-    path = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda capital: "_" + capital[1].lower(), path)
-    return _invalid(f"{path}: {message}" if path else message, path)
+    if not (found := _PLACE.search(message)):
+        return _invalid(message)
+    path = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda capital: "_" + capital[1].lower(), found[1])
+    return _invalid(f"{path}: {message[: found.start()]}", path)
 
 
 def _invalid(message: str, field: str = "") -> ExplainError:

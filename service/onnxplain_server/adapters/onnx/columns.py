@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from onnxplain_server.adapters.onnx.graph import shown
 from onnxplain_server.adapters.onnx.outputs import Part
 from onnxplain_server.arrays import Array
 from onnxplain_server.errors import ExplainError, Reason
@@ -43,8 +44,8 @@ class Columns:
 
     def __init__(self, parts: Sequence[Part], trial: Sequence[Array]) -> None:
         shapes = [_shape(part, answer) for part, answer in zip(parts, trial, strict=True)]
-        shaped = [shape(answer) for shape, answer in zip(shapes, trial, strict=True)]
-        self.counts = tuple(columns.shape[1] for columns in shaped)
+        empty = [shape(answer[:0]) for shape, answer in zip(shapes, trial, strict=True)]
+        self.counts = tuple(columns.shape[1] for columns in empty)
         self.names = tuple(
             name
             for part, count in zip(parts, self.counts, strict=True)
@@ -69,13 +70,13 @@ def _shape(part: Part, answer: Array) -> Shape:
     if answer.ndim not in {1, 2}:
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL,
-            f"The model's output {part.output!r} has {answer.ndim} dimensions. "
+            f"The model's output {shown(part.output)} has {answer.ndim} dimensions. "
             "Supported are (rows,) and (rows, columns).",
             "model",
         )
-    if answer.dtype == np.float16:
-        return _as_float32
-    return _as_given if answer.ndim == 2 else _as_column
+    if answer.ndim == 1:
+        return _as_column
+    return _as_float32 if answer.dtype == np.float16 else _as_given
 
 
 def _as_given(output: Array) -> Array:
@@ -83,11 +84,12 @@ def _as_given(output: Array) -> Array:
 
 
 def _as_column(output: Array) -> Array:
-    return output.reshape(-1, 1)
+    column = output.reshape(-1, 1)
+    return _as_float32(column) if output.dtype == np.float16 else column
 
 
 def _as_float32(output: Array) -> Array:
-    return output.astype(np.float32).reshape(len(output), -1)
+    return output.astype(np.float32)
 
 
 def _one_hot(part: Part, answer: Array) -> Shape:

@@ -52,14 +52,13 @@ def scores_of(graph: Graph, node: NodeProto) -> str:
 
 def _tree_scores(graph: Graph, node: NodeProto) -> str:
     labels = texts(node, *_LABELS)
-    is_single = len(labels) == 2 and len(set(attribute(node, "class_ids", ()))) == 1
+    # As onnxruntime has it: weights of class 0 alone are one score, for the second class.
+    is_single = len(labels) == 2 and set(attribute(node, "class_ids", ())) == {0}
     attributes = [_for_regressor(found) for found in node.attribute]
     regressor = helper.make_node("TreeEnsembleRegressor", [], [""], domain=ML)
     regressor.attribute.extend(found for found in attributes if found is not None)
     n_targets = 1 if is_single else len(labels)
     regressor.attribute.append(helper.make_attribute("n_targets", n_targets))
-    if is_single:
-        _to_first_target(regressor)
     scores = graph.add_copy(regressor, list(node.input))
     return _both_signs(graph, scores) if is_single else scores
 
@@ -73,15 +72,6 @@ def _for_regressor(found: AttributeProto) -> AttributeProto | None:
     if found.name.startswith("class_"):
         renamed.name = "target_" + found.name.removeprefix("class_")
     return renamed
-
-
-def _to_first_target(regressor: NodeProto) -> None:
-    """Let all leaves count for target 0; of two base values the second class has the last."""
-    for found in regressor.attribute:
-        if found.name == "target_ids":
-            found.ints[:] = [0] * len(found.ints)
-        if found.name == "base_values" and len(found.floats) == 2:
-            del found.floats[0]
 
 
 def _linear_scores(graph: Graph, node: NodeProto) -> str:

@@ -11,6 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto
 
+from onnxplain_server.adapters.onnx.graph import shown
 from onnxplain_server.errors import ExplainError, Reason
 
 
@@ -26,7 +27,7 @@ def refuse_external_data(model: ModelProto) -> None:
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise ExplainError(
                 Reason.EXTERNAL_DATA,
-                f"The tensor {tensor.name!r} keeps its values in another file. Save the model "
+                f"The tensor {shown(tensor.name)} keeps its values in another file. Save the model "
                 "in one piece (onnx.save with save_as_external_data=False) and send that.",
                 "model",
             )

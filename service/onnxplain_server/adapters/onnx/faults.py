@@ -14,7 +14,13 @@ from contextlib import contextmanager
 from onnxplain_server.errors import ExplainError, Reason
 
 _CAUSE_LENGTH = 200
-_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_READ_LENGTH = 5000
+_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (Exception during initialization: )?")
+_PLACE = re.compile(
+    r"\S+\.(h|cc|cpp):\d+ "  # the file of the runtime's source,
+    r"([^\[]*\[with [^\]]*\]|[^()]*::[^()]*\([^()]*\)|\w+) ?"  # and the function in it
+)
+_CONDITION = re.compile(r"^.* was false\. (?=.)")
 _PATH = re.compile(r"\S*[/\\]\S*")
 _WIDTH = re.compile(r"input: (\S+) for.*index: 1 Got: (\d+) Expected: (\d+)")
 _TYPE = re.compile(r"Actual: \(tensor\((\w+)\)\) , expected: \(tensor\((\w+)\)\)")
@@ -44,7 +50,7 @@ def prediction_failed(fault: Exception) -> ExplainError:
 
 def cause(fault: Exception) -> str:
     """One short line about a foreign error, without paths and unprintable characters."""
-    text = _PREFIX.sub("", " ".join(str(fault).split()))
+    text = _PREFIX.sub("", " ".join(str(fault)[:_READ_LENGTH].split()))
     if found := _WIDTH.search(text):
         name, given, taken = found.groups()
         return f"its input {_clean(name)!r} takes {taken} columns, not {given}"
@@ -58,5 +64,6 @@ def cause(fault: Exception) -> str:
 
 
 def _clean(text: str) -> str:
-    shown = "".join(letter for letter in _PATH.sub("", text) if letter.isprintable())
+    reason = _CONDITION.sub("", _PLACE.sub("", text))
+    shown = "".join(letter for letter in _PATH.sub("", reason) if letter.isprintable())
     return " ".join(shown.split())[:_CAUSE_LENGTH] or "no further cause is known"

@@ -23,6 +23,7 @@ from onnxplain_server.arrays import Array
 
 ML = "ai.onnx.ml"
 DEFAULT_OPSET = 13
+_SHOWN = 80
 
 
 def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
@@ -32,6 +33,11 @@ def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
         for attribute in node.attribute:
             for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
                 yield from nodes_within(inner)
+
+
+def shown(name: str) -> str:
+    """A name from a model, quoted for a message: no control characters, no endless text."""
+    return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
@@ -132,7 +138,7 @@ class Graph:
         cut.CopyFrom(self.model)
         kept = self._needed(wanted)
         declared = {value.name: value for value in self.outputs}
-        del cut.graph.node[:], cut.graph.output[:], cut.graph.value_info[:]
+        del cut.graph.node[:], cut.graph.output[:]
         cut.graph.node.extend(node for node in self.model.graph.node if _key(node) in kept)
         for name in wanted:
             output = cut.graph.output.add(name=name)

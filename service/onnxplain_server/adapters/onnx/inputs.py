@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from onnx import TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.adapters.onnx.graph import Graph, shown
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input
 
@@ -56,18 +56,18 @@ def read_inputs(graph: Graph) -> tuple[Feed, ...]:
 
 
 def _feed(value: ValueInfoProto) -> Feed:
-    name, tensor = value.name, value.type.tensor_type
+    name, tensor = shown(value.name), value.type.tensor_type
     if value.type.WhichOneof("value") != "tensor_type":
-        raise _unsupported(f"The model's input {name!r} is no tensor")
+        raise _unsupported(f"The model's input {name} is no tensor")
     type_ = TensorProto.DataType.Name(tensor.elem_type).lower()
     if type_ not in _TYPES:
-        raise _unsupported(f"The model's input {name!r} has the type {type_}")
+        raise _unsupported(f"The model's input {name} has the type {type_}")
     sizes = _sizes(value)
     if len(sizes) not in (1, 2) or (len(sizes) == 1 and sizes[0] not in (None, 1)):
         shape = ", ".join("any" if size is None else str(size) for size in sizes)
-        raise _unsupported(f"The model's input {name!r} has the shape ({shape})")
+        raise _unsupported(f"The model's input {name} has the shape ({shape})")
     is_flat = len(sizes) == 1
-    return Feed(Input(name, type_, 1 if is_flat else sizes[1]), is_flat, row_count=sizes[0])
+    return Feed(Input(value.name, type_, 1 if is_flat else sizes[1]), is_flat, row_count=sizes[0])
 
 
 def _sizes(value: ValueInfoProto) -> list[int | None]:
@@ -81,8 +81,8 @@ def _sizes(value: ValueInfoProto) -> list[int | None]:
 def _column(feed: Feed) -> Feed:
     """An input that is one among several, and so a column."""
     if feed.input.width not in (None, 1):
-        name, width = feed.input.name, feed.input.width
-        raise _unsupported(f"The model has several inputs, and {name!r} takes {width} columns")
+        name, width = shown(feed.input.name), feed.input.width
+        raise _unsupported(f"The model has several inputs, and {name} takes {width} columns")
     return replace(feed, input=replace(feed.input, width=1))
 
 

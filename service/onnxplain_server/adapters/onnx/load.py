@@ -93,7 +93,7 @@ def _open(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
 def _margin(graph: Graph, response: _Opened) -> _Opened:
     """The same model on the margin scale."""
     margin = read_margin(graph, response.parts, response.columns.counts)
-    opened = _open(graph, margin.parts)
+    opened = _open_scores(graph, margin.parts)
     if opened.columns.counts != response.columns.counts:
         raise unavailable("its scores are not one per prediction column")
     starts = np.cumsum(response.columns.counts)[:-1]
@@ -104,6 +104,13 @@ def _margin(graph: Graph, response: _Opened) -> _Opened:
     for link, score, answer in zip(margin.links, scores, answers, strict=True):
         refuse_mismatch(link, score, answer)
     return opened
+
+
+def _open_scores(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
+    try:
+        return _open(graph, parts)
+    except Exception:  # noqa: BLE001 - the model is fine; what was made of it is not
+        raise unavailable("the runtime cannot evaluate its sum alone") from None
 
 
 def _margin_refusal(graph: Graph, response: _Opened) -> str:

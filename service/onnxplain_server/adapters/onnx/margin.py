@@ -28,6 +28,9 @@ _ACTIVATIONS = {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX"}
 _TOLERANCE = 1e-5
 """Of a probability: float32 rounding of the link's two computations."""
 
+_MODERATE = 50.0
+"""Scores up to which no float32 probability underflows to a sum of 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Margin:
@@ -67,14 +70,14 @@ def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
     ExplainError
         MARGIN_UNAVAILABLE where it does not: the runtime treats this model in a way of its own.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        candidates = _softmax(scores) if link == "SOFTMAX" else _logistic(scores)
+    moderate = np.abs(scores).max(axis=1) < _MODERATE
+    used = moderate if moderate.any() else ~moderate
+    with np.errstate(all="ignore"):  # what overflows is compared like anything else
+        candidates = _softmax(scores[used]) if link == "SOFTMAX" else _logistic(scores[used])
     for candidate in candidates:
-        if np.allclose(candidate, responses, rtol=0, atol=_TOLERANCE, equal_nan=True):
+        if np.allclose(candidate, responses[used], rtol=0, atol=_TOLERANCE, equal_nan=True):
             return
-    raise unavailable(
-        f"the sum behind the model's answer does not lead to it by {link}, as the runtime computes"
-    )
+    raise unavailable(f"the runtime does not compute the model's answer as {link} of its sum")
 
 
 def unavailable(why: str) -> ExplainError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.graph import Graph, texts
+from onnxplain_server.adapters.onnx.graph import Graph, shown, texts
 from onnxplain_server.errors import ExplainError, Reason
 
 _NUMERIC = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
@@ -18,6 +18,9 @@ _LABEL_LISTS = (
     "values_strings",
     "values_int64s",
 )
+_LISTED = 10
+"""How many outputs a message lists."""
+
 _PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
 
@@ -66,7 +69,9 @@ def read_parts(graph: Graph) -> tuple[Part, ...]:
     for output in graph.outputs:
         if output.type.tensor_type.elem_type in _LABEL:
             return (_label(output, labels),)
-    found = ", ".join(f"{output.name!r} ({_kind(output)})" for output in graph.outputs)
+    found = ", ".join(
+        f"{shown(output.name)} ({_kind(output)})" for output in graph.outputs[:_LISTED]
+    )
     raise _unsupported(
         f"The model gives {found}. Supported are float, double and float16 tensors, "
         "ZipMap's sequences of maps, and class labels."
@@ -85,7 +90,7 @@ def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> P
 def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> Part:
     if not labels:
         raise _unsupported(
-            f"The model gives only labels ({output.name!r}, {_kind(output)}), and which labels "
+            f"The model gives only labels, {shown(output.name)} ({_kind(output)}), and which ones "
             "there are cannot be read from it. Export it with its probabilities or scores."
         )
     return Part(output.name, output.name, labels, is_label=True)

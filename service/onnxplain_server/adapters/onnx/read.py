@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, NodeProto, defs
 
 from onnxplain_server.adapters.onnx.external import refuse_external_data
-from onnxplain_server.adapters.onnx.graph import ML, Graph, nodes_within
+from onnxplain_server.adapters.onnx.graph import ML, Graph, nodes_within, shown
 from onnxplain_server.errors import ExplainError, Reason
 
 _STANDARD = ("", "ai.onnx", ML)
@@ -56,7 +56,7 @@ def _refuse_unknown_operators(model: ModelProto) -> None:
         if (node.domain, node.op_type) in own or node.domain == _CONTRIBUTED:
             continue
         if node.domain not in _STANDARD:
-            raise _unknown(node, f"domain {node.domain!r} is not available")
+            raise _unknown(node, f"domain {shown(node.domain)} is not available")
         domain = "" if node.domain == "ai.onnx" else node.domain
         if not defs.has(node.op_type, domain=domain):
             raise _unknown(node, "ONNX has no such operator")
@@ -64,7 +64,7 @@ def _refuse_unknown_operators(model: ModelProto) -> None:
 
 def _unknown(node: NodeProto, why: str) -> ExplainError:
     message = (
-        f"The model uses the operator {_title(node)!r}, but {why}. "
+        f"The model uses the operator {shown(_title(node))}, but {why}. "
         f"Supported are the operators of ONNX, {ML} and {_CONTRIBUTED}."
     )
     return ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")

@@ -47,7 +47,7 @@ class Runs:
     Parameters
     ----------
     model : ModelProto
-        As `Graph.cut` gives it: without declared shapes except those of its inputs.
+        As `Graph.cut` gives it: without declared shapes of its outputs.
     feeds : sequence of Feed
         Its inputs.
     """
@@ -101,6 +101,14 @@ def _in_chunks(run: Run, size: int) -> Run:
             run({name: rows[filled[start : start + size]] for name, rows in feeds.items()})
             for start in range(0, count, size)
         ]
-        return [np.concatenate(parts)[:count] for parts in zip(*answers, strict=True)]
+        return [_joined(parts, size)[:count] for parts in zip(*answers, strict=True)]
 
     return chunked
+
+
+def _joined(parts: Sequence[Array], size: int) -> Array:
+    """One output of several calls of `size` rows each."""
+    for part in parts:
+        if part.shape[:1] != (size,):
+            raise ValueError(f"for {size} rows it gives an answer of shape {part.shape}")
+    return np.concatenate(parts)

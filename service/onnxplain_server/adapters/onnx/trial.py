@@ -56,19 +56,20 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     """
     lenient = _lenient(model)
     runs = Runs(lenient or model, feeds)
-    rows = _trial_rows(runs, feeds, model)
+    apart = runs.apart  # loads the model: errors of its own, outside of the try
+    rows = _trial_rows(apart, feeds, model)
     try:
-        answers = runs.apart(rows)
+        answers = apart(rows)
     except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
         raise _unusable(cause(fault)) from None
-    is_apart = not _agree(runs.together, rows, answers)
+    is_apart = not _agree(runs, rows, answers)
     final = Runs(model, feeds) if lenient else runs
     return Trial(final.apart if is_apart else final.together, is_apart, answers)
 
 
-def _agree(together: Run, rows: Mapping[str, Array], expected: list[Array]) -> bool:
+def _agree(runs: Runs, rows: Mapping[str, Array], expected: list[Array]) -> bool:
     try:
-        found = together(rows)
+        found = runs.together(rows)
     except Exception:  # noqa: BLE001 - a model that takes no more rows at once is no error
         return False
     return all(map(_alike, found, expected))
@@ -83,14 +84,14 @@ def _alike(found: Array, expected: Array) -> bool:
     return np.allclose(found, expected, _TOLERANCE, _TOLERANCE * scale, equal_nan=True)
 
 
-def _trial_rows(runs: Runs, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
+def _trial_rows(apart: Run, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:
     """A few rows of every kind of value: name -> (n_trials, width)."""
     words = _categories(model) or [""]
     generator = np.random.default_rng(0)
     open_width = any(feed.input.width is None for feed in feeds)
     for width in range(1, _WIDEST + 1 if open_width else 2):
         rows = {feed.input.name: _values(feed.input, width, words, generator) for feed in feeds}
-        if not open_width or _runs_on(runs.apart, rows):
+        if not open_width or _runs_on(apart, rows):
             return rows
     raise _unusable(f"no number of columns up to {_WIDEST} is accepted")
 

@@ -1,0 +1,58 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class AverageLossOptions(_message.Message):
+    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count")
+    class Loss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        LOSS_UNSPECIFIED: _ClassVar[AverageLossOptions.Loss]
+        SQUARED_ERROR: _ClassVar[AverageLossOptions.Loss]
+        ABSOLUTE_ERROR: _ClassVar[AverageLossOptions.Loss]
+        POISSON: _ClassVar[AverageLossOptions.Loss]
+        GAMMA: _ClassVar[AverageLossOptions.Loss]
+        LOGLOSS: _ClassVar[AverageLossOptions.Loss]
+        MLOGLOSS: _ClassVar[AverageLossOptions.Loss]
+    LOSS_UNSPECIFIED: AverageLossOptions.Loss
+    SQUARED_ERROR: AverageLossOptions.Loss
+    ABSOLUTE_ERROR: AverageLossOptions.Loss
+    POISSON: AverageLossOptions.Loss
+    GAMMA: AverageLossOptions.Loss
+    LOGLOSS: AverageLossOptions.Loss
+    MLOGLOSS: AverageLossOptions.Loss
+    LOSS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ONE_HOT_TARGET_FIELD_NUMBER: _ClassVar[int]
+    SUM_OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    GROUP_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    loss: AverageLossOptions.Loss
+    target_columns: _containers.RepeatedScalarFieldContainer[str]
+    one_hot_target: bool
+    sum_outputs: bool
+    group_column: str
+    group_count: int
+    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ...) -> None: ...
+
+class AverageLossResult(_message.Message):
+    __slots__ = ("output_names", "losses")
+    OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
+    LOSSES_FIELD_NUMBER: _ClassVar[int]
+    output_names: _containers.RepeatedScalarFieldContainer[str]
+    losses: _containers.RepeatedCompositeFieldContainer[AverageLoss]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., losses: _Optional[_Iterable[_Union[AverageLoss, _Mapping]]] = ...) -> None: ...
+
+class AverageLoss(_message.Message):
+    __slots__ = ("group", "values", "weight")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    values: _containers.RepeatedScalarFieldContainer[float]
+    weight: float
+    def __init__(self, group: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ...) -> None: ...

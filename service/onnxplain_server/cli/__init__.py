@@ -1,0 +1,39 @@
+"""The command line: files and flags to a request, and the answer to files and people.
+
+Exit codes: 0 answered; 1 refused or failed, with one line on standard error; 2 used wrongly;
+130 ended by Ctrl-C. Standard output has nothing but the answer.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from onnxplain_server.cli.describe import describe
+from onnxplain_server.cli.explain import explain
+from onnxplain_server.cli.health import health
+from onnxplain_server.cli.methods import MethodCommand
+from onnxplain_server.cli.parts import Parts
+from onnxplain_server.cli.plot import plot
+from onnxplain_server.cli.serve import serve
+from onnxplain_server.cli.version import version
+
+__all__ = ["Parts", "app"]
+
+app = typer.Typer(
+    name="onnxplain",
+    help="Explain what an ONNX model has learned.",
+    epilog=(
+        "Exit codes: 0 answered; 1 refused or failed, with one line on standard error; "
+        "2 used wrongly; 130 ended by Ctrl-C."
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # errors in one line, not wrapped into a frame
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(cls=MethodCommand)(explain)
+app.command()(describe)
+app.command()(plot)
+app.command()(health)
+app.command()(serve)
+app.command()(version)

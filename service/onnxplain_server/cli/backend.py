@@ -1,0 +1,113 @@
+"""Who answers a command: this process, or a server."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Protocol, TypeAlias
+
+import onnxplain
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeModelResponse,
+    ExplainRequest,
+    ExplainResponse,
+)
+
+from onnxplain_server.call import Call
+from onnxplain_server.cli.parts import Parts
+
+Follow: TypeAlias = Callable[[float, float], None] | None
+"""Told rows done and planned; None where nobody looks."""
+
+
+class Backend(Protocol):
+    """Answers messages by messages."""
+
+    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
+        """Answer by an explanation."""
+
+    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
+        """Answer by what a model takes and gives."""
+
+
+def choose(parts: Parts, endpoint: str | None, timeout: float | None) -> Backend:
+    """Return the server at the endpoint, or this process where there is none.
+
+    Parameters
+    ----------
+    parts : Parts
+    endpoint : str or None
+        Host and port.
+    timeout : float or None
+        Seconds for each call.
+    """
+    return Remote(endpoint, timeout) if endpoint else Local(parts, timeout)
+
+
+class Local:
+    """Computes in this process."""
+
+    def __init__(self, parts: Parts, timeout: float | None) -> None:
+        self._parts = parts
+        self._seconds = math.inf if timeout is None else timeout
+
+    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
+        """See `Backend.explain`."""
+        runner = self._parts.runner()
+        with _interruptible(self._call(follow or _ignore)) as call:
+            return ExplainResponse.FromString(runner.explain(request.SerializeToString(), call))
+
+    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
+        """See `Backend.describe`."""
+        runner = self._parts.runner()
+        with _interruptible(self._call(_ignore)) as call:
+            reply = runner.describe(request.SerializeToString(), call)
+        return DescribeModelResponse.FromString(reply)
+
+    def _call(self, follow: Callable[[float, float], None]) -> Call:
+        # The cache lives as long as the process: nobody else's names are in it.
+        return Call(self._parts.cache(), "", self._seconds, follow)
+
+
+class Remote:
+    """Asks a server."""
+
+    def __init__(self, endpoint: str, timeout: float | None) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout
+
+    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
+        """See `Backend.explain`."""
+        with self._connect() as client:
+            return client.messages.explain(request, progress=follow)
+
+    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
+        """See `Backend.describe`."""
+        with self._connect() as client:
+            return client.messages.describe(request)
+
+    def _connect(self) -> onnxplain.Client:
+        return onnxplain.connect(self._endpoint, timeout=self._timeout)
+
+
+@contextmanager
+def _interruptible(call: Call) -> Iterator[Call]:
+    """Let the first Ctrl-C end the computation at its next step, and a second one at once."""
+
+    def cancel(number: int, _frame: FrameType | None) -> None:
+        call.cancel()
+        signal.signal(number, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, cancel)
+    try:
+        yield call
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ignore(_done: float, _planned: float) -> None:
+    """Tell nobody."""

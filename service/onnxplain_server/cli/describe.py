@@ -1,0 +1,48 @@
+"""The command `describe`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.v1.model_pb2 import Model
+
+from onnxplain_server.cli import backend, files
+from onnxplain_server.cli.failure import in_one_line
+from onnxplain_server.cli.tables import model_table
+from onnxplain_server.wire import canonical
+
+
+class DescriptionOutput(Enum):
+    """Forms that a description can have."""
+
+    JSON = "json"
+    TABLE = "table"
+
+
+def describe(
+    context: typer.Context,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
+    ],
+    output: Annotated[
+        DescriptionOutput, typer.Option(help="Form of the description.")
+    ] = DescriptionOutput.JSON,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="A server to ask (gRPC); default: this process."),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
+    ] = None,
+) -> None:
+    """Tell what MODEL takes and gives."""
+    with in_one_line():
+        request = DescribeModelRequest(model=Model(content=files.read(model)))
+        answer = backend.choose(context.obj, endpoint, timeout).describe(request)
+        is_json = output is DescriptionOutput.JSON
+        text = canonical.encode(answer, indent=2) + "\n" if is_json else model_table(answer.model)
+        with files.destination(None) as write:
+            write(text.encode())

@@ -1,0 +1,56 @@
+"""How commands fail: one line on standard error, and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from onnxplain.errors import ExplainError as ClientError
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.plots.words import clean
+
+INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """Something outside the request that went wrong, like a file.
+
+    Parameters
+    ----------
+    reason : str
+        Stable identifier in upper case.
+    message : str
+        For people.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """End the command where what is inside fails for a reason that its user can act upon."""
+    try:
+        yield
+    except ExplainError as error:
+        if error.reason is Reason.CANCELLED:
+            raise typer.Exit(INTERRUPTED) from None
+        _fail(error.message, error.reason.name, error.field)
+    except ClientError as error:
+        _fail(error.message, error.reason, error.field)
+    except CommandError as error:
+        _fail(error.message, error.reason)
+
+
+def _fail(message: str, reason: str, field: str = "") -> None:
+    # A message that names its field already needs no second mention.
+    where = f"{field}: " if field and field not in message else ""
+    # Names inside may hold line ends or escape codes of terminals.
+    line = clean(" ".join(f"{where}{message}".split()))
+    print(f"onnxplain: error: {line} ({reason})", file=sys.stderr)  # noqa: T201 - a command's voice
+    raise typer.Exit(1)

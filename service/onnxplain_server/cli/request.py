@@ -1,0 +1,75 @@
+"""Files and flags to an ExplainRequest."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+from onnxplain.tables import from_bytes
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.model_pb2 import Model
+
+from onnxplain_server.cli import files
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.wire import canonical
+
+
+def build(
+    model: str,
+    table: str,
+    request_file: str | None,
+    methods: Sequence[MethodOptions],
+    flags: Mapping[str, Any],
+) -> ExplainRequest:
+    """Read the files and put the flags on top.
+
+    Parameters
+    ----------
+    model, table : str
+        Paths, or "-".
+    request_file : str or None
+        Path of a canonical ExplainRequest without model and table.
+    methods : sequence of MethodOptions
+        From flags; not where the file has methods.
+    flags : mapping of field name to value
+        None and empty values are flags that were not given; others win over the file.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST, where the file or a flag is not as in the contract.
+    CommandError
+        Where a file cannot be read.
+    typer.BadParameter
+        Where flags do not fit each other.
+    """
+    files.check_one_stdin([model, table, request_file])
+    request = _from_file(request_file) if request_file else ExplainRequest()
+    if methods and request.methods:
+        raise typer.BadParameter("methods are given both by --request and by --method; choose one")
+    if not methods and not request.methods:
+        raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
+    request.methods.extend(methods)
+    given = {name: value for name, value in flags.items() if value not in (None, [], "")}
+    for name in given:
+        request.ClearField(name)
+    request.MergeFrom(canonical.to_message(given, ExplainRequest))
+    request.model.CopyFrom(Model(content=files.read(model)))
+    request.table.CopyFrom(from_bytes(files.read(table)))
+    return request
+
+
+def names(values: Sequence[str]) -> list[str]:
+    """Split comma-separated names; one with a comma inside stands in double quotes."""
+    return [name for row in csv.reader(values) for name in row]
+
+
+def _from_file(path: str) -> ExplainRequest:
+    request = canonical.decode(files.read(path), ExplainRequest)
+    for name in ("model", "table"):
+        if request.HasField(name):
+            message = f"{path} must not have the {name}, which is an argument of the command"
+            raise ExplainError(Reason.INVALID_REQUEST, message, name)
+    return request

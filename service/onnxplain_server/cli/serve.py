@@ -1,0 +1,49 @@
+"""The command `serve`: one flag for each setting."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+from pydantic.fields import FieldInfo
+
+from onnxplain_server.cli.failure import CommandError, in_one_line
+from onnxplain_server.settings import PREFIX, Settings, SettingsError
+
+
+def serve(context: typer.Context, **flags: str | None) -> None:
+    """Serve gRPC and REST until told to stop. Each flag is also a variable; flags win."""
+    given = {name: text for name, text in flags.items() if text is not None}
+    with in_one_line():
+        try:
+            context.obj.serve(given)
+        except SettingsError as error:
+            raise typer.BadParameter(str(error)) from None
+        except OSError as error:
+            raise CommandError("CANNOT_LISTEN", error.strerror or str(error)) from None
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    """Make a flag of a setting. Its text is read by the settings, like a variable's."""
+    help_text = f"{field.description} {PREFIX}{name.upper()}  [default: {_text(field.default)}]"
+    option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_text)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
+
+
+def _text(default: Any) -> str:
+    human = getattr(default, "human_readable", None)
+    return str(human(separator="") if human else default)
+
+
+def _signature() -> inspect.Signature:
+    context = inspect.Parameter(
+        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    settings = Settings.model_fields.items()
+    return inspect.Signature([context, *(_parameter(name, field) for name, field in settings)])
+
+
+# typer makes its flags from this; one for each setting can then not be forgotten.
+serve.__signature__ = _signature()  # type: ignore[attr-defined] # functions take attributes

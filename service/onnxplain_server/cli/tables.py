@@ -1,0 +1,65 @@
+"""Answers as tables that people read in a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.model_pb2 import ModelDescription
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from onnxplain_server.plots.words import clean
+from onnxplain_server.report import facts, findings
+
+_PLAIN_WIDTH = 100
+
+# Those before the digests and versions, which JSON has.
+_RECEIPT_FACT_COUNT = 5
+
+
+def explanation_tables(answer: ExplainResponse) -> str:
+    """Write warnings, findings and receipt."""
+    parts: list[RenderableType] = []
+    parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
+    for explanation in answer.explanations:
+        for finding in findings.of_explanation(explanation):
+            parts += [Text(finding.title, "bold"), Text(finding.note, "dim"), _table(finding)]
+    receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
+    parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
+    return _rendered(parts)
+
+
+def model_table(model: ModelDescription) -> str:
+    """Write what a model takes and gives."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.model(model):
+        table.add_row(name, Text(value))
+    return _rendered([table])
+
+
+def _table(finding: findings.Finding) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in finding.columns:
+        table.add_column(
+            Text(column.title), justify="right" if column.is_number else "left", overflow="fold"
+        )
+    for row in finding.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _rendered(parts: list[RenderableType]) -> str:
+    """Draw for the terminal that standard output is, or plainly where it is none."""
+    is_terminal = sys.stdout.isatty()
+    width = None if is_terminal else _PLAIN_WIDTH
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=width)
+    for part in parts:
+        console.print(part)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above
+    return text

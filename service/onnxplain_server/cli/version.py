@@ -1,0 +1,12 @@
+"""The command `version`."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+import typer
+
+
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"onnxplain {metadata.version('onnxplain-server')}")

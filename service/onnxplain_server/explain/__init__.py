@@ -1,0 +1,13 @@
+"""The use case: a model, a table and a question in; results with plots and a receipt out."""
+
+from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.use_case import Answer, Explanation, Means, explain
+
+__all__ = [
+    "Answer",
+    "Engine",
+    "Explanation",
+    "Means",
+    "Question",
+    "explain",
+]

@@ -1,0 +1,211 @@
+"""Methods made ready to run: options resolved, rows taken, the cost known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import Sample
+from onnxplain_server.methods import (
+    average_loss,
+    individual_conditional_expectation,
+    interactions,
+    partial_dependence,
+    permutation_importance,
+    target,
+)
+from onnxplain_server.methods.groups import Group
+from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.rows import Features
+from onnxplain_server.table import draw
+
+_SHUFFLED_ROWS = 10_000
+"""Rows for permutation importance, whose cost grows with their number only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A method ready to run.
+
+    Attributes
+    ----------
+    options : Options
+        After defaults.
+    cost : int
+        Upper bound of the rows to predict.
+    run : callable () -> Result
+    """
+
+    options: Options
+    cost: int
+    run: Callable[[], Result]
+
+
+def prepare(
+    effects: Effects, sample: Sample, question: Question, options: Options, path: str
+) -> Job:
+    """Make a method ready; `path` is that of its options in the request.
+
+    Raises
+    ------
+    ExplainError
+        Where its options cannot be met.
+    """
+    match options:
+        case interactions.Options():
+            return _interactions(effects, sample, options, f"{path}.interactions")
+        case partial_dependence.Options():
+            return _curves(effects, sample, options, f"{path}.partial_dependence")
+        case individual_conditional_expectation.Options():
+            path = f"{path}.individual_conditional_expectation"
+            return _individual_curves(effects, sample, options, path)
+        case permutation_importance.Options():
+            path = f"{path}.permutation_importance"
+            return _importance(effects, sample, question, options, path)
+        case average_loss.Options():
+            return _loss(effects, sample, question, options, f"{path}.average_loss")
+
+
+def _interactions(
+    effects: Effects, sample: Sample, options: interactions.Options, path: str
+) -> Job:
+    options = interactions.resolve(options, sample.features.names, path)
+    background = effects.background
+    if options.quantile_bin_count:
+        binned = interactions.approximate(sample.features.take(sample.drawn), options)
+        background = merge(binned, sample.weights[sample.drawn], sample.drawn)
+    # An engine of its own, so that what is planned for this method is done in it.
+    effects = effects.restrict(background)
+    cost = interactions.cost(effects, options)
+    return Job(options, cost, lambda: interactions.compute(effects, options))
+
+
+def _curves(
+    effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
+) -> Job:
+    options = partial_dependence.resolve(options, sample.features.names, path)
+    points = _grids(sample.features, options, path)
+    parts = _parts(effects, sample, options, f"{path}.group_column")
+    cost = partial_dependence.cost(points, parts)
+    return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
+
+
+def _grids(
+    features: Features, options: partial_dependence.Options, path: str
+) -> list[tuple[Array, ...]]:
+    """Lay grids, and refuse points that the model cannot take."""
+    points = partial_dependence.grids(features, options)
+    for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
+        for name, values in zip(names, grid, strict=True):
+            features.cast(features.index(name), values, f"{path}.grids[{i}]")
+    return points
+
+
+def _parts(
+    effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
+) -> list[partial_dependence.Part]:
+    """Split the table by the group column, and draw rows within each group."""
+    if not options.group_column:
+        return [partial_dependence.Part("", effects.background)]
+    parts = []
+    for group in sample.groups(options.group_column, options.group_count, path):
+        background = sample.merged(sample.draw(group.rows))
+        if not len(background):
+            raise ExplainError(
+                Reason.INVALID_WEIGHTS,
+                f"all rows drawn with {options.group_column} {group.label} have weight 0; "
+                "raise row_count",
+                path,
+            )
+        parts.append(partial_dependence.Part(group.label, background))
+    return parts
+
+
+def _individual_curves(
+    effects: Effects,
+    sample: Sample,
+    options: individual_conditional_expectation.Options,
+    path: str,
+) -> Job:
+    names = sample.features.names
+    options = individual_conditional_expectation.resolve(options, names, path)
+    points = _grids(sample.features, options.as_partial_dependence, path)
+    rows = sample.drawn[draw(len(sample.drawn), options.curve_count, sample.seed)]
+    groups = tuple(
+        _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
+        for column in options.group_columns
+    )
+    effects = effects.restrict(sample.each(rows))
+    cost = individual_conditional_expectation.cost(effects, points)
+    return Job(
+        options,
+        cost,
+        lambda: individual_conditional_expectation.compute(effects, options, points, groups),
+    )
+
+
+def _labels(groups: Sequence[Group], rows: Indices) -> tuple[str, ...]:
+    """Name the group of each of some rows."""
+    group_of = {row: group.label for group in groups for row in group.rows.tolist()}
+    return tuple(group_of[row] for row in rows.tolist())
+
+
+def _importance(
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: permutation_importance.Options,
+    path: str,
+) -> Job:
+    names, table, column = sample.features.names, sample.table, question.target_column
+    options = permutation_importance.resolve(options, names, table, column, path)
+    actual = target.read(options.comparison, table, effects.output_names, path)
+    rows = sample.draw(np.arange(table.n_rows), _SHUFFLED_ROWS)
+    effects = effects.restrict(sample.each(rows))
+    cost = permutation_importance.cost(effects, options)
+    return Job(
+        options,
+        cost,
+        lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
+    )
+
+
+def _loss(
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: average_loss.Options,
+    path: str,
+) -> Job:
+    options = average_loss.resolve(options, sample.table, question.target_column, path)
+    actual = target.read(options.comparison, sample.table, effects.output_names, path)
+    every = np.arange(sample.table.n_rows)
+    rows = sample.draw(every, len(every))
+    groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
+    effects = effects.restrict(sample.each(rows))
+    return Job(
+        options,
+        len(rows),
+        lambda: average_loss.compute(effects, options, actual[rows], groups),
+    )
+
+
+def _ascending_groups(
+    sample: Sample, options: average_loss.Options, rows: Indices, path: str
+) -> list[Group]:
+    """Split rows by the group column: positions among `rows`, by ascending value, missing last."""
+    if not options.group_column:
+        return [Group("", np.arange(len(rows)))]
+    column = sample.table.column(options.group_column, path)
+    groups = sample.groups(options.group_column, options.group_count, path)
+    ranks = np.unique(column, return_inverse=True)[1]
+    ascending = sorted(groups, key=lambda group: int(ranks[group.rows].min()))
+    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in ascending]
+    return [group for group in placed if len(group.rows)]

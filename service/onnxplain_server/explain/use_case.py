@@ -1,0 +1,105 @@
+"""Explain a model: bind, draw, prepare, run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.jobs import Job, prepare
+from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.sample import bind_and_draw
+from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.model import Model, Note
+from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.draw import draw
+from onnxplain_server.run import Host
+from onnxplain_server.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The answer of one method: its options after defaults, its result, its pictures."""
+
+    options: Options
+    result: Result
+    plots: tuple[Plot, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The explanations, and how they were made; see `Receipt` in the contract."""
+
+    explanations: tuple[Explanation, ...]
+    notes: tuple[Note, ...]
+    row_count: int
+    predicted_row_count: int
+    cache_hit_count: int
+    cache_miss_count: int
+    engine: Engine
+    engine_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a computation runs with: its surroundings, the model's pace, threads for calls."""
+
+    host: Host
+    pace: Pace
+    threads: ThreadPoolExecutor
+
+
+def explain(model: Model, table: Table, question: Question, means: Means) -> Answer:
+    """Explain a model by the methods asked for.
+
+    Raises
+    ------
+    ExplainError
+        With the path of the request's field where there is one.
+    """
+    sample = bind_and_draw(model, table, question)
+    outputs = _outputs(model, question.output_indices)
+    ledger = Ledger(means.host)
+    caller = Caller(model, outputs, ledger, means.pace, means.threads)
+    effects = BlackBox(caller, sample.merged(sample.drawn), question.scale.value)
+    jobs = [
+        prepare(effects, sample, question, options, f"methods[{i}]")
+        for i, options in enumerate(question.methods)
+    ]
+    ledger.reserve(sum(job.cost for job in jobs))
+    explanations = tuple(_explain(job, plots=question.plots) for job in jobs)
+    return Answer(
+        explanations,
+        (*model.notes, *sample.notes()),
+        len(sample.drawn),
+        ledger.predicted,
+        ledger.hits,
+        ledger.misses,
+        Engine.BLACK_BOX,
+        "effects are computed by predicting with the model, which works for any model",
+    )
+
+
+def _outputs(model: Model, indices: Sequence[int]) -> Indices:
+    n_outputs = len(model.output_names)
+    wrong = [index for index in indices if not 0 <= index < n_outputs]
+    if wrong or len(set(indices)) < len(indices):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"output_indices are {list(indices)}; each must be in [0, {n_outputs - 1}], none twice",
+            "output_indices",
+        )
+    return np.array(indices or range(n_outputs), dtype=np.intp)
+
+
+def _explain(job: Job, *, plots: bool) -> Explanation:
+    result = job.run()
+    return Explanation(job.options, result, draw(result) if plots else ())

@@ -1,0 +1,85 @@
+"""Average loss: how far predictions are from the true values, over all rows or by group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.methods import target
+from onnxplain_server.methods.groups import Group
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.options import within
+from onnxplain_server.methods.target import Comparison
+from onnxplain_server.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to compute; see `AverageLossOptions` in the contract."""
+
+    comparison: Comparison = field(default_factory=Comparison)
+    group_column: str = ""
+    group_count: int = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AverageLoss:
+    """The average loss of some rows.
+
+    Attributes
+    ----------
+    group : str
+        Empty where rows are not grouped.
+    values : (n_outputs,)
+    weight : float
+        Total weight of the rows.
+    """
+
+    group: str
+    values: Vector
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One loss per group, in ascending order; see `AverageLossResult` in the contract."""
+
+    output_names: tuple[str, ...]
+    losses: tuple[AverageLoss, ...]
+    loss: Loss
+
+
+def resolve(options: Options, table: Table, target_column: str, path: str) -> Options:
+    """Fill in defaults that depend on the table, and refuse what is impossible."""
+    within(options.group_count, 1, 100, f"{path}.group_count")
+    comparison = target.resolve(options.comparison, table, target_column, path)
+    return replace(options, comparison=comparison)
+
+
+def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence[Group]) -> Result:
+    """Average the losses of each group.
+
+    Parameters
+    ----------
+    effects : Effects
+        On a background that keeps every row.
+    actual : (n_rows, n_outputs)
+        True values of the background's rows.
+    groups : sequence of Group
+        Of the background's rows.
+    """
+    predicted, weights = effects.outputs(), effects.background.weights
+    losses = tuple(
+        AverageLoss(
+            group.label,
+            options.comparison.average(
+                actual[group.rows], predicted[group.rows], weights[group.rows]
+            ),
+            float(weights[group.rows].sum()),
+        )
+        for group in groups
+    )
+    names = options.comparison.output_names(effects.output_names)
+    return Result(names, losses, options.comparison.loss)

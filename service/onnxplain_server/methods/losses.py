@@ -1,0 +1,103 @@
+"""How far predictions are from true values, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix
+from onnxplain_server.errors import ExplainError, Reason
+
+
+class Loss(Enum):
+    """How a prediction is compared with the true value; see `AverageLossOptions.Loss`."""
+
+    SQUARED_ERROR = "SQUARED_ERROR"
+    ABSOLUTE_ERROR = "ABSOLUTE_ERROR"
+    POISSON = "POISSON"
+    GAMMA = "GAMMA"
+    LOGLOSS = "LOGLOSS"
+    MLOGLOSS = "MLOGLOSS"
+
+
+def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
+    """Compare row by row.
+
+    Parameters
+    ----------
+    actual, predicted : (n_rows, n_outputs)
+
+    Returns
+    -------
+    (n_rows, n_outputs)
+        Or (n_rows, 1) for MLOGLOSS. Not clipped: infinite where a probability of 0 came true.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where the loss is not defined for the values.
+    """
+    _check_domain(loss, actual, "true values")
+    _check_domain(loss, predicted, "predictions")
+    with np.errstate(divide="ignore"):
+        return _FORMULAS[loss](actual, predicted)
+
+
+def _times_log(factor: Matrix, of: Matrix) -> Matrix:
+    """Return factor · log(of), and 0 where the factor is 0."""
+    product: Matrix = factor * np.log(of, out=np.zeros_like(of), where=factor != 0)
+    return product
+
+
+def _poisson(actual: Matrix, predicted: Matrix) -> Matrix:
+    # y log(y / p), written so that y = p = 0 is 0 and p = 0 with y > 0 is infinite.
+    return 2 * (_times_log(actual, actual) - _times_log(actual, predicted) - (actual - predicted))
+
+
+def _gamma(actual: Matrix, predicted: Matrix) -> Matrix:
+    return -2 * (np.log(actual / predicted) - (actual - predicted) / predicted)
+
+
+def _logloss(actual: Matrix, predicted: Matrix) -> Matrix:
+    return -_times_log(actual, predicted) - _times_log(1 - actual, 1 - predicted)
+
+
+def _mlogloss(actual: Matrix, predicted: Matrix) -> Matrix:
+    losses: Matrix = -_times_log(actual, predicted).sum(axis=1, keepdims=True)
+    return losses
+
+
+_FORMULAS: dict[Loss, Callable[[Matrix, Matrix], Matrix]] = {
+    Loss.SQUARED_ERROR: lambda actual, predicted: (actual - predicted) ** 2,
+    Loss.ABSOLUTE_ERROR: lambda actual, predicted: np.abs(actual - predicted),
+    Loss.POISSON: _poisson,
+    Loss.GAMMA: _gamma,
+    Loss.LOGLOSS: _logloss,
+    Loss.MLOGLOSS: _mlogloss,
+}
+
+_ROUNDING = 1e-6
+"""By how much float32 probabilities may leave [0, 1]."""
+
+
+def _check_domain(loss: Loss, values: Matrix, what: str) -> None:
+    rules: dict[Loss, tuple[bool, str]] = {
+        Loss.POISSON: (bool((values >= 0).all()), "must not be negative"),
+        Loss.GAMMA: (bool((values > 0).all()), "must be positive"),
+        Loss.LOGLOSS: (_is_share(values), "must be in [0, 1]"),
+        Loss.MLOGLOSS: (_is_share(values), "must be in [0, 1]"),
+    }
+    met, rule = rules.get(loss, (True, ""))
+    if not met:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"for the loss {loss.value} {what} {rule}; they range from {values.min():g} "
+            f"to {values.max():g}",
+            "loss",
+        )
+
+
+def _is_share(values: Matrix) -> bool:
+    return bool(values.min() >= -_ROUNDING and values.max() <= 1 + _ROUNDING)

@@ -1,0 +1,144 @@
+"""Permutation importance: how much worse predictions get when features are shuffled.
+
+Fisher, Rudin and Dominici (2019), "All Models are Wrong, but Many are Useful",
+Journal of Machine Learning Research 20(177), 1-81.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.effects.background import fingerprint
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.methods import target
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.target import Comparison
+from onnxplain_server.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to compute; see `PermutationImportanceOptions` in the contract.
+
+    Attributes
+    ----------
+    features : tuple of tuples of str
+        Each shuffled together. Empty, before `resolve`, for every feature by itself.
+    """
+
+    features: tuple[tuple[str, ...], ...] = ()
+    comparison: Comparison = field(default_factory=Comparison)
+    repeat_count: int = 4
+    normalize: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Importance:
+    """How much some features are worth for the predictions.
+
+    Attributes
+    ----------
+    features : tuple of str
+    values, standard_errors : (n_outputs,)
+        Unit of the loss, or shares of the baseline loss where normalised.
+    """
+
+    features: tuple[str, ...]
+    values: Vector
+    standard_errors: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Importances in the order asked for; see `PermutationImportanceResult` in the contract.
+
+    Attributes
+    ----------
+    baseline_losses : (n_outputs,)
+        Average losses before shuffling.
+    """
+
+    output_names: tuple[str, ...]
+    baseline_losses: Vector
+    importances: tuple[Importance, ...]
+    loss: Loss
+    normalize: bool
+
+
+def resolve(
+    options: Options, names: Sequence[str], table: Table, target_column: str, path: str
+) -> Options:
+    """Fill in defaults that depend on features and table, and refuse what is impossible."""
+    features = options.features or tuple((name,) for name in names)
+    for i, group in enumerate(features):
+        choose(group or ("",), names, f"{path}.features[{i}].names")
+    within(options.repeat_count, 1, 1_000, f"{path}.repeat_count")
+    comparison = target.resolve(options.comparison, table, target_column, path)
+    return replace(options, features=features, comparison=comparison)
+
+
+def cost(effects: Effects, options: Options) -> int:
+    """Return the rows to predict."""
+    shuffled = len(options.features) * options.repeat_count
+    return len(effects.background) * (1 + shuffled)
+
+
+def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Result:
+    """Shuffle and compare.
+
+    Weights stay with their rows; only the features' values move.
+
+    Parameters
+    ----------
+    effects : Effects
+        On a background that keeps every row.
+    actual : (n_rows, n_outputs)
+        True values of the background's rows.
+    """
+    weights, comparison = effects.background.weights, options.comparison
+    baseline = comparison.average(actual, effects.outputs(), weights)
+    scale = baseline if options.normalize else np.ones_like(baseline)
+    importances = []
+    for i, names in enumerate(options.features):
+        losses = _shuffled_losses(effects, options, actual, i, seed) - baseline
+        with np.errstate(divide="ignore", invalid="ignore"):
+            importances.append(
+                Importance(names, losses.mean(axis=0) / scale, _standard_error(losses) / scale)
+            )
+    output_names = comparison.output_names(effects.output_names)
+    return Result(output_names, baseline, tuple(importances), comparison.loss, options.normalize)
+
+
+def _shuffled_losses(
+    effects: Effects, options: Options, actual: Matrix, entry: int, seed: int
+) -> Matrix:
+    """Average losses after each shuffle of one entry: (n_repeats, n_outputs)."""
+    features, n = effects.background.features, len(effects.background)
+    positions = [features.index(name) for name in options.features[entry]]
+
+    def shuffle() -> Matrix:
+        orders = [
+            np.random.default_rng([seed, *positions, repeat]).permutation(n)
+            for repeat in range(options.repeat_count)
+        ]
+        weights, average = effects.background.weights, options.comparison.average
+        exchanged = effects.exchanged(positions, orders)
+        return np.stack([average(actual, predicted, weights) for predicted in exchanged])
+
+    width = len(options.comparison.output_names(effects.output_names))
+    question = f"{options.comparison} {positions} {seed}".encode() + fingerprint(actual)
+    rows = n * options.repeat_count
+    return effects.cached(question, (options.repeat_count, width), rows, shuffle)
+
+
+def _standard_error(losses: Matrix) -> Vector:
+    """Standard error of the mean over repetitions; NaN for a single one."""
+    if len(losses) == 1:
+        return np.full(losses.shape[1], np.nan)
+    error: Vector = losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    return error

@@ -1,0 +1,203 @@
+"""Partial dependence: one feature as a curve, two as a heat map and as curves.
+
+More than two features have no picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.methods.partial_dependence import Result
+from onnxplain_server.plots import curves, surfaces
+from onnxplain_server.plots.axes import Axis, NumberLine, distinct, key, lay_axis
+from onnxplain_server.plots.chart import Plot, finish
+from onnxplain_server.plots.selection import Piece, View, views
+from onnxplain_server.plots.style import Spec
+from onnxplain_server.plots.words import identifiers, is_flat, shorten, spell_on_scale
+
+_MOST_PANELS = 12
+_MOST_POINTS, _MOST_CATEGORIES, _MOST_CELLS = 400, 40, 50  # along one axis
+_FEW_VALUES = 9  # of a second feature, that become curves of their own
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw each curve and surface asked for; names are like "curve-age"."""
+    drawn = [plot for view in views(result) for plot in _draw(view, result.samples)]
+    names = identifiers(plot.name for plot in drawn)
+    return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
+
+
+def _draw(view: View, samples: dict[str, Array]) -> list[Plot]:
+    if len(view.features) == 1:
+        return [_curve(view, samples)]
+    if len(view.features) > 2:
+        return []
+    few = len(distinct(view.pieces[0].grid[1])) <= _FEW_VALUES
+    return [_heat_map(view, samples), *([_curves_by_second(view, samples)] if few else [])]
+
+
+def _curve(view: View, samples: dict[str, Array]) -> Plot:
+    axis, left_out = _axis(view, 0, samples, _MOST_POINTS, _MOST_CATEGORIES)
+    grouped, several = bool(view.groups), len(view.outputs) > 1
+    by_output = several and (grouped or not view.common_scale)
+    series = [
+        curves.Series(
+            label=piece.group if grouped else piece.output,
+            panel=piece.output,
+            points=piece.grid[0],
+            values=piece.values,
+        )
+        for piece in view.pieces
+    ]
+    legend = curves.Legend(
+        title="group" if grouped else "output",
+        labels=view.groups if grouped else () if by_output else view.outputs,
+        panels=view.outputs if by_output else (),
+        common_scale=view.common_scale,
+    )
+    sample = samples.get(view.features[0], np.empty(0))
+    body = curves.draw(axis, series, legend, _value_title(view), sample)
+    title = f"Partial dependence on {shorten(axis.title)}{', by group' if grouped else ''}"
+    remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rug_remark(axis, sample)]
+    return _finish(f"curve-{view.features[0]}", title, remarks, body)
+
+
+def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
+    first, less_first = _axis(view, 0, samples, _MOST_CELLS, _MOST_CATEGORIES)
+    second, less_second = _axis(view, 1, samples, _MOST_CELLS, _MOST_CATEGORIES)
+    panels, left_out = _panels(view)
+    drawn = [
+        surfaces.Surface(_panel(view, piece), piece.grid[0], piece.grid[1], piece.values)
+        for piece in view.pieces
+        if not panels or _panel(view, piece) in panels
+    ]
+    value_title = view.outputs[0] if len(view.outputs) == 1 else "average prediction"
+    body = surfaces.draw((first, second), drawn, panels, value_title, view.common_scale)
+    remarks = [_finding(view, (first, second)), *view.remarks]
+    remarks += [*less_first, *less_second, *left_out]
+    return _finish(f"heat-map-{'-'.join(view.features)}", _pair_title(first, second), remarks, body)
+
+
+def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
+    first, less_first = _axis(view, 0, samples, _MOST_POINTS, _MOST_CATEGORIES)
+    second, _ = _axis(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
+    panels, left_out = _panels(view)
+    series = [
+        one
+        for piece in view.pieces
+        if not panels or _panel(view, piece) in panels
+        for one in _split(piece, second, _panel(view, piece))
+    ]
+    legend = curves.Legend(
+        title=second.title,
+        labels=tuple(map(second.text, distinct(view.pieces[0].grid[1]))),
+        panels=panels,
+        ordered=isinstance(second, NumberLine),
+        common_scale=view.common_scale,
+    )
+    sample = samples.get(view.features[0], np.empty(0))
+    body = curves.draw(first, series, legend, _value_title(view), sample)
+    remarks = [_finding(view, (first, second)), *view.remarks, *less_first, *left_out]
+    remarks += _rug_remark(first, sample)
+    return _finish(f"curves-{'-'.join(view.features)}", _pair_title(first, second), remarks, body)
+
+
+def _split(piece: Piece, second: Axis, panel: str) -> Iterable[curves.Series]:
+    """Cut a surface into one series for each value of the second feature."""
+    keys = [key(value) for value in piece.grid[1].tolist()]
+    for value in distinct(piece.grid[1]):
+        here = np.array([other == value for other in keys])
+        yield curves.Series(second.text(value), panel, piece.grid[0][here], piece.values[here])
+
+
+def _axis(
+    view: View, place: int, samples: dict[str, Array], most: int, most_categories: int
+) -> tuple[Axis, list[str]]:
+    name, grid = view.features[place], view.pieces[0].grid[place]
+    strings = grid.dtype.kind in "OU"
+    return lay_axis(
+        name, grid, samples.get(name, np.empty(0)), most_categories if strings else most
+    )
+
+
+def _panel(view: View, piece: Piece) -> str:
+    """Name the panel of a surface: by output, by group, or by both."""
+    output = [piece.output] if len(view.outputs) > 1 else []
+    return ", ".join([*output, *([piece.group] if view.groups else [])])
+
+
+def _panels(view: View) -> tuple[tuple[str, ...], list[str]]:
+    names = list(dict.fromkeys(_panel(view, piece) for piece in view.pieces))
+    if len(names) < 2:
+        return (), []
+    left_out = [f"First {_MOST_PANELS} of {len(names)} panels"]
+    return tuple(names[:_MOST_PANELS]), left_out if len(names) > _MOST_PANELS else []
+
+
+def _rug_remark(axis: Axis, sample: Array) -> list[str]:
+    ticked = isinstance(axis, NumberLine) and sample.size
+    return ["Ticks along the axis: values in the table"] if ticked else []
+
+
+def _value_title(view: View) -> str:
+    only = f" of {shorten(view.outputs[0])}" if len(view.outputs) == 1 else ""
+    return f"Average prediction{only}"
+
+
+def _pair_title(first: Axis, second: Axis) -> str:
+    return f"Partial dependence on {shorten(first.title, 30)} and {shorten(second.title, 30)}"
+
+
+def _finish(stem: str, title: str, remarks: list[str], body: Spec) -> Plot:
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish(stem, title, remarks, description, body)
+
+
+def _finding(view: View, axes: tuple[Axis, ...]) -> str:
+    """Say where the prediction is lowest and highest, where it moves most."""
+    if not any(np.isfinite(piece.values).any() for piece in view.pieces):
+        return "No average prediction is finite"
+    if all(is_flat(piece.values) for piece in view.pieces):
+        return "The average prediction stays the same"
+    most = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
+    low, high = (
+        f"{spell_on_scale(most.values[at], most.values)} at {_where(most, axes, at)}"
+        for at in (_finite_argmax(-most.values), _finite_argmax(most.values))
+    )
+    who = _panel(view, most)
+    what = f"{shorten(who)} moves most" if who else "Average prediction"
+    return f"{what}: lowest {low}, highest {high}{_trend(most, axes)}"
+
+
+def _finite_argmax(values: Vector) -> int:
+    return int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
+
+
+def _span(values: Vector) -> float:
+    """Give the distance from lowest to highest; 0 where there is none."""
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(finite)) if finite.size else 0.0
+
+
+def _where(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
+    places = [shorten(axis.text(grid[at])) for axis, grid in zip(axes, piece.grid, strict=True)]
+    if len(axes) == 1:
+        return places[0]
+    titles = [shorten(axis.title, 30) for axis in axes]
+    return ", ".join(f"{title} = {place}" for title, place in zip(titles, places, strict=True))
+
+
+def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:
+    """Say whether a curve over numbers only rises or only falls, but for rounding."""
+    if len(axes) > 1 or not isinstance(axes[0], NumberLine):
+        return ""
+    grid, known = piece.grid[0], np.isfinite(piece.grid[0]) & np.isfinite(piece.values)
+    steps = np.diff(piece.values[known][np.argsort(grid[known], kind="stable")])
+    rounding = 1e-6 * _span(piece.values)
+    if (steps >= -rounding).all():
+        return ", rising throughout"
+    return ", falling throughout" if (steps <= rounding).all() else ""

@@ -1,0 +1,103 @@
+"""How every plot looks: colours, fonts, sizes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Spec: TypeAlias = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+SERIES_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#000000",
+)
+"""Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which
+white paper swallows."""
+
+MOST_SERIES = len(SERIES_COLOURS)
+
+PLAIN_COLOUR = SERIES_COLOURS[0]
+
+MISSING_COLOUR = "#9aa0a6"
+"""For the series of a missing value among ordered ones."""
+
+_VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#85d44b")
+
+AREA_SCHEME = "viridis"
+
+PLOT_WIDTH, PLOT_HEIGHT = 460, 300
+PANEL_WIDTH, PANEL_HEIGHT = 250, 190
+PANEL_COLUMNS = 3
+BAR_STEP, GROUPED_BAR_STEP = 24, 10
+
+_INK, _QUIET, _FAINT = "#202124", "#5f6368", "#e8eaed"
+
+# The paper is always white: text that reads on white and on black is grey on both, and black,
+# the blue and the ends of viridis would vanish on dark paper.
+CONFIG: Spec = {
+    "background": "white",
+    "padding": 16,
+    "font": "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif",
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 14,
+        "color": _INK,
+        "fontSize": 16,
+        "fontWeight": 600,
+        "subtitleColor": _QUIET,
+        "subtitleFontSize": 12,
+        "subtitleLineHeight": 16,
+        "subtitlePadding": 6,
+    },
+    "axis": {
+        "domainColor": "#9aa0a6",
+        "gridColor": _FAINT,
+        "labelColor": _INK,
+        "labelFlush": False,
+        "labelFontSize": 11,
+        "labelLimit": 200,
+        "labelPadding": 5,
+        "labelSeparation": 8,
+        "tickColor": "#9aa0a6",
+        "titleColor": _QUIET,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleLimit": 440,
+        "titlePadding": 10,
+    },
+    "header": {
+        "labelColor": _INK,
+        "labelFontSize": 12,
+        "labelFontWeight": 600,
+        "labelLimit": PANEL_WIDTH,
+        "title": None,
+    },
+    "legend": {
+        "gradientLength": 180,
+        "labelColor": _INK,
+        "labelFontSize": 11,
+        "labelLimit": 180,
+        "symbolSize": 64,
+        "titleColor": _QUIET,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleLimit": 180,
+    },
+}
+
+
+def ordered_colours(count: int) -> list[str]:
+    """Colours for lines in an order: viridis without its yellow end, invisible on white."""
+    known = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _VIRIDIS]
+    places = np.linspace(0, len(_VIRIDIS) - 1, count)
+    parts = (np.interp(places, range(len(_VIRIDIS)), part) for part in zip(*known, strict=True))
+    return ["#" + "".join(f"{round(part):02x}" for part in rgb) for rgb in zip(*parts, strict=True)]

@@ -1,0 +1,1 @@
+"""Answers for people: findings as tables of texts, and a page that needs no network."""

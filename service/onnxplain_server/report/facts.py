@@ -1,0 +1,75 @@
+"""What surrounds the findings of an answer, as short texts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Receipt
+from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
+
+from onnxplain_server.plots.words import clean, shorten
+
+_DIGEST_LENGTH = len("sha256:") + 12
+
+
+class Caution(NamedTuple):
+    """A warning: a stable code, and what it means here."""
+
+    code: str
+    message: str
+
+
+class Fact(NamedTuple):
+    """A fact: its name, and what it is."""
+
+    name: str
+    value: str
+
+
+def warnings(answer: ExplainResponse) -> list[Caution]:
+    """List what to know before trusting the numbers."""
+    messages: list[Any] = list(answer.warnings)
+    return [Caution(_text(m.code), _text(m.message)) for m in messages]
+
+
+def model(description: ModelDescription) -> list[Fact]:
+    """Tell what a model takes and gives."""
+    scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
+    facts = [
+        Fact("digest", _text(description.digest)),
+        Fact("inputs", ", ".join(_input(i) for i in description.inputs)),
+        Fact("outputs", ", ".join(_text(name) for name in description.output_names)),
+        Fact("scales", ", ".join(scales)),
+        Fact("no MARGIN because", _text(description.margin_refusal)),
+        Fact("operators", ", ".join(_text(name) for name in description.operators)),
+        Fact("written by", _text(description.producer)),
+    ]
+    return [fact for fact in facts if fact.value]
+
+
+def receipt(found: Receipt) -> list[Fact]:
+    """Tell how numbers were made."""
+    engine = ExplainRequest.Engine.Name(found.engine)
+    looked = found.cache_hit_count + found.cache_miss_count
+    facts = [
+        Fact("rows used", f"{found.row_count:,} (seed {found.seed})"),
+        Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
+        Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
+        Fact("engine", f"{engine}: {_text(found.engine_reason)}"),
+        Fact("time", f"{found.elapsed.ToTimedelta().total_seconds():.1f} s"),
+        Fact("model", shorten(_text(found.model_digest), _DIGEST_LENGTH)),
+        Fact("table", shorten(_text(found.table_digest), _DIGEST_LENGTH)),
+        Fact("onnxplain", _text(found.server_version)),
+        *(Fact(_text(name), _text(v)) for name, v in sorted(found.library_versions.items())),
+    ]
+    return [fact for fact in facts if fact.value]
+
+
+def _input(found: ModelInput) -> str:
+    width = f" × {found.width}" if found.width > 1 else ""
+    return f"{_text(found.name)} ({_text(found.type)}{width})"
+
+
+def _text(text: str) -> str:
+    """Make a text printable; an empty one stays empty."""
+    return clean(text) if text else ""

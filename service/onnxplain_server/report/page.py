@@ -1,0 +1,147 @@
+"""An answer as one HTML page that needs no network, now or later."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+from onnxplain.v1.plot_pb2 import Plot
+
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.plots.words import clean
+from onnxplain_server.report import facts, findings
+from onnxplain_server.wire import canonical
+
+_VEGA_LITE = "6.4"
+
+# Inside <script>, where no escape of HTML counts, none of these may stand: "</script>" would end
+# the element, "<!--" would change how its end is found. JSON reads the escapes as the characters.
+_IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A plot, ready for the page; `data` is JSON that may stand inside <script>."""
+
+    title: str
+    description: str
+    data: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One method of the answer."""
+
+    title: str
+    figures: list[Figure]
+    findings: list[findings.Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    title: str
+    sections: list[Section]
+    warnings: list[facts.Caution] = field(default_factory=list)
+    model: list[facts.Fact] = field(default_factory=list)
+    receipt: list[facts.Fact] = field(default_factory=list)
+
+
+def of_response(answer: ExplainResponse, model_name: str = "") -> str:
+    """Write a whole answer.
+
+    Parameters
+    ----------
+    answer : ExplainResponse
+        Nothing in it is trusted: neither names nor specifications.
+    model_name : str
+        Name of the model for people, like its file's.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST, where a plot is no JSON.
+    """
+    return _rendered(
+        _Page(
+            title=f"What {clean(model_name) if model_name else 'the model'} has learned",
+            sections=[_section(explanation) for explanation in answer.explanations],
+            warnings=facts.warnings(answer),
+            model=facts.model(answer.model),
+            receipt=facts.receipt(answer.receipt),
+        )
+    )
+
+
+def of_plot(plot: Plot) -> str:
+    """Write a page with one plot; raises as `of_response`."""
+    return _rendered(_Page(title=clean(plot.title), sections=[Section("", [_figure(plot)])]))
+
+
+def _section(explanation: Explanation) -> Section:
+    return Section(
+        title=findings.title(explanation),
+        figures=[_figure(plot) for plot in explanation.plots],
+        findings=findings.of_explanation(explanation),
+    )
+
+
+def _figure(plot: Plot) -> Figure:
+    # Read and written again, so that what is no JSON cannot come through.
+    text = json.dumps(_specification(plot), ensure_ascii=False)
+    data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
+    return Figure(clean(plot.title), clean(plot.description), data)
+
+
+def _specification(plot: Plot) -> Any:
+    try:
+        return canonical.read_object(plot.vega_lite.encode())
+    except ExplainError as error:
+        message = f"plot {clean(plot.name)}: {error.message}"
+        raise ExplainError(error.reason, message, "vega_lite") from None
+
+
+def _rendered(page: _Page) -> str:
+    scripts = [_library(), _asset("page.js")]
+    template = _environment().get_template("page.html")
+    return template.render(
+        page=page,
+        style=Markup(_asset("page.css")),  # noqa: S704 - our own
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own, and vega-embed
+        script_hashes=[_hash(script) for script in scripts],
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("onnxplain_server.report", "."),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, about 0.9 MB; once per page."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VEGA_LITE))
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("onnxplain_server.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """Name a script in the page's content security policy: no other may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

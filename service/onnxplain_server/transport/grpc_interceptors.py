@@ -1,0 +1,77 @@
+"""What is changed about methods before grpc serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.grpc_errors import answering
+
+_KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
+
+
+class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+    """Runs services on a few threads each of their own, so that no work can starve them."""
+
+    def __init__(self, prefixes: tuple[str, ...]) -> None:
+        self._pools = {prefix: ThreadPoolExecutor(2, "onnxplain-probe") for prefix in prefixes}
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        """Return the method's handler, moved to its threads where it is one of these services."""
+        handler = continuation(details)
+        for prefix, pool in self._pools.items():
+            if handler is not None and details.method.startswith(prefix):
+                return _moved(handler, pool)
+        return handler
+
+
+class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+    """Blames the caller for bytes that are no message; grpc would blame the server."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        """Return the method's handler, reading by itself where it is of this service."""
+        handler = continuation(details)
+        if handler is None or not details.method.startswith(self._prefix):
+            return handler
+        kind = _kind(handler)
+        method = details.method.removeprefix(self._prefix)
+        behaviour = partial(_read, method, handler.request_deserializer, getattr(handler, kind))
+        return handler._replace(request_deserializer=None, **{kind: behaviour})
+
+
+def _read(
+    method: str,
+    deserialize: Callable[[bytes], Any],
+    behaviour: Callable[[Any, Any], Any],
+    raw: bytes,
+    context: grpc.ServicerContext,
+) -> Any:
+    try:
+        request = deserialize(raw)
+    except DecodeError:
+        with answering(context, method):
+            message = f"the bytes are no {method}Request of this contract"
+            raise ExplainError(Reason.INVALID_REQUEST, message) from None
+    return behaviour(request, context)
+
+
+def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:
+    kind = _kind(handler)
+    behaviour = partial(getattr(handler, kind))
+    # These attributes of a behaviour are how grpc's server chooses its threads.
+    behaviour.__dict__.update(getattr(getattr(handler, kind), "__dict__", {}))
+    behaviour.__dict__["experimental_thread_pool"] = pool
+    return handler._replace(**{kind: behaviour})
+
+
+def _kind(handler: Any) -> str:
+    return next(kind for kind in _KINDS if getattr(handler, kind) is not None)

@@ -1,0 +1,73 @@
+"""Connections of the REST server: how waitress itself refuses a request, so that it is read."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from waitress.channel import HTTPChannel
+from waitress.task import ErrorTask
+
+from onnxplain_server.transport import problems
+from onnxplain_server.transport.record import Record
+
+
+class Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
+    """Answers what cannot be given to the application, like too large a body, as a problem."""
+
+    def execute(self) -> None:
+        """Write the reply."""
+        error = self.request.error
+        record = Record("HTTP", self.request.headers.get("X_REQUEST_ID"))
+        detail = f"{error.reason}: {error.body}"
+        document = problems.http_problem(error.code, detail, record.request_id, self.request.path)
+        body = problems.encode(document).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers += [
+            ("Content-Type", problems.MEDIA_TYPE),
+            ("X-Request-Id", record.request_id),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+        self.channel.refused = True
+        record.close(f"{error.code} {document['reason']}")
+
+
+class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
+    """Listens on after a refusal until the client has sent all, and forgets it.
+
+    A connection that is closed with unread bytes is reset, and a reset takes
+    the reply away from a client that is still sending. A client that never
+    ends is cut off by the server's time limit for idle connections, which
+    these bytes do not prolong.
+    """
+
+    error_task_class = Refusal
+    refused = False
+    _lingering = False
+
+    def readable(self) -> bool:
+        """Tell waitress' loop whether to read."""
+        return self._lingering or bool(super().readable())
+
+    def handle_read(self) -> None:
+        """Read, or forget."""
+        if not self._lingering:
+            super().handle_read()
+            return
+        with suppress(OSError):
+            if self.socket.recv(self.adj.recv_bytes):
+                return
+        super().handle_close()
+
+    def handle_close(self) -> None:
+        """Close, or only stop sending where the client still sends what was refused."""
+        if self._lingering or not self.refused:
+            super().handle_close()
+            return
+        self._lingering = True
+        self.will_close = False
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)

@@ -1,0 +1,131 @@
+"""The command line with parts that answer what they are told to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
+from onnxplain_server import cli
+from onnxplain_server.run import Host
+from typer.testing import CliRunner, Result
+
+BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
+
+
+class Parts:
+    """A runner, a cache and a server, as far as the command line sees them."""
+
+    def __init__(self, answer: pb.ExplainResponse) -> None:
+        self.answer = answer
+        self.error: Exception | None = None
+        self.during: Callable[[Host], None] = lambda _host: None
+        self.request = pb.ExplainRequest()
+        self.described = pb.DescribeModelRequest()
+        self.settings: Mapping[str, object] | None = None
+
+    def explain(self, request: bytes, host: Host) -> bytes:
+        self.request.ParseFromString(request)
+        self._work(host)
+        return self.answer.SerializeToString()
+
+    def describe(self, request: bytes, host: Host) -> bytes:
+        self.described.ParseFromString(request)
+        self._work(host)
+        return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        return [None for _ in names]
+
+    def remember(self, entries: Mapping[str, bytes]) -> None: ...
+
+    def serve(self, flags: Mapping[str, object]) -> None:
+        self.settings = flags
+        self._fail()
+
+    def for_commands(self) -> cli.Parts:
+        return cli.Parts(runner=lambda: self, cache=lambda: self, serve=self.serve)
+
+    def _work(self, host: Host) -> None:
+        host.advance(1, 10)
+        self.during(host)
+        host.advance(10, 10)
+        self._fail()
+
+    def _fail(self) -> None:
+        if self.error:
+            raise self.error
+
+
+def _statistic(features: list[str], numerator: float) -> interactions_pb2.InteractionStatistic:
+    return interactions_pb2.InteractionStatistic(
+        features=features, numerators=[numerator], denominators=[16.0], values=[numerator / 16]
+    )
+
+
+@pytest.fixture
+def answer() -> pb.ExplainResponse:
+    statistics = interactions_pb2.InteractionsResult(
+        output_names=["price"],
+        mean_squares=[16.0],
+        total=_statistic([], 4.0),
+        overall=[_statistic(["age"], 0.0625), _statistic(["bmi"], 1.0)],
+        pairwise=[_statistic(["age", "bmi"], float("nan"))],
+    )
+    curve = partial_dependence_pb2.PartialDependenceCurve(
+        features=["age"],
+        grid=[table_pb2.Column(name="age", numbers=[20, 30, float("nan")])],
+        values=[104.123, 101.987, 103.5],
+    )
+    curves = partial_dependence_pb2.PartialDependenceResult(output_names=["price"], curves=[curve])
+    plots = [
+        plot_pb2.Plot(name=name, title=name, description=f"The {name}.", vega_lite=BARS)
+        for name in ("overall", "curve-age")
+    ]
+    return pb.ExplainResponse(
+        explanations=[
+            pb.Explanation(interactions=statistics, plots=plots[:1]),
+            pb.Explanation(partial_dependence=curves, plots=plots[1:]),
+        ],
+        model={"digest": "sha256:00", "output_names": ["price"], "scales": ["RESPONSE"]},
+        receipt=pb.Receipt(
+            row_count=7,
+            seed=3,
+            predicted_row_count=1234,
+            engine="BLACK_BOX",
+            library_versions={"numpy": "2.4"},
+            elapsed={"seconds": 2},
+        ),
+        warnings=[{"code": "LABELS_ONLY", "message": "only labels"}],
+    )
+
+
+@pytest.fixture
+def parts(answer: pb.ExplainResponse) -> Parts:
+    return Parts(answer)
+
+
+@pytest.fixture
+def run(parts: Parts) -> Callable[..., Result]:
+    """Run a command in this process: run("explain", "model.onnx", ...)."""
+
+    def invoke(*arguments: str | Path, stdin: bytes | None = None) -> Result:
+        words: list[Any] = [str(argument) for argument in arguments]
+        return CliRunner().invoke(cli.app, words, input=stdin, obj=parts.for_commands())
+
+    return invoke
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"the model")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"age,bmi\n20,21\n")
+    return path

@@ -1,0 +1,208 @@
+"""What commands print and write."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from google.protobuf import json_format
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain_server import cli
+from onnxplain_server.settings import Settings
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+ASK = ("--method", "interactions")
+
+
+def test_standard_output_is_the_canonical_answer_and_nothing_else(
+    run: Run, model: Path, table: Path, answer: pb.ExplainResponse
+) -> None:
+    result = run("explain", model, table, *ASK)
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    read = json_format.Parse(result.stdout, pb.ExplainResponse())
+    assert read.SerializeToString(deterministic=True) == answer.SerializeToString(
+        deterministic=True
+    )
+    assert json.loads(result.stdout)["explanations"][0]["interactions"]["meanSquares"] == [16.0]
+
+
+def test_an_output_file_gets_what_standard_output_would(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "answer.json"
+    target.write_text("old")
+    target.chmod(0o640)
+
+    printed = run("explain", model, table, *ASK)
+    written = run("explain", model, table, *ASK, "--output-file", target)
+
+    assert written.stdout == ""
+    assert target.read_text() == printed.stdout
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_output_file_has_the_permissions_of_any_new_file(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    run("explain", model, table, *ASK, "--output-file", tmp_path / "answer.json")
+    assert (tmp_path / "answer.json").stat().st_mode == table.stat().st_mode
+
+
+def test_a_linked_output_file_stays_a_link(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    link, target = tmp_path / "link.json", tmp_path / "target.json"
+    link.symlink_to(target)
+
+    run("explain", model, table, *ASK, "--output-file", link)
+
+    assert link.is_symlink()
+    assert target.read_text().startswith("{")
+
+
+def test_a_device_is_written_and_not_replaced(run: Run, model: Path, table: Path) -> None:
+    run("explain", model, table, *ASK, "--output-file", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_reader_who_has_seen_enough_is_no_failure(saved: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    command = [sys.executable, "-m", "onnxplain_server", "plot", str(saved), "--format", "html"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(writer)
+
+    assert done.stderr == b""
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_tables_show_the_strongest_first_with_three_digits(
+    run: Run, model: Path, table: Path
+) -> None:
+    result = run("explain", model, table, *ASK, "--output", "table")
+
+    lines = rows(result.stdout)
+    assert ["Warning:", "only", "labels"] in lines
+    assert ["features", "share", "size", "(unit", "of", "price)"] in lines
+    assert lines.index(["bmi", "0.0625", "1"]) < lines.index(["age", "0.00391", "0.25"])
+    assert max(len(line) for line in result.stdout.splitlines()) <= 100
+
+
+def test_tables_say_where_there_is_no_number(run: Run, model: Path, table: Path) -> None:
+    result = run("explain", model, table, *ASK, "--output", "table")
+    assert ["age", "×", "bmi", "no", "number", "no", "number"] in rows(result.stdout)
+
+
+def test_tables_show_where_a_curve_is_lowest_and_highest(
+    run: Run, model: Path, table: Path
+) -> None:
+    result = run("explain", model, table, *ASK, "--output", "table")
+    assert ["age", "101.99", "30", "104.12", "20"] in rows(result.stdout)
+
+
+def test_tables_make_no_terminal_codes_of_names(
+    run: Run, model: Path, table: Path, answer: pb.ExplainResponse
+) -> None:
+    answer.explanations[0].interactions.overall[0].features[0] = "[red]age\x1b[2J"
+    result = run("explain", model, table, *ASK, "--output", "table")
+
+    assert "[red]age\\u001b[2J" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_html_is_a_page_about_the_model(run: Run, model: Path, table: Path) -> None:
+    result = run("explain", model, table, *ASK, "--output", "html")
+    assert "<title>What model.onnx has learned</title>" in result.stdout
+
+
+def test_describe_prints_the_canonical_description(run: Run, parts: Any, model: Path) -> None:
+    result = run("describe", model)
+
+    assert json.loads(result.stdout)["model"]["outputNames"] == ["price"]
+    assert parts.described.model.content == b"the model"
+    assert ["outputs", "price"] in rows(run("describe", model, "--output", "table").stdout)
+
+
+@pytest.fixture
+def saved(answer: pb.ExplainResponse, tmp_path: Path) -> Path:
+    path = tmp_path / "answer.json"
+    path.write_text(json_format.MessageToJson(answer))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("vega-lite", b'{"data"'),
+        ("svg", b"<svg"),
+        ("png", b"\x89PNG"),
+        ("html", b"<!DOCTYPE html>"),
+    ],
+)
+def test_a_plot_is_drawn_in_every_form(
+    run: Run, saved: Path, tmp_path: Path, form: str, start: bytes
+) -> None:
+    target = tmp_path / "plot"
+
+    run("plot", saved, "--name", "curve-age", "--format", form, "--output-file", target)
+
+    assert target.read_bytes().startswith(start)
+
+
+def test_the_answer_to_plot_may_come_from_standard_input(run: Run, saved: Path) -> None:
+    result = run("plot", "-", "--name", "overall", stdin=saved.read_bytes())
+    assert result.stdout.startswith("<svg")
+
+
+def test_without_a_name_html_is_the_whole_answer(run: Run, saved: Path) -> None:
+    result = run("plot", saved, "--format", "html")
+    assert result.stdout.count("<figure") == 2
+
+
+@pytest.mark.parametrize("name", [[], ["--name", "none"]])
+def test_a_plot_that_is_not_one_is_asked_back_with_the_names(
+    run: Run, saved: Path, name: list[str]
+) -> None:
+    result = run("plot", saved, *name)
+
+    assert result.exit_code == 2
+    assert "overall, curve-age" in result.stderr
+
+
+def test_a_plot_fetches_nothing(run: Run, answer: pb.ExplainResponse, tmp_path: Path) -> None:
+    spec = '{"data": {"url": "http://127.0.0.1:1/x.csv"}, "mark": "bar"}'
+    answer.explanations[0].plots[0].vega_lite = spec
+    path = tmp_path / "hostile.json"
+    path.write_text(json_format.MessageToJson(answer))
+
+    result = run("plot", path, "--name", "overall")
+
+    assert result.exit_code == 1
+    assert "(INVALID_PLOT)" in result.stderr
+
+
+def test_serve_has_one_flag_for_each_setting(run: Run) -> None:
+    command: Any = typer.main.get_command(cli.app)
+    flags = [flag for param in command.commands["serve"].params for flag in param.opts]
+    assert flags == [f"--{name.replace('_', '-')}" for name in Settings.model_fields]
+
+
+def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts: Any) -> None:
+    run("serve", "--rest-port", "0", "--max-model-bytes", "1MiB")
+    assert parts.settings == {"rest_port": "0", "max_model_bytes": "1MiB"}
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    assert run("version").stdout == "onnxplain 0.1.0\n"

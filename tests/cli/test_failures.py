@@ -1,0 +1,166 @@
+"""How commands end that have no answer: one line and an exit code, nothing lost."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.settings import SettingsError
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+ASK = ("--method", "interactions")
+
+
+def one_line(result: Result) -> str:
+    """Return what the command said, after checking that it is one line and all."""
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("onnxplain: error: ")
+    return result.stderr.removeprefix("onnxplain: error: ").rstrip("\n")
+
+
+def test_a_refusal_is_one_line_with_its_reason(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    parts.error = ExplainError(
+        Reason.UNKNOWN_FEATURE, "no feature\n is named\x1b[31m 'x'", "methods[0].interactions"
+    )
+    assert one_line(run("explain", model, table, *ASK)) == (
+        "methods[0].interactions: no feature is named\\u001b[31m 'x' (UNKNOWN_FEATURE)"
+    )
+
+
+@pytest.mark.parametrize("missing", ["model", "table", "request"])
+def test_a_missing_file_is_one_line(
+    run: Run, model: Path, table: Path, tmp_path: Path, missing: str
+) -> None:
+    paths: dict[str, Any] = {"model": model, "table": table, "request": None}
+    paths[missing] = tmp_path / "none"
+    ask = ("--request", paths["request"]) if paths["request"] else ASK
+
+    assert one_line(run("explain", paths["model"], paths["table"], *ask)) == (
+        f"cannot read {tmp_path}/none: No such file or directory (FILE_UNREADABLE)"
+    )
+
+
+def test_a_request_that_is_no_json_is_one_line(run: Run, model: Path, table: Path) -> None:
+    line = one_line(run("explain", model, table, "--request", table))
+    assert line.startswith("the JSON cannot be read")
+    assert line.endswith("(INVALID_REQUEST)")
+
+
+def test_a_value_that_the_option_cannot_have_is_one_line(
+    run: Run, model: Path, table: Path
+) -> None:
+    line = one_line(run("explain", model, table, *ASK, "--set", "pairwise_feature_count=many"))
+    assert "interactions.pairwise_feature_count" in line
+    assert line.endswith("(INVALID_REQUEST)")
+
+
+def test_a_number_too_large_for_its_field_is_one_line(run: Run, model: Path, table: Path) -> None:
+    line = one_line(run("explain", model, table, *ASK, "--row-count", str(2**40)))
+    assert "row_count" in line
+
+
+def test_a_server_that_is_not_there_is_one_line(run: Run, model: Path, table: Path) -> None:
+    line = one_line(run("explain", model, table, *ASK, "--endpoint", "127.0.0.1:1"))
+    assert line.startswith("no answer from 127.0.0.1:1")
+    assert line.endswith("(UNAVAILABLE)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        pytest.param(["--method", "interaction"], "there are interactions", id="method"),
+        pytest.param([*ASK, "--set", "pairs=3"], "it has features", id="option"),
+        pytest.param([*ASK, "--set", "pairs"], "takes OPTION=VALUE", id="no value"),
+        pytest.param(["--set", "grid_size=3", *ASK, *ASK], "after the --method", id="whose"),
+        pytest.param([*ASK, "--scale", "LOG"], "RESPONSE, MARGIN", id="scale"),
+        pytest.param([*ASK, "--output", "xml"], "json", id="output"),
+        pytest.param([*ASK, "--colour"], "--colour", id="flag"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
+    run: Run, model: Path, table: Path, arguments: list[str], hint: str
+) -> None:
+    result = run("explain", model, table, *arguments)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert hint in result.stderr
+
+
+def test_an_output_file_that_was_there_survives_a_refusal(
+    run: Run, parts: Any, model: Path, table: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "answer.json"
+    target.write_text("precious")
+    parts.error = ExplainError(Reason.EMPTY_TABLE, "no rows")
+
+    one_line(run("explain", model, table, *ASK, "--output-file", target))
+
+    assert target.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "answer.json",
+        "model.onnx",
+        "rows.csv",
+    ]
+
+
+def test_a_place_that_cannot_be_written_shows_before_computing(
+    run: Run, parts: Any, model: Path, table: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "none" / "answer.json"
+
+    line = one_line(run("explain", model, table, *ASK, "--output-file", target))
+
+    assert line == f"cannot write {target}: No such file or directory (FILE_UNWRITABLE)"
+    assert not parts.request.HasField("model")
+
+
+def test_a_folder_is_no_output_file(run: Run, model: Path, table: Path, tmp_path: Path) -> None:
+    line = one_line(run("explain", model, table, *ASK, "--output-file", tmp_path))
+    assert line == f"cannot write {tmp_path}: Is a directory (FILE_UNWRITABLE)"
+
+
+def test_ctrl_c_ends_the_computation_at_its_next_step(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    parts.during = lambda _host: os.kill(os.getpid(), signal.SIGINT)
+
+    result = run("explain", model, table, *ASK)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_ctrl_c_means_what_it_did_after_the_command(run: Run, model: Path, table: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    run("explain", model, table, *ASK)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_timeout_ends_the_computation(run: Run, model: Path, table: Path) -> None:
+    line = one_line(run("explain", model, table, *ASK, "--timeout", "0"))
+    assert line.endswith("(DEADLINE_EXCEEDED)")
+
+
+def test_a_setting_that_cannot_be_used_is_wrong_usage(run: Run, parts: Any) -> None:
+    parts.error = SettingsError("--rest-port: must be a number")
+    result = run("serve", "--rest-port", "x")
+
+    assert result.exit_code == 2
+    assert "--rest-port: must be a number" in result.stderr
+
+
+def test_a_port_that_is_taken_is_one_line(run: Run, parts: Any) -> None:
+    parts.error = OSError("cannot listen on 127.0.0.1:8080")
+    assert one_line(run("serve")) == "cannot listen on 127.0.0.1:8080 (CANNOT_LISTEN)"
+
+
+def test_an_answer_that_is_no_json_cannot_be_plotted(run: Run, table: Path) -> None:
+    assert one_line(run("plot", table)).endswith("(INVALID_REQUEST)")

@@ -1,0 +1,170 @@
+"""What the arguments of `explain` become."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain_server import cli
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+
+def methods(*options: Any) -> list[MethodOptions]:
+    return [MethodOptions(**option) for option in options]
+
+
+def explain_flags() -> set[str]:
+    command: Any = typer.main.get_command(cli.app)
+    return {param.name for param in command.commands["explain"].params}
+
+
+def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
+    fields = {field.name for field in ExplainRequest.DESCRIPTOR.fields}
+    assert fields - {"methods"} < explain_flags()
+
+
+def test_the_files_go_in_the_form_that_they_have(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    run("explain", model, table, "--method", "interactions")
+
+    assert parts.request.model.content == b"the model"
+    assert parts.request.table.csv == b"age,bmi\n20,21\n"
+
+
+@pytest.mark.parametrize("stdin", ["model", "table"])
+def test_one_file_may_come_from_standard_input(
+    run: Run, parts: Any, model: Path, table: Path, stdin: str
+) -> None:
+    given = ["-" if stdin == "model" else model, "-" if stdin == "table" else table]
+
+    run("explain", *given, "--method", "interactions", stdin=b"piped")
+
+    sent = {"model": parts.request.model.content, "table": parts.request.table.csv}
+    assert sent[stdin] == b"piped"
+
+
+def test_two_files_cannot_both_be_standard_input(run: Run) -> None:
+    result = run("explain", "-", "-", "--method", "interactions", stdin=b"")
+    assert result.exit_code == 2
+    assert "only one" in result.stderr
+
+
+def test_settings_belong_to_the_method_before_them(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    run(
+        *("explain", model, table),
+        *("--method", "interactions", "--set", "pairwise_feature_count=3"),
+        *("--set", 'features=["age", "bmi"]'),
+        *("--method", "partialDependence", "--set", "gridSize=10", "--set", "strategy=QUANTILE"),
+    )
+
+    assert list(parts.request.methods) == methods(
+        {"interactions": {"pairwise_feature_count": 3, "features": ["age", "bmi"]}},
+        {"partial_dependence": {"grid_size": 10, "strategy": "QUANTILE"}},
+    )
+
+
+def test_settings_before_the_only_method_are_its_own(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    run("explain", "--set", "grid_size=10", "--method=partial_dependence", model, table)
+    assert list(parts.request.methods) == methods({"partial_dependence": {"grid_size": 10}})
+
+
+@pytest.mark.parametrize(("typed", "column"), [("age", "age"), ("2020", "2020"), ('"a"', "a")])
+def test_a_text_may_look_like_json(
+    run: Run, parts: Any, model: Path, table: Path, typed: str, column: str
+) -> None:
+    run("explain", model, table, "--method", "partial_dependence", "--set", f"group_column={typed}")
+    assert list(parts.request.methods) == methods({"partial_dependence": {"group_column": column}})
+
+
+def test_flags_become_fields_of_their_names(run: Run, parts: Any, model: Path, table: Path) -> None:
+    result = run(
+        *("explain", model, table, "--method", "interactions"),
+        *("--feature-columns", 'age,"b,m,i"', "--feature-columns", "sex"),
+        *("--target-column", "y", "--weight-column", "w", "--output-indices", "0,2"),
+        *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
+        "--no-plots",
+    )
+
+    assert result.exit_code == 0
+    for name in ("model", "table", "methods"):
+        parts.request.ClearField(name)
+    assert parts.request == ExplainRequest(
+        feature_columns=["age", "b,m,i", "sex"],
+        target_column="y",
+        weight_column="w",
+        output_indices=[0, 2],
+        scale="MARGIN",
+        engine="BLACK_BOX",
+        row_count=100,
+        seed=0,
+        plots=False,
+    )
+
+
+def test_flags_that_are_not_given_leave_the_request_alone(
+    run: Run, parts: Any, model: Path, table: Path
+) -> None:
+    run("explain", model, table, "--method", "interactions")
+    assert {field.name for field, _ in parts.request.ListFields()} == {"model", "table", "methods"}
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Path:
+    path = tmp_path / "request.json"
+    document = {"rowCount": 100, "seed": 7, "outputIndices": [1], "methods": [{"interactions": {}}]}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_request_file_is_the_canonical_request(
+    run: Run, parts: Any, model: Path, table: Path, request_file: Path
+) -> None:
+    run("explain", model, table, "--request", request_file)
+
+    assert parts.request.row_count == 100
+    assert list(parts.request.methods) == methods({"interactions": {}})
+    assert parts.request.model.content == b"the model"
+
+
+def test_flags_win_over_the_request_file(
+    run: Run, parts: Any, model: Path, table: Path, request_file: Path
+) -> None:
+    run("explain", model, table, "--request", request_file, "--seed", "0", "--output-indices", "2")
+
+    assert (parts.request.row_count, parts.request.seed) == (100, 0)
+    assert list(parts.request.output_indices) == [2]
+
+
+def test_methods_come_from_one_place(
+    run: Run, model: Path, table: Path, request_file: Path
+) -> None:
+    both = run("explain", model, table, "--request", request_file, "--method", "interactions")
+    none = run("explain", model, table)
+
+    assert (both.exit_code, none.exit_code) == (2, 2)
+    assert "choose one" in both.stderr
+    assert "say what to compute" in none.stderr
+
+
+@pytest.mark.parametrize("name", ["model", "table"])
+def test_a_request_file_with_model_or_table_is_refused(
+    run: Run, model: Path, table: Path, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "whole.json"
+    path.write_text(json.dumps({name: {}, "methods": [{"interactions": {}}]}))
+
+    result = run("explain", model, table, "--request", path)
+
+    assert result.exit_code == 1
+    assert f"must not have the {name}" in result.stderr
+    assert "(INVALID_REQUEST)" in result.stderr

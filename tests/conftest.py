@@ -1,0 +1,211 @@
+"""Models that are plain functions, and surroundings that remember: what tests of numbers share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from onnxplain_server.arrays import Array
+from onnxplain_server.effects.background import Background, merge
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain import Answer, Means, Question, explain
+from onnxplain_server.model import Input, Note
+from onnxplain_server.rows import bind
+from onnxplain_server.table import Table
+
+# The same examples in every run: a failure in CI is a failure here.
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=30)
+settings.load_profile("project")
+
+
+class FunctionModel:
+    """A model that is a function of its columns; counts the rows that it predicts.
+
+    Parameters
+    ----------
+    function : callable
+        One (n,) array per feature to (n,) or (n, n_outputs).
+    names : sequence of str
+    types : sequence of str
+        Element type of each feature, as ONNX names them.
+    matrix : bool
+        One input for all features, instead of one each.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: Sequence[str],
+        types: Sequence[str],
+        *,
+        matrix: bool = False,
+        n_outputs: int = 1,
+    ) -> None:
+        self.function = function
+        self.inputs = tuple(Input(n, t, 1) for n, t in zip(names, types, strict=True))
+        if matrix:
+            self.inputs = (Input("X", types[0], len(names)),)
+        self.output_names = tuple(f"y{k}" for k in range(n_outputs))
+        self.notes: tuple[Note, ...] = ()
+        self.calls: list[int] = []
+
+    @property
+    def predicted(self) -> int:
+        """Rows predicted so far."""
+        return sum(self.calls)
+
+    def predict(self, feeds: Mapping[str, Array]) -> Array:
+        arrays = [feeds[i.name] for i in self.inputs]
+        columns = list(arrays[0].T) if self.inputs[0].name == "X" else [a[:, 0] for a in arrays]
+        self.calls.append(len(columns[0]))
+        return np.asarray(self.function(*columns)).reshape(len(columns[0]), -1)
+
+
+class Memory:
+    """A host that keeps what it is told, and may end the computation after some steps."""
+
+    def __init__(self, steps: float = float("inf")) -> None:
+        self.steps = steps
+        self.progress: list[tuple[float, float]] = []
+        self.values: dict[str, bytes] = {}
+        self.round_trips = 0
+        self._lock = threading.Lock()
+
+    def advance(self, done: float, planned: float) -> None:
+        with self._lock:
+            self.progress.append((done, planned))
+            if len(self.progress) > self.steps:
+                raise ExplainError(Reason.CANCELLED, "the caller has gone")
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        self.round_trips += 1
+        return [self.values.get(name) for name in names]
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        self.values |= entries
+
+
+class FixedPace(Pace):
+    """A pace that does not learn."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def size(self) -> int:
+        return self.rows
+
+    def record(self, size: int, rows: int, seconds: float) -> None:
+        """Take no notice."""
+
+
+@dataclass(eq=False)
+class Engine:
+    """An engine with all that it was made of."""
+
+    model: FunctionModel
+    host: Memory
+    ledger: Ledger
+    caller: Caller
+    background: Background
+    effects: BlackBox
+
+
+def column(values: Any) -> Array:
+    """Make a column as a table has it: float64, or str objects."""
+    text = any(isinstance(value, str) for value in values)
+    return np.array(values, dtype=object if text else np.float64)
+
+
+def table_of(columns: Mapping[str, Any]) -> Table:
+    arrays = {name: column(values) for name, values in columns.items()}
+    return Table(arrays, len(next(iter(arrays.values()))))
+
+
+def type_of(values: Any) -> str:
+    return "string" if column(values).dtype == object else "double"
+
+
+@dataclass
+class Makers:
+    """How tests make the parts: from columns, and a function of them."""
+
+    pools: dict[int, ThreadPoolExecutor] = field(default_factory=dict)
+
+    model = FunctionModel
+    host = Memory
+    pace = FixedPace
+    column = staticmethod(column)
+    table = staticmethod(table_of)
+
+    def pool(self, threads: int) -> ThreadPoolExecutor:
+        return self.pools.setdefault(threads, ThreadPoolExecutor(threads))
+
+    def engine(
+        self,
+        function: Callable[..., Any],
+        columns: Mapping[str, Any],
+        weights: Any = None,
+        *,
+        types: Sequence[str] | None = None,
+        n_outputs: int = 1,
+        outputs: Sequence[int] | None = None,
+        host: Memory | None = None,
+        pace: Pace | None = None,
+        threads: int = 1,
+        scale: str = "RESPONSE",
+        planned: int = 0,
+        matrix: bool = False,
+        source: Any = None,
+    ) -> Engine:
+        """Bind a function to rows."""
+        given = table_of(columns)
+        types = types or [type_of(values) for values in columns.values()]
+        model = FunctionModel(function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs)
+        features = bind(model.inputs, given, tuple(columns) if matrix else (), ())
+        ones = np.ones(given.n_rows)
+        background = merge(
+            features,
+            ones if weights is None else np.array(weights, float),
+            np.arange(given.n_rows) if source is None else np.array(source),
+        )
+        host = host or Memory()
+        ledger = Ledger(host)
+        ledger.reserve(planned)
+        wanted = np.array(range(n_outputs) if outputs is None else outputs)
+        caller = Caller(model, wanted, ledger, pace or Pace(), self.pool(threads))
+        return Engine(model, host, ledger, caller, background, BlackBox(caller, background, scale))
+
+    def answer(
+        self,
+        model: FunctionModel,
+        table: Table,
+        *methods: Any,
+        host: Memory | None = None,
+        pace: Pace | None = None,
+        threads: int = 1,
+        **question: Any,
+    ) -> Answer:
+        """Explain a model, without plots."""
+        asked = Question(methods=methods, **{"plots": False, **question})
+        means = Means(host or Memory(), pace or Pace(), self.pool(threads))
+        return explain(model, table, asked, means)
+
+
+@pytest.fixture(scope="session")
+def make() -> Iterator[Makers]:
+    """Makers of models, hosts, engines and answers."""
+    makers = Makers()
+    yield makers
+    for pool in makers.pools.values():
+        pool.shutdown()

@@ -1,0 +1,118 @@
+"""Rows that are averaged over: equal ones are one, and those of weight zero are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.effects.background import combine, distinct, fingerprint
+
+NAN = float("nan")
+
+
+def background(make: Any, columns: dict[str, list[Any]], weights: Any = None, **how: Any) -> Any:
+    return make.engine(lambda *_: 0, columns, weights, **how).background
+
+
+def test_equal_rows_are_kept_once_with_their_weights_together(make: Any) -> None:
+    columns: dict[str, list[Any]] = {"x": [2.0, NAN, 2, NAN, 2], "t": ["b", "", "b", "", "a"]}
+
+    found = background(make, columns, [1, 2, 4, 8, 16])
+
+    assert found.weights.tolist() == [5, 10, 16]
+    assert found.source.tolist() == [0, 1, 4]
+    assert found.columns[1].tolist() == ["b", "", "a"]
+
+
+def test_rows_of_weight_zero_are_left_out(make: Any) -> None:
+    found = background(make, {"x": [1.0, 2, 3]}, [0, 1, 2])
+
+    assert found.source.tolist() == [1, 2]
+    assert found.features.columns[0].tolist() == [2, 3]
+
+
+def test_rows_that_the_model_cannot_tell_apart_are_equal(make: Any) -> None:
+    columns = {"x": [0.1, 0.1 + 1e-12, 0.2]}
+
+    assert len(background(make, columns, types=["double"])) == 3
+    assert background(make, columns, types=["float"]).weights.tolist() == [2, 1]
+
+
+def test_levels_ascend_and_codes_point_to_them(make: Any) -> None:
+    found = background(make, {"x": [3.0, NAN, -1, 3], "t": ["b", "a", "", "c"]})
+
+    assert found.levels[0].tolist()[:2] == [-1, 3]
+    assert [len(levels) for levels in found.levels] == [3, 4]
+    assert [codes.tolist() for codes in found.codes] == [[1, 2, 0, 1], [2, 1, 0, 3]]
+
+
+def test_rows_that_differ_elsewhere_are_not_merged(make: Any) -> None:
+    found = background(make, {"x": [1.0, 2, 3, 4], "y": [0.0, 1, 0, 1], "z": [5.0, 5, 5, 6]})
+
+    merged, inverse = found.apart_from([0])
+    same, unmoved = found.apart_from([1])
+
+    # Apart from x, rows are (0, 5), (1, 5), (0, 5), (1, 6).
+    assert inverse.tolist() == [0, 1, 0, 2]
+    assert merged.weights.tolist() == [2, 1, 1]
+    assert same is found
+    assert unmoved.tolist() == [0, 1, 2, 3]
+
+
+def test_apart_from_all_features_one_row_is_left(make: Any) -> None:
+    merged, inverse = background(make, {"x": [1.0, 2], "y": [3.0, 4]}, [1, 3]).apart_from([0, 1])
+
+    assert merged.weights.tolist() == [4]
+    assert inverse.tolist() == [0, 0]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=20
+    )
+)
+def test_combinations_are_numbered_in_order_the_first_code_counting_most(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    first, inverse = combine([np.array(code) for code in zip(*rows, strict=True)])
+
+    expected = sorted(set(rows))
+    assert [rows[position] for position in first] == expected
+    assert [expected[number] for number in inverse] == rows
+
+
+def test_many_codes_of_many_values_do_not_overflow() -> None:
+    codes = [np.array([0, 2**40, 2**40 + 1])] * 4
+
+    assert combine(codes)[1].tolist() == [0, 1, 2]
+
+
+@given(st.lists(st.sampled_from([0.0, -1.5, 2.0, NAN]), min_size=1))
+def test_distinct_values_give_back_every_value(values: list[float]) -> None:
+    levels, codes = distinct(np.array(values))
+
+    np.testing.assert_array_equal(levels[codes], values)
+    assert len(levels) == len({str(value) for value in values})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array(["ab", "c"], object), np.array(["a", "bc"], object)),
+        (np.array(["1.0"], object), np.array([1.0])),
+        (np.array([1.0]), np.array([1], np.int64)),
+        (np.array([1.0]), np.array([1.0], np.float32)),
+        (np.array([1.0, 2.0]), np.array([2.0, 1.0])),
+    ],
+)
+def test_different_values_have_different_fingerprints(one: Any, other: Any) -> None:
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_equal_values_have_equal_fingerprints_wherever_they_lie() -> None:
+    spread = np.arange(8.0)[::2]
+
+    assert fingerprint(spread) == fingerprint(spread.copy())

@@ -1,0 +1,226 @@
+"""Effects are kept by all that they depend on, and found by whoever asks for the same."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+COLUMNS: dict[str, list[Any]] = {"x": [0.0, 1, 2, 4], "y": [1.0, 3, 1, 0], "t": ["a", "b", "a", ""]}
+
+
+def function(x: Any, y: Any, t: Any) -> Any:
+    text = np.array([len(value) for value in t])
+    return np.stack([x * y + text, np.sin(x) * text], axis=1)
+
+
+def engine(make: Any, host: Any, *columns: Any, **options: Any) -> Any:
+    given = columns[0] if columns else COLUMNS
+    return make.engine(function, given, host=host, n_outputs=2, **options)
+
+
+def singles(built: Any, features: Any = (0, 1, 2)) -> Any:
+    found = [(s.own, s.others) for s in built.effects.single(features)]
+    return np.array(found)
+
+
+def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make: Any) -> None:
+    host = make.host()
+    pairs = list(combinations(range(3), 2))
+    answers = []
+    for _ in range(2):
+        built = engine(make, host)
+        answers.append(
+            [
+                built.effects.outputs().tobytes(),
+                singles(built).tobytes(),
+                *(j.pure.tobytes() for j in built.effects.joint(pairs)),
+                *(j.pure.tobytes() for j in built.effects.joint([(0, 1, 2)])),
+            ]
+        )
+
+    assert answers[0] == answers[1]
+    assert built.model.predicted == 0
+    assert (built.ledger.hits, built.ledger.misses) == (1 + 2 * 3 + 3 + 1, 0)
+
+
+def test_what_is_looked_for_in_vain_is_counted(make: Any) -> None:
+    built = engine(make, make.host())
+
+    built.effects.outputs()
+    singles(built)
+
+    assert (built.ledger.hits, built.ledger.misses) == (0, 1 + 2 * 3)
+
+
+def test_a_cache_is_asked_once_for_all_features_and_once_for_all_pairs(make: Any) -> None:
+    host = make.host()
+    built = engine(make, host)
+    built.effects.outputs()
+    before = host.round_trips
+
+    singles(built)
+    list(built.effects.joint(list(combinations(range(3), 2))))
+
+    assert host.round_trips - before == 2
+
+
+def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make: Any) -> None:
+    host = make.host()
+    first = engine(make, host)
+    own = singles(first)[0][0]
+
+    later = engine(make, host)
+    curve = later.effects.curve([0], [np.array([4.0, 0, 1, 2])])
+
+    assert later.model.predicted == 0
+    assert curve.tolist() == own[[3, 0, 1, 2]].tolist()
+
+
+def test_single_features_are_half_known_after_a_curve(make: Any) -> None:
+    """F_j is there, but not the average over the other features: both are predicted again."""
+    host = make.host()
+    engine(make, host).effects.curve([0], [np.array([0.0, 1, 2, 4])])
+
+    later = engine(make, host)
+    found = singles(later, [0])
+
+    assert later.ledger.hits == 1
+    assert found.tolist() == singles(engine(make, make.host()), [0]).tolist()
+
+
+def test_more_pairs_predict_only_the_new_ones(make: Any) -> None:
+    host = make.host()
+    first = engine(make, host)
+    singles(first)
+    list(first.effects.joint([(0, 1)]))
+    alone = engine(make, make.host())
+    singles(alone)
+    before = alone.model.predicted
+    list(alone.effects.joint([(0, 2)]))
+
+    later = engine(make, host)
+    singles(later)
+    list(later.effects.joint([(0, 1), (0, 2)]))
+
+    assert later.model.predicted == alone.model.predicted - before
+
+
+def test_some_of_the_outputs_are_known_after_all_of_them(make: Any) -> None:
+    host = make.host()
+    every = singles(engine(make, host))
+
+    later = engine(make, host, outputs=[1])
+
+    assert singles(later).tolist() == every[..., [1]].tolist()
+    assert later.model.predicted == 0
+
+
+def test_more_outputs_than_before_are_predicted(make: Any) -> None:
+    host = make.host()
+    singles(engine(make, host, outputs=[1]))
+
+    later = engine(make, host)
+
+    assert singles(later).tolist() == singles(engine(make, make.host())).tolist()
+    assert later.model.predicted > 0
+
+
+def test_rows_in_another_place_of_the_table_are_the_same_rows(make: Any) -> None:
+    host = make.host()
+    singles(engine(make, host, source=[0, 1, 2, 3]))
+
+    later = engine(make, host, source=[5, 6, 7, 8])
+    singles(later)
+
+    assert later.model.predicted == 0
+
+
+RENAMED = {"z": COLUMNS["x"], "y": COLUMNS["y"], "t": COLUMNS["t"]}
+OTHER_NUMBER = COLUMNS | {"y": [1.0, 3, 1, 1e-9]}
+OTHER_TEXT = COLUMNS | {"t": ["a", "b", "a", "c"]}
+MOVED_TEXT = COLUMNS | {"t": ["a", "", "ab", "a"]}
+OTHER_ORDER = {name: values[::-1] for name, values in COLUMNS.items()}
+FEWER = {name: values[:3] for name, values in COLUMNS.items()}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        pytest.param(COLUMNS, {"weights": [1, 1, 1, 2]}, id="weights"),
+        pytest.param(COLUMNS, {"weights": [1, 1, 1, 0]}, id="a weight of zero"),
+        pytest.param(COLUMNS, {"scale": "MARGIN"}, id="scale"),
+        pytest.param(COLUMNS, {"types": ["float", "double", "string"]}, id="types"),
+        pytest.param(RENAMED, {}, id="names"),
+        pytest.param(OTHER_NUMBER, {}, id="a number"),
+        pytest.param(OTHER_TEXT, {}, id="a text"),
+        pytest.param(MOVED_TEXT, {}, id="texts that run together alike"),
+        pytest.param(OTHER_ORDER, {}, id="order of rows"),
+        pytest.param(FEWER, {}, id="fewer rows"),
+    ],
+)
+def test_another_question_finds_nothing(
+    make: Any, columns: dict[str, Any], options: dict[str, Any]
+) -> None:
+    host = make.host()
+    singles(engine(make, host))
+
+    later = engine(make, host, columns, **options)
+    later.effects.outputs()
+    singles(later)
+
+    assert later.ledger.hits == 0
+
+
+def test_another_feature_or_other_points_find_nothing(make: Any) -> None:
+    host, points = make.host(), np.array([1.0, 2.0])
+    first = engine(make, host)
+    first.effects.curve([0], [points])
+    later = engine(make, host)
+
+    later.effects.curve([1], [points])
+    later.effects.curve([0], [points + 1])
+    later.effects.curve([0], [points[:1]])
+    later.effects.curve([0, 1], [points, points])
+    later.effects.curve([1, 0], [points, points])
+
+    assert later.ledger.hits == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda value: value[:-1], id="truncated"),
+        pytest.param(lambda _value: b"", id="empty"),
+        pytest.param(lambda value: b"XXXX" + value[4:], id="not ours"),
+        pytest.param(lambda value: value[:4] + b"\x09" + value[5:], id="of another version"),
+        pytest.param(lambda value: value + value[-8:], id="with a number too many"),
+        pytest.param(lambda _value: None, id="absent"),
+    ],
+)
+def test_a_damaged_number_is_computed_again(make: Any, damage: Any) -> None:
+    host = make.host()
+    expected = singles(engine(make, host))
+    whole = dict(host.values)
+
+    for name, value in whole.items():
+        host.values = whole | {name: damage(value)}
+        later = engine(make, host)
+        later.effects.outputs()
+        assert singles(later).tolist() == expected.tolist()
+        assert later.ledger.misses == 1
+        assert later.model.predicted > 0
+        assert host.values == whole
+
+
+def test_a_cache_that_keeps_nothing_costs_time_only(make: Any) -> None:
+    class Forgetful(make.host):  # type: ignore[misc]
+        def remember(self, entries: Any) -> None:
+            """Drop them."""
+
+    host = Forgetful()
+
+    assert singles(engine(make, host)).tolist() == singles(engine(make, host)).tolist()
+    assert host.values == {}

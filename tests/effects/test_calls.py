@@ -1,0 +1,131 @@
+"""Neither the size of the calls nor the threads that make them change a number."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.sweep import Sweeper
+
+RANDOM = np.random.default_rng(5)
+COLUMNS = {
+    "x": RANDOM.normal(size=150),
+    "y": RANDOM.normal(size=150).round(1),
+    "t": RANDOM.choice(["a", "b", "c"], 150).tolist(),
+}
+
+
+def function(x: Any, y: Any, t: Any) -> Any:
+    text = np.array([ord(value) - 97.0 for value in t])
+    return np.stack([np.sin(x * y) + text * x, np.exp(x) - text], axis=1)
+
+
+def numbers(engine: Any) -> Any:
+    """Every effect that there is, in one array."""
+    parts = [engine.effects.outputs()]
+    for single in engine.effects.single([0, 1, 2]):
+        parts += [single.own, single.others]
+    for groups in ([(0, 1), (0, 2), (1, 2)], [(0, 1, 2)]):
+        for joint in engine.effects.joint(groups):
+            parts += [joint.whole, joint.pure]
+    parts.append(engine.effects.curve([0, 2], [np.linspace(-1, 1, 9), np.array(["a"] * 9, object)]))
+    return np.concatenate(parts)
+
+
+@pytest.fixture(scope="module")
+def usual(make: Any) -> Any:
+    return numbers(make.engine(function, COLUMNS, n_outputs=2))
+
+
+@pytest.mark.parametrize(
+    ("size", "threads"), [(1, 2), *((s, t) for s in (7, 64, 1000, 16000) for t in (1, 2, 4))]
+)
+def test_size_of_calls_and_number_of_threads_change_nothing(
+    make: Any, usual: Any, size: int, threads: int
+) -> None:
+    engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size), threads=threads)
+
+    np.testing.assert_allclose(numbers(engine), usual, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_with_calls_of_one_size_threads_change_not_even_a_bit(make: Any, threads: int) -> None:
+    one, several = (
+        make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(1000), threads=t)
+        for t in (1, threads)
+    )
+
+    assert numbers(several).tobytes() == numbers(one).tobytes()
+
+
+@pytest.mark.parametrize("size", [7, 64, 1000])
+def test_calls_are_no_larger_than_asked_for(make: Any, size: int) -> None:
+    engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size))
+
+    numbers(engine)
+
+    assert max(engine.model.calls) <= size
+
+
+def test_calls_are_nearly_as_large_as_asked_for(make: Any) -> None:
+    columns = {"x": np.arange(90), "y": np.arange(90)}
+    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(1000))
+
+    list(engine.effects.single([0]))
+
+    # Whole copies of the 90 rows: 11 of them are 990 rows; 90 = 8 · 11 + 2.
+    assert engine.model.calls == 8 * [990] + [180]
+
+
+def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make: Any) -> None:
+    n = 2 * Pace.LARGEST + 5
+    columns = {"x": np.arange(n), "y": np.arange(n) % 7}
+    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(Pace.LARGEST))
+    sweeper = Sweeper(engine.caller, engine.background)
+
+    averages = sweeper.sweep([1], [np.array([2.0, 10.0])], np.array([0.25, 0.75]))
+
+    assert engine.model.calls == 2 * [Pace.LARGEST, Pace.LARGEST, 5]
+    assert averages.points.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
+    np.testing.assert_allclose(averages.rows.ravel(), 8 * np.arange(n))
+
+
+def test_calls_run_side_by_side(make: Any) -> None:
+    """Two calls meet at a barrier, which one alone would never pass."""
+    barrier = threading.Barrier(2, timeout=10)
+    met: set[int] = set()
+
+    def wait(x: Any, y: Any) -> Any:
+        if len(x) > 300 and threading.get_ident() not in met:
+            met.add(threading.get_ident())
+            barrier.wait()
+        return x + y
+
+    columns = {"x": np.arange(300), "y": np.arange(300)}
+    engine = make.engine(wait, columns, pace=make.pace(3000), threads=2)
+
+    list(engine.effects.single([0]))
+
+    assert len(met) == 2
+
+
+def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make: Any) -> None:
+    fresh = [make.engine(function, COLUMNS, n_outputs=2) for _ in range(3)]
+    used = make.engine(function, COLUMNS, n_outputs=2)
+    points = np.array([9.0, -9.0])
+
+    expected = [
+        fresh[0].effects.curve([0], [points]),
+        fresh[1].effects.curve([1], [points[:1]]),
+        fresh[2].effects.curve([0, 1], [points, points]),
+    ]
+    found = [
+        used.effects.curve([0], [points]),
+        used.effects.curve([1], [points[:1]]),
+        used.effects.curve([0, 1], [points, points]),
+    ]
+
+    assert [f.tolist() for f in found] == [e.tolist() for e in expected]

@@ -1,0 +1,113 @@
+"""Grids: where curves are evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.effects.grids import Layout, lay
+
+NAN = float("nan")
+UNIFORM = Layout(
+    size=5, by_quantiles=False, trim_lower=0.01, trim_upper=0.99, include_missing=False
+)
+QUANTILE = replace(UNIFORM, by_quantiles=True)
+DENSE = np.array([*range(1, 100), 1000.0])
+
+
+def axis(column: Any, layout: Layout, *, whole: bool = False) -> list[Any]:
+    (found,) = lay([column], layout, [whole])
+    return list(found.tolist())
+
+
+def test_equal_steps_run_between_the_trimming_quantiles() -> None:
+    assert axis(DENSE, UNIFORM) == [1, 25.5, 50, 74.5, 99]
+
+
+def test_without_trimming_equal_steps_run_over_the_range() -> None:
+    wide = replace(UNIFORM, trim_lower=0, trim_upper=1)
+
+    assert axis(DENSE, wide) == [1, 250.75, 500.5, 750.25, 1000]
+
+
+def test_equal_steps_of_rank_are_values_of_the_table() -> None:
+    """Shares 0.01, 0.255, 0.5, 0.745, 0.99 of 100 values."""
+    assert axis(DENSE, QUANTILE) == [1, 26, 50, 75, 99]
+
+
+def test_quantiles_that_coincide_are_one_point() -> None:
+    assert axis(np.array([0.0] * 90 + [*range(1, 11)]), QUANTILE) == [0, 9]
+
+
+def test_equal_steps_between_equal_quantiles_are_so_many_equal_points() -> None:
+    assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM) == [0] * 5
+
+
+@pytest.mark.parametrize("layout", [UNIFORM, QUANTILE])
+def test_few_values_are_the_grid_themselves(layout: Layout) -> None:
+    assert axis(np.array([3.0, 1, 3, 100, NAN, 2]), layout) == [1, 2, 3, 100]
+
+
+def test_missing_counts_as_a_value_when_they_are_counted() -> None:
+    assert axis(np.array([1.0, 2, 3, 4, 7]), UNIFORM) == [1, 2, 3, 4, 7]
+    assert axis(np.array([1.0, 2, 3, 4, 7, NAN]), UNIFORM) == [1, 2.5, 4, 5.5, 7]
+
+
+def test_a_missing_value_is_the_last_point_where_it_is_wanted() -> None:
+    wanted = replace(UNIFORM, include_missing=True)
+
+    few = axis(np.array([2.0, NAN, 1, NAN]), wanted)
+    dense = axis(np.array([*DENSE, NAN]), wanted)
+    text = axis(np.array(["b", "", "a", ""], object), wanted)
+
+    assert few[:2] == [1, 2]
+    assert dense[:5] == axis(np.array([*DENSE, NAN]), UNIFORM)
+    assert [len(few), len(dense)] == [3, 6]
+    assert np.isnan([few[-1], dense[-1]]).all()
+    assert text == ["a", "b", ""]
+
+
+def test_a_missing_value_that_the_table_does_not_have_is_no_point() -> None:
+    wanted = replace(UNIFORM, include_missing=True)
+
+    assert axis(np.array([2.0, 1]), wanted) == [1, 2]
+    assert axis(np.array(["b", "a"], object), wanted) == ["a", "b"]
+
+
+def test_text_is_evaluated_at_all_its_values_however_many() -> None:
+    names = [f"n{i}" for i in range(10)]
+
+    assert axis(np.array([*reversed(names), ""], object), UNIFORM) == names
+
+
+def test_whole_features_get_whole_points_each_once() -> None:
+    values = np.array([0.0, 1, 2, 3, 4, 5, 6, 7])
+
+    assert axis(values, replace(UNIFORM, size=4)) == pytest.approx([0, 7 / 3, 14 / 3, 7])
+    assert axis(values, replace(UNIFORM, size=4), whole=True) == [0, 2, 5, 7]
+    assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM, whole=True) == [0]
+
+
+def test_over_several_features_the_first_varies_fastest() -> None:
+    first, second = np.array([1.0, 2, 3]), np.array(["a", "b"], object)
+
+    points = lay([first, second], replace(UNIFORM, size=9), [False, False])
+
+    assert [values.tolist() for values in points] == [
+        [1, 2, 3, 1, 2, 3],
+        ["a", "a", "a", "b", "b", "b"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_features", "size", "each"), [(2, 49, 7), (2, 50, 8), (3, 27, 3), (3, 49, 4), (4, 16, 2)]
+)
+def test_over_several_features_each_has_the_root_of_the_points_rounded_up(
+    n_features: int, size: int, each: int
+) -> None:
+    points = lay([DENSE] * n_features, replace(UNIFORM, size=size), [False] * n_features)
+
+    assert [len(values) for values in points] == [each**n_features] * n_features
+    assert [len(np.unique(values)) for values in points] == [each] * n_features

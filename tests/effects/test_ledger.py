@@ -1,0 +1,51 @@
+"""What was planned, done, predicted and found is counted as it happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnxplain_server.effects.ledger import Ledger
+
+
+def test_plans_are_told_beside_what_is_done(make: Any) -> None:
+    host = make.host()
+    ledger = Ledger(host)
+
+    ledger.reserve(100)
+    ledger.spend(10, 10)
+    ledger.settle(30)
+    ledger.spend(20, 5)
+
+    assert host.progress == [(10, 100), (10, 70), (30, 70)]
+    assert ledger.predicted == 15
+
+
+def test_more_may_never_be_done_than_planned(make: Any) -> None:
+    host = make.host()
+    ledger = Ledger(host)
+
+    ledger.spend(10, 10)
+
+    assert host.progress == [(10, 10)]
+
+
+def test_an_effect_of_several_arrays_is_found_only_whole(make: Any) -> None:
+    host = make.host()
+    ledger = Ledger(host)
+    ledger.remember({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
+
+    both, half, other = ledger.recall([["a0", "a1"], ["b0", "b1"], ["a0"]], [(3,), (3,), (4,)])
+
+    assert both is not None
+    assert [array.tolist() for array in both] == [[0, 1, 2], [1, 1, 1]]
+    assert half is None
+    assert other is None
+    assert (ledger.hits, ledger.misses) == (1, 2)
+
+
+def test_nothing_is_asked_of_the_cache_for_nothing(make: Any) -> None:
+    host = make.host()
+
+    assert Ledger(host).recall([], []) == []
+    assert host.round_trips == 0

@@ -1,0 +1,156 @@
+"""How many rows the engine predicts: what it need not ask, it does not ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+RANDOM = np.random.default_rng(1)
+
+
+def rows(n: int, width: int) -> dict[str, Any]:
+    return {f"x{j}": RANDOM.permutation(n).astype(float) for j in range(width)}
+
+
+def total(*columns: Any) -> Any:
+    return np.sum([np.asarray(c, float) for c in columns], axis=0)
+
+
+@pytest.mark.parametrize(("n", "width"), [(21, 3), (40, 4), (150, 2)])
+def test_all_distinct_rows_cost_n_times_n_for_each_feature_and_n_once(
+    make: Any, n: int, width: int
+) -> None:
+    engine = make.engine(total, rows(n, width))
+
+    engine.effects.outputs()
+    list(engine.effects.single(range(width)))
+
+    assert engine.model.predicted == width * n * n + n
+    assert engine.ledger.predicted == engine.model.predicted
+
+
+@pytest.mark.parametrize("n_levels", [1, 2, 5, 20])
+def test_a_coarse_feature_costs_its_values_less_the_one_that_each_row_has(
+    make: Any, n_levels: int
+) -> None:
+    n = 60
+    columns = {"coarse": np.arange(n) % n_levels, "fine": np.arange(n)}
+    engine = make.engine(total, columns)
+    engine.effects.outputs()
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted == n + n * (n_levels - 1)
+
+
+def test_a_feature_of_some_values_costs_n_for_each(make: Any) -> None:
+    n, n_levels = 60, 30
+    engine = make.engine(total, {"some": np.arange(n) % n_levels, "fine": np.arange(n)})
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted == n * n_levels
+
+
+def test_rows_that_differ_in_the_moved_feature_only_are_predicted_once_for_each_point(
+    make: Any,
+) -> None:
+    n, apart = 60, 4
+    engine = make.engine(total, {"x": np.arange(n), "y": np.arange(n) % apart})
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted == n * apart
+
+
+def test_of_two_ways_to_save_the_better_one_is_taken(make: Any) -> None:
+    """Merged apart from x, 60 rows are 20: 3 · 20, where skipping known values asks 2 · 60."""
+    n = 60
+    engine = make.engine(total, {"x": np.arange(n) % 3, "y": np.arange(n) // 3})
+    engine.effects.outputs()
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted - n == 3 * 20
+
+
+def test_pairs_merge_rows_that_differ_in_both_features_only(make: Any) -> None:
+    n, apart = 60, 3
+    columns = {"x": np.arange(n), "y": np.arange(n) // 2, "z": np.arange(n) % apart}
+    engine = make.engine(total, columns)
+    list(engine.effects.single([0, 1, 2]))
+    before = engine.model.predicted
+
+    list(engine.effects.joint([(0, 1)]))
+
+    assert engine.model.predicted - before == n * apart
+
+
+def test_a_pair_costs_its_distinct_combinations(make: Any) -> None:
+    n = 60
+    columns = {"x": np.arange(n) % 4, "y": np.arange(n) % 6, "z": np.arange(n)}
+    engine = make.engine(total, columns)
+    list(engine.effects.single([0, 1]))
+    before = engine.model.predicted
+
+    list(engine.effects.joint([(0, 1)]))
+
+    # Remainders by 4 and 6 occur together in 12 combinations out of 24.
+    assert engine.model.predicted - before == 12 * n
+
+
+def test_equal_rows_are_predicted_once(make: Any) -> None:
+    once = make.engine(total, rows(30, 2))
+    columns = {name: np.tile(values, 3) for name, values in rows(30, 2).items()}
+    thrice = make.engine(total, columns)
+
+    for engine in (once, thrice):
+        engine.effects.outputs()
+        list(engine.effects.single([0, 1]))
+
+    assert thrice.model.predicted == once.model.predicted
+
+
+def test_rows_of_weight_zero_are_not_predicted(make: Any) -> None:
+    engine = make.engine(total, rows(30, 2), np.arange(30) % 2)
+
+    engine.effects.outputs()
+
+    assert engine.model.predicted == 15
+
+
+def test_values_that_are_equal_for_the_model_are_one_value(make: Any) -> None:
+    """Near 2^24, float32 tells only every second whole number apart."""
+    values = 2.0**24 + np.arange(0, 60)
+    engine = make.engine(total, {"x": values, "y": np.arange(60)}, types=["float", "float"])
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted == 60 * len(np.unique(values.astype(np.float32)))
+
+
+def test_missing_values_are_one_value(make: Any) -> None:
+    n = 60
+    x = np.where(np.arange(n) % 2, np.nan, np.arange(n))
+    engine = make.engine(total, {"x": x, "y": np.arange(n)})
+
+    assert [len(levels) for levels in engine.background.levels] == [n // 2 + 1, n]
+
+
+def test_a_curve_costs_its_distinct_points(make: Any) -> None:
+    engine = make.engine(total, rows(30, 2))
+
+    engine.effects.curve([0], [np.array([1.0, 2.0, 1.0, 1.0])])
+
+    assert engine.model.predicted == 2 * 30
+
+
+def test_predictions_of_the_rows_are_asked_for_once(make: Any) -> None:
+    engine = make.engine(total, rows(30, 2))
+
+    for _ in range(3):
+        engine.effects.outputs()
+
+    assert engine.model.predicted == 30

@@ -1,0 +1,111 @@
+"""Quantiles of two kinds, and the bins between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.effects.quantiles import inverse_ecdf, to_bin_midpoints
+
+NAN = float("nan")
+SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).map(np.array)
+
+
+@pytest.mark.parametrize(
+    ("probability", "expected"),
+    [(0.0, 1), (0.24, 1), (0.25, 1), (0.26, 3), (0.5, 3), (0.51, 4), (0.75, 4), (0.76, 9), (1, 9)],
+)
+def test_the_inverse_of_the_distribution_steps_just_above_each_share(
+    probability: float, expected: float
+) -> None:
+    assert inverse_ecdf(np.array([9.0, 1, NAN, 4, 3]), np.array([probability])) == [expected]
+
+
+def test_a_share_that_is_a_rank_but_for_rounding_is_that_rank() -> None:
+    """0.07 · 100 is 7.000000000000001 in binary, yet the 7th of 100 values is meant."""
+    assert 0.07 * 100 > 7
+
+    assert inverse_ecdf(np.arange(1.0, 101), np.array([0.01, 0.07, 0.29, 0.99])).tolist() == [
+        1,
+        7,
+        29,
+        99,
+    ]
+
+
+@given(SAMPLES, st.integers(1, 12))
+def test_the_inverse_of_the_distribution_agrees_with_numpys(
+    values: npt.NDArray[np.float64], steps: int
+) -> None:
+    """At shares that are no multiple of 1/n, where rounding decides nothing."""
+    shares = (np.arange(steps) + 0.5 / np.pi) / steps
+    expected = np.quantile(values, shares, method="inverted_cdf")
+
+    assert inverse_ecdf(values, shares).tolist() == expected.tolist()
+
+
+def test_bins_hold_their_lower_edge_and_the_last_one_both() -> None:
+    """Type 7 quartiles of 0 to 8 are 0, 2, 4, 6, 8."""
+    assert to_bin_midpoints(np.arange(9.0), 4).tolist() == [1, 1, 3, 3, 5, 5, 7, 7, 7]
+
+
+def test_edges_lie_between_values_by_straight_lines() -> None:
+    """Type 7 thirds of 0, 1, 2, 10, 20: 4/3 and 14/3, by hand."""
+    found = to_bin_midpoints(np.array([0.0, 1, 2, 10, 20]), 3)
+
+    low, middle, high = 4 / 6, (4 / 3 + 2 + 16 / 3) / 2, (2 + 16 / 3 + 20) / 2
+    np.testing.assert_allclose(found, [low, low, middle, high, high])
+
+
+def test_missing_values_stay_missing_and_move_no_edge() -> None:
+    without = to_bin_midpoints(np.arange(9.0), 4)
+    found = to_bin_midpoints(np.array([NAN, *range(9), NAN]), 4)
+
+    assert np.isnan(found[[0, -1]]).all()
+    assert found[1:-1].tolist() == without.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "bin_count"),
+    [([1.0, 2, 3, 3], 3), ([1.0, 2, NAN, NAN], 3), ([5.0, 5, 5, NAN], 2)],
+)
+def test_values_with_few_distinct_ones_are_left_alone(values: list[float], bin_count: int) -> None:
+    given = np.array(values)
+
+    assert to_bin_midpoints(given, bin_count).tobytes() == given.tobytes()
+
+
+def test_missing_counts_as_a_distinct_value() -> None:
+    found = to_bin_midpoints(np.array([1.0, 2, 3, NAN]), 3)
+
+    assert found[:3].tolist() != [1, 2, 3]
+
+
+def test_edges_that_coincide_are_one_edge() -> None:
+    """Thirds of these are 0, 0, 1/3, 3: two bins, [0, 1/3) and [1/3, 3]."""
+    found = to_bin_midpoints(np.array([0.0] * 6 + [1, 2, 3]), 3)
+
+    np.testing.assert_allclose(found, [1 / 6] * 6 + [5 / 3] * 3)
+
+
+@given(SAMPLES, st.integers(2, 10))
+def test_binning_agrees_with_numpys_quantiles_and_histogram_bins(
+    values: npt.NDArray[np.float64], bin_count: int
+) -> None:
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bin_count + 1), method="linear"))
+    found = to_bin_midpoints(values, bin_count)
+
+    assert len(np.unique(found)) <= max(bin_count, 1)
+    if len(np.unique(values)) > bin_count:
+        expected, _ = np.histogram(values, edges)
+        counted, _ = np.histogram(found, edges)
+        assert counted.tolist() == expected.tolist()
+
+
+@given(SAMPLES, st.integers(2, 10))
+def test_binning_keeps_the_order_of_values(values: npt.NDArray[np.float64], bin_count: int) -> None:
+    found = to_bin_midpoints(np.sort(values), bin_count)
+
+    assert (np.diff(found) >= 0).all()

@@ -1,0 +1,37 @@
+"""Golden cases are run as a user runs them: by the command line, on files."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.cli import Parts, app
+from typer.testing import CliRunner
+
+
+@pytest.fixture(scope="session")
+def parts() -> Iterator[Parts]:
+    """What `__main__` builds, built once for all cases; nothing is remembered between them."""
+    runner = InProcess(threads=2)
+    yield Parts(lambda: runner, lambda: MemoryCache(2**20, Seal(b"a secret of the tests")), print)
+    runner.close()
+
+
+@pytest.fixture
+def explain(parts: Parts, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Run `onnxplain explain` on a case's files with a request, and return the answer."""
+
+    def run(case: Path, request: dict[str, Any]) -> dict[str, Any]:
+        asked = tmp_path / "request.json"
+        asked.write_text(json.dumps(request))
+        files = [str(case / "model.onnx"), str(case / "data.csv")]
+        done = CliRunner().invoke(app, ["explain", *files, "--request", str(asked)], obj=parts)
+        assert done.exit_code == 0, done.output
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    return run

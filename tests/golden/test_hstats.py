@@ -1,0 +1,247 @@
+"""Results equal those of R's hstats 1.2.2 on the same models and rows.
+
+`hstats/README.md` says how they were made and within which tolerances they hold.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Json = dict[str, Any]
+Explain = Callable[[Path, Json], Json]
+
+CASES = sorted((Path(__file__).parent / "hstats").glob("case_*"))
+ORDERS = {
+    "overall": "h2_overall",
+    "pairwise": "h2_pairwise",
+    "threeway": "h2_threeway",
+    "importance": "pd_importance",
+}
+
+
+def expected(case: Path) -> Json:
+    loaded: Json = json.loads((case / "expected.json").read_text())
+    return loaded
+
+
+def runs(kind: str) -> Iterator[Any]:
+    """All runs of a kind, over all cases."""
+    for case in CASES:
+        for key, value in expected(case).items():
+            if key in (kind, f"{kind}_second_run"):
+                several = value if isinstance(value, list) else [value]
+                for i, run in enumerate(several):
+                    yield pytest.param(case, run, id=f"{case.name}-{key}-{i}")
+
+
+def request(case: Path, method: Json, *, weighted: bool) -> Json:
+    golden = expected(case)
+    asked = {
+        "featureColumns": golden["data"]["features"],
+        "outputIndices": golden["model"]["output_columns"],
+        "plots": False,
+        "methods": [method],
+    }
+    return asked | ({"weightColumn": golden["data"]["weight"]} if weighted else {})
+
+
+def interactions(options: Json) -> Json:
+    bins = options["grid_size"] if options["approx"] else 0
+    return {
+        "interactions": {
+            "features": options["v"],
+            "pairwiseFeatureCount": options["pairwise_m"],
+            "threewayFeatureCount": options["threeway_m"],
+            "quantileBinCount": bins,
+        }
+    }
+
+
+@pytest.mark.parametrize("threshold", [None, 1e-10], ids=["own-threshold", "their-threshold"])
+@pytest.mark.parametrize(("case", "golden"), list(runs("hstats")))
+def test_interaction_statistics(
+    explain: Explain, case: Path, golden: Json, threshold: float | None
+) -> None:
+    method = interactions(golden["options"])
+    if threshold is not None:
+        method["interactions"]["absoluteThreshold"] = threshold
+    weighted = golden["options"]["weighted"]
+
+    answer = explain(case, request(case, method, weighted=weighted))
+
+    found = answer["explanations"][0]["interactions"]
+    squares = {"rel": 1e-4, "abs": 1e-6 * max(1.0, *golden["mean_f2"])}
+    assert found["meanSquares"] == pytest.approx(golden["mean_f2"], **squares)
+    assert found["total"]["numerators"] == pytest.approx(golden["h2"]["num"][0], **squares)
+    for order, statistic in ORDERS.items():
+        compare(found[order], golden[statistic], squares)
+
+
+def compare(found: list[Json], golden: Json | None, squares: Json) -> None:
+    rows = golden["rows"] if golden else []
+    assert [":".join(statistic["features"]) for statistic in found] == rows
+    for i, statistic in enumerate(found):
+        assert golden is not None
+        denominators = np.atleast_1d(golden["denom"])
+        denominator = denominators[i] if denominators.ndim == 2 else denominators
+        numerators = golden["num"][i]
+        assert statistic["numerators"] == pytest.approx(numerators, **squares)
+        assert statistic["denominators"] == pytest.approx(denominator, **squares)
+        shares = golden["normalized_squared"][i]
+        assert statistic["values"] == pytest.approx(shares, rel=1e-4, abs=1e-6)
+        assert [n == 0 for n in statistic["numerators"]] == [n == 0 for n in numerators]
+
+
+def partial_dependence(options: Json) -> Json:
+    method = {
+        "features": [{"names": options["v"]}],
+        "gridSize": options["grid_size"],
+        "strategy": options["strategy"].upper(),
+        "trimLower": options["trim"][0],
+        "trimUpper": options["trim"][1],
+        "groupCount": options["by_size"],
+        "includeMissing": not options["na_rm"],
+    }
+    if options["BY"]:
+        method["groupColumn"] = options["BY"]
+    if options["grid"]:
+        (name,) = options["v"]
+        method["grids"] = [{"columns": [{"name": name, "numbers": options["grid"]}]}]
+    return {"partialDependence": method}
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("partial_dep")))
+def test_partial_dependence(explain: Explain, case: Path, golden: Json) -> None:
+    options = golden["options"]
+
+    answer = explain(case, request(case, partial_dependence(options), weighted=options["weighted"]))
+
+    curves = answer["explanations"][0]["partialDependence"]["curves"]
+    rows = np.array([[np.nan if v is None else v for v in row] for row in numbers(golden)], float)
+    largest = np.abs(expected(case)["predictions"]).max()
+    found = np.vstack([points(curve, rows.shape[1]) for curve in curves])
+    np.testing.assert_allclose(found, rows, rtol=1e-5, atol=1e-5 * largest)
+    if options["BY"]:
+        groups = dict.fromkeys(str(row[0]) for row in golden["rows"])
+        assert [curve["group"] for curve in curves] == list(groups)
+
+
+def numbers(golden: Json) -> list[list[float | None]]:
+    """Rows without the group."""
+    return [row[1:] for row in golden["rows"]] if golden["options"]["BY"] else golden["rows"]
+
+
+def points(curve: Json, n_columns: int) -> np.ndarray[Any, Any]:
+    """Grid and values of a curve side by side, as in the golden rows."""
+    grid = np.array([column["numbers"] for column in curve["grid"]], float).T
+    values = np.array(curve["values"], float).reshape(len(grid), n_columns - grid.shape[1])
+    return np.hstack([grid, values])
+
+
+def test_sampled_rows_give_the_same_statistics_on_average(explain: Explain) -> None:
+    case = next(case for case in CASES if "hstats_subsample" in expected(case))
+    golden = expected(case)["hstats_subsample"]
+    options = golden["options"] | {"v": expected(case)["data"]["features"]}
+    options |= {"pairwise_m": 0, "threeway_m": 0, "grid_size": 0}
+    draws = []
+    for seed in range(options["repeats"]):
+        asked = request(case, interactions(options), weighted=False)
+        answer = explain(case, asked | {"rowCount": options["n_max"], "seed": seed})
+        found = answer["explanations"][0]["interactions"]
+        draws.append([found["total"]["values"][0], *(s["values"][0] for s in found["overall"])])
+
+    assert golden["rows"] == ["total", *expected(case)["data"]["features"]]
+    spread = np.array(golden["sd_normalized_squared"])
+    bound = 5 * spread * np.sqrt(2 / options["repeats"])
+    assert np.all(np.abs(np.mean(draws, axis=0) - golden["mean_normalized_squared"]) <= bound)
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("ice")))
+def test_individual_conditional_expectation(
+    explain: Explain, case: Path, golden: Json, tmp_path: Path
+) -> None:
+    options = golden["options"]
+    (name,) = options["v"]
+    method = {
+        "features": [name],
+        "gridSize": options["grid_size"],
+        "strategy": options["strategy"].upper(),
+        "includeMissing": not options["na_rm"],
+    }
+    if options["grid"]:
+        method["grids"] = [{"columns": [{"name": name, "numbers": options["grid"]}]}]
+    first = head(case, options["first_rows_used"], tmp_path)
+
+    answer = explain(
+        first, request(case, {"individualConditionalExpectation": method}, weighted=False)
+    )
+
+    (curves,) = answer["explanations"][0]["individualConditionalExpectation"]["curves"]
+    rows = np.array(golden["rows"], float)
+    n_rows, grid = options["first_rows_used"], np.array(curves["grid"][0]["numbers"])
+    assert curves["rowIndices"] == list(range(n_rows))
+    assert rows[::n_rows, 1] == pytest.approx(grid)
+    # Theirs has rows innermost, ours grid points.
+    theirs = rows[:, 2:].reshape(len(grid), n_rows, -1).transpose(1, 0, 2)
+    largest = np.abs(expected(case)["predictions"]).max()
+    assert curves["values"] == pytest.approx(theirs.ravel(), rel=1e-5, abs=1e-5 * largest)
+
+
+def head(case: Path, n_rows: int, folder: Path) -> Path:
+    """The case with only the first rows of its table."""
+    shutil.copy(case / "model.onnx", folder)
+    lines = (case / "data.csv").read_text().splitlines(keepends=True)
+    (folder / "data.csv").write_text("".join(lines[: n_rows + 1]))
+    return folder
+
+
+def comparison(case: Path, options: Json) -> Json:
+    """What average loss and permutation importance share."""
+    return {
+        "loss": options["loss"].upper(),
+        "targetColumns": expected(case)["data"]["target"],
+        "sumOutputs": options["agg_cols"],
+        **({"oneHotTarget": True} if options["one_hot_target"] else {}),
+    }
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("average_loss")))
+def test_average_loss(explain: Explain, case: Path, golden: Json) -> None:
+    options = golden["options"]
+    method = comparison(case, options) | {"groupCount": options["by_size"]}
+    if options["BY"]:
+        method["groupColumn"] = options["BY"]
+
+    answer = explain(case, request(case, {"averageLoss": method}, weighted=options["weighted"]))
+
+    losses = answer["explanations"][0]["averageLoss"]["losses"]
+    assert [loss["group"] for loss in losses] == (golden["groups"] or [""])
+    for loss, values in zip(losses, golden["values"], strict=True):
+        assert loss["values"] == pytest.approx(values, rel=1e-5)
+
+
+@pytest.mark.parametrize(("case", "golden"), list(runs("perm_importance")))
+def test_permutation_importance(explain: Explain, case: Path, golden: Json) -> None:
+    options, names = golden["options"], expected(case)["data"]["features"]
+    groups = options["groups"] or {name: [name] for name in names}
+    method = comparison(case, options) | {
+        "features": [{"names": groups[row]} for row in golden["rows"]],
+        "repeatCount": options["m_rep"],
+        "normalize": options["normalize"],
+    }
+
+    answer = explain(
+        case, request(case, {"permutationImportance": method}, weighted=options["weighted"])
+    )
+
+    found = answer["explanations"][0]["permutationImportance"]["importances"]
+    values = np.array([importance["values"] for importance in found])
+    errors = np.array([importance["standardErrors"] for importance in found])
+    theirs = np.hypot(errors, golden["standard_errors"])
+    assert np.all(np.abs(values - golden["values"]) <= 5 * theirs + 1e-9)
+    assert np.all(errors <= 2 * np.array(golden["standard_errors"]) + 1e-9)

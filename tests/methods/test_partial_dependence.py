@@ -1,0 +1,323 @@
+"""Partial dependence: average predictions over grids, for all rows or by groups of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.partial_dependence import Curve, Options, Result, Strategy
+
+COLUMNS = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["u", "v", "u", ""]}
+
+
+def product(a: Any, b: Any, t: Any) -> Any:
+    return a * b + np.array([len(value) for value in t])
+
+
+def curves(make: Any, function: Any, columns: Any, *, n_outputs: int = 1, **given: Any) -> Result:
+    """Compute curves; what is no option of the method is one of the question."""
+    question = {
+        name: given.pop(name) for name in ("weight_column", "row_count", "seed") if name in given
+    }
+    table = make.table(columns)
+    used = [name for name in columns if name not in question.values()][
+        : function.__code__.co_argcount
+    ]
+    types = given.pop("types", ["string" if name == "t" else "double" for name in used])
+    model = make.model(function, used, types, n_outputs=n_outputs)
+    answer = make.answer(model, table, Options(**given), **question)
+    result = answer.explanations[0].result
+    assert isinstance(result, Result)
+    return result
+
+
+def points(curve: Curve) -> list[list[Any]]:
+    return [list(values.tolist()) for values in curve.grid]
+
+
+def test_a_curve_worked_by_hand(make: Any) -> None:
+    """Feature b has mean 25; three texts of one letter add 3/4."""
+    (curve,) = curves(make, product, COLUMNS, features=(("a",),)).curves
+
+    assert curve.features == ("a",)
+    assert curve.group == ""
+    assert points(curve) == [[1, 2, 3, 4]]
+    assert curve.values.tolist() == [[25.75], [50.75], [75.75], [100.75]]
+    assert curve.weight == 4
+
+
+def test_a_weighted_curve_worked_by_hand(make: Any) -> None:
+    """With weights 2, 0, 1, 1, b has mean 90/4, and 3/4 of the weight has a text."""
+    result = curves(
+        make,
+        product,
+        COLUMNS | {"w": [2.0, 0, 1, 1]},
+        features=(("a",), ("t",)),
+        weight_column="w",
+    )
+
+    assert result.curves[0].values.ravel().tolist() == [22.5 * a + 0.75 for a in (1, 2, 3, 4)]
+    # a · b has weighted mean (20 + 60 + 200) / 4.
+    assert points(result.curves[1]) == [["u", "v"]]
+    assert result.curves[1].values.ravel().tolist() == [71, 71]
+    assert [curve.weight for curve in result.curves] == [4, 4]
+
+
+def test_every_feature_is_varied_by_default_in_table_order(make: Any) -> None:
+    found = curves(make, product, COLUMNS).curves
+
+    assert [curve.features for curve in found] == [("a",), ("b",), ("t",)]
+
+
+def test_curves_come_in_the_order_asked_for(make: Any) -> None:
+    found = curves(make, product, COLUMNS, features=(("t",), ("b", "a"), ("a",))).curves
+
+    assert [curve.features for curve in found] == [("t",), ("b", "a"), ("a",)]
+
+
+def test_a_surface_varies_its_first_feature_fastest(make: Any) -> None:
+    (surface,) = curves(make, product, COLUMNS, features=(("b", "a"),)).curves
+
+    assert points(surface) == [[10, 20, 50] * 4, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]]
+    assert surface.values.ravel().tolist() == [
+        a * b + 0.75 for a in (1, 2, 3, 4) for b in (10, 20, 50)
+    ]
+
+
+def test_a_solid_of_three_features_is_the_model_itself(make: Any) -> None:
+    (solid,) = curves(make, product, COLUMNS, features=(("a", "b", "t"),)).curves
+
+    a, b, t = solid.grid
+    assert solid.values.ravel().tolist() == product(a, b, t).tolist()
+
+
+def test_an_explicit_grid_is_kept_as_it_is_with_its_duplicates(make: Any) -> None:
+    grid = {"a": np.array([3.0, -1, 3, 0, 100])}
+
+    (curve,) = curves(make, product, COLUMNS, features=(("a",),), grids=(grid,)).curves
+
+    assert points(curve) == [[3, -1, 3, 0, 100]]
+    assert curve.values.ravel().tolist() == [75.75, -24.25, 75.75, 0.75, 2500.75]
+
+
+def test_explicit_and_laid_grids_may_stand_side_by_side(make: Any) -> None:
+    grid = {"b": np.array([5.0, 0]), "t": np.array(["", "long"], object)}
+
+    first, second = curves(
+        make, product, COLUMNS, features=(("a",), ("b", "t")), grids=(None, grid)
+    ).curves
+
+    assert points(first) == [[1, 2, 3, 4]]
+    assert points(second) == [[5, 0], ["", "long"]]
+    assert second.values.ravel().tolist() == [12.5, 4]
+
+
+def test_a_group_has_the_curve_of_its_own_rows(make: Any) -> None:
+    """Rows 0 and 2 have u, row 1 has v, row 3 nothing; grids are of all rows."""
+    found = curves(make, product, COLUMNS, features=(("a",),), group_column="t").curves
+
+    assert [(curve.group, curve.weight) for curve in found] == [("u", 2), ("v", 1), ("missing", 1)]
+    assert [points(curve) for curve in found] == [[[1, 2, 3, 4]]] * 3
+    assert [curve.values.ravel().tolist() for curve in found] == [
+        [16, 31, 46, 61],
+        [21, 41, 61, 81],
+        [50, 100, 150, 200],
+    ]
+
+
+def test_each_curve_comes_by_its_groups(make: Any) -> None:
+    found = curves(make, product, COLUMNS, features=(("a",), ("b",)), group_column="t").curves
+
+    assert [(*curve.features, curve.group) for curve in found] == [
+        (name, group) for name in "ab" for group in ("u", "v", "missing")
+    ]
+
+
+def test_rows_may_be_grouped_by_a_column_that_is_no_feature(make: Any) -> None:
+    columns = {name: COLUMNS[name] for name in "ab"} | {"year": [8.0, 1, 2, 3]}
+
+    found = curves(
+        make, lambda a, b: a * b, columns, features=(("a",),), group_column="year", group_count=2
+    ).curves
+
+    # The halves of 1, 2, 3, 8 by quantiles of type 1.
+    assert [(curve.group, curve.values[0, 0]) for curve in found] == [("(2,8]", 30), ("[1,2]", 20)]
+
+
+def test_groups_are_weighted_within(make: Any) -> None:
+    columns = {"a": [1.0, 2, 3], "b": [10.0, 20, 40], "g": [1.0, 2, 1], "w": [3.0, 5, 1]}
+
+    found = curves(
+        make,
+        lambda a, b: a * b,
+        columns,
+        features=(("a",),),
+        group_column="g",
+        weight_column="w",
+    ).curves
+
+    assert [(c.weight, c.values[0, 0]) for c in found] == [(4, 17.5), (5, 20)]
+
+
+def test_a_group_of_no_weight_is_refused(make: Any) -> None:
+    columns = {"a": [1.0, 2, 3], "b": [10.0, 20, 40], "g": [1.0, 2, 1], "w": [3.0, 0, 1]}
+
+    with pytest.raises(ExplainError) as refused:
+        curves(make, lambda a, b: a * b, columns, group_column="g", weight_column="w")
+
+    assert refused.value.reason is Reason.INVALID_WEIGHTS
+    assert refused.value.field == "methods[0].partial_dependence.group_column"
+    assert "g 2" in refused.value.message
+
+
+def test_rows_are_drawn_within_each_group(make: Any) -> None:
+    columns = {"a": np.arange(90.0), "b": np.arange(90.0), "g": [0.0] * 20 + [1.0] * 70}
+
+    found = curves(
+        make, lambda a, b: a * b, columns, features=(("a",),), group_column="g", row_count=30
+    ).curves
+
+    assert [curve.weight for curve in found] == [20, 30]
+    assert found[0].values[-1, 0] == pytest.approx(found[0].grid[0][-1] * 9.5)
+
+
+def test_grids_are_laid_over_all_rows_not_only_those_drawn(make: Any) -> None:
+    columns = {"a": np.arange(1000.0), "b": np.arange(1000.0)}
+
+    (curve,) = curves(
+        make,
+        lambda a, b: a + b,
+        columns,
+        features=(("a",),),
+        row_count=5,
+        trim_lower=0.0,
+        trim_upper=1.0,
+        grid_size=4,
+    ).curves
+
+    assert points(curve) == [[0, 333, 666, 999]]
+    assert curve.weight == 5
+
+
+def test_strategy_and_trimming_reach_the_grid(make: Any) -> None:
+    columns = {"a": np.arange(1.0, 101) ** 2, "b": np.arange(100.0)}
+
+    (curve,) = curves(
+        make,
+        lambda a, b: a + b,
+        columns,
+        features=(("a",),),
+        strategy=Strategy.QUANTILE,
+        trim_lower=0.1,
+        trim_upper=0.4,
+        grid_size=3,
+    ).curves
+
+    assert points(curve) == [[100, 625, 1600]]
+
+
+def test_a_missing_value_is_a_point_where_it_is_wanted(make: Any) -> None:
+    columns = {"a": [1.0, np.nan, 3], "b": [1.0, 2, 3]}
+
+    def function(a: Any, b: Any) -> Any:
+        return np.where(np.isnan(a), 100, a) + b
+
+    (without,) = curves(make, function, columns, features=(("a",),)).curves
+    (curve,) = curves(make, function, columns, features=(("a",),), include_missing=True).curves
+
+    assert points(without) == [[1, 3]]
+    assert np.isnan(curve.grid[0]).tolist() == [False, False, True]
+    assert curve.values.ravel() == pytest.approx([3, 5, 102])
+
+
+def test_a_feature_that_the_model_takes_as_whole_numbers_gets_a_whole_grid(make: Any) -> None:
+    columns = {"a": np.arange(200.0), "b": np.arange(200.0)}
+
+    (curve,) = curves(
+        make, lambda a, b: a * 1.0 + b, columns, features=(("a",),), types=["int64", "double"]
+    ).curves
+
+    (a,) = curve.grid
+    assert (a == np.round(a)).all()
+    assert (a[0], a[-1], len(a)) == (1, 197, 49)
+
+
+def test_an_explicit_grid_of_values_that_the_model_cannot_take_is_refused(make: Any) -> None:
+    grid = {"a": np.array([1.0, 2.5])}
+
+    with pytest.raises(ExplainError, match=r"'a' holds 2\.5, but the model takes int64") as refused:
+        curves(
+            make,
+            lambda a, b: a * b,
+            {"a": [1.0, 2], "b": [1.0, 2]},
+            features=(("b",), ("a",)),
+            grids=(None, grid),
+            types=["int64", "double"],
+        )
+
+    assert refused.value.field == "methods[0].partial_dependence.grids[1]"
+
+
+def test_an_explicit_grid_of_text_for_numbers_is_refused(make: Any) -> None:
+    grid = {"a": np.array(["x"], object)}
+
+    with pytest.raises(ExplainError) as refused:
+        curves(make, product, COLUMNS, features=(("a",),), grids=(grid,))
+
+    assert refused.value.reason is Reason.WRONG_TYPE
+    assert refused.value.field == "methods[0].partial_dependence.grids[0]"
+
+
+def test_several_outputs_have_a_column_each(make: Any) -> None:
+    result = curves(
+        make,
+        lambda a, b: np.stack([a * b, b], axis=1),
+        {"a": [1.0, 2], "b": [10.0, 20]},
+        features=(("a",),),
+        n_outputs=2,
+    )
+
+    assert result.output_names == ("y0", "y1")
+    assert result.curves[0].values.tolist() == [[15, 15], [30, 15]]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, 2.5]), st.floats(-5, 5), st.sampled_from([0.0, 1, 3])),
+        min_size=2,
+        max_size=10,
+    ),
+    grid=st.lists(st.floats(-5, 5), min_size=1, max_size=5),
+)
+def test_a_curve_equals_its_definition(make: Any, rows: Any, grid: list[float]) -> None:
+    a, b, w = np.array([(0.0, 0.0, 1.0), *rows]).T
+
+    def function(x: Any, y: Any) -> Any:
+        return np.sin(x * y) + y
+
+    (curve,) = curves(
+        make,
+        function,
+        {"x": a, "y": b, "w": w},
+        features=(("x",),),
+        grids=({"x": np.array(grid)},),
+        weight_column="w",
+    ).curves
+
+    expected = [np.average(function(np.full_like(b, x), b), weights=w) for x in grid]
+    np.testing.assert_allclose(curve.values.ravel(), expected, rtol=1e-9, atol=1e-12)
+    assert curve.weight == pytest.approx(w.sum())
+
+
+def test_the_rug_shows_values_of_the_table_evenly(make: Any) -> None:
+    columns = {"a": np.arange(450.0), "b": np.arange(450.0), "c": np.arange(450.0)}
+
+    samples = curves(make, lambda a, b, c: a + b + c, columns, features=(("a", "c"),)).samples
+
+    assert set(samples) == {"a", "c"}
+    assert len(samples["a"]) == 200
+    assert (samples["a"][0], samples["a"][-1]) == (0, 449)

@@ -1,0 +1,169 @@
+"""Every plot is valid Vega-Lite, renders, and can be read."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+from onnxplain_server.methods.interactions import Statistic
+from onnxplain_server.methods.partial_dependence import Result
+from onnxplain_server.plots import interactions as bars
+from onnxplain_server.plots import partial_dependence as effects
+from onnxplain_server.plots.chart import Plot
+
+Build = Callable[..., Any]
+Draw = Callable[[Plot], list[Any]]
+
+WEIRD = (
+    "a.b[0]",
+    "quo\"te's",
+    "back\\slash",
+    "<b>&amp;",
+    "größe (m²)",
+    "output",
+    "value",
+    "",
+    "constructor",
+)
+LONG = "a name as long as those that come out of one-hot encoders of free text fields " * 2
+NUMBERS = np.linspace(-3, 1234.5, 15)
+WORDS = ["flat", "house", "castle in the country with a view of the lake and its own forest"]
+
+
+def bars_of(
+    interactions: Build, statistic: Build, names: Sequence[str], outputs: tuple[str, ...]
+) -> tuple[Plot, ...]:
+    rng = np.random.default_rng(0)
+
+    def statistics(count: int) -> tuple[Statistic, ...]:
+        return tuple(
+            statistic(features, rng.uniform(0, 0.5, len(outputs)))
+            for features in itertools.combinations(names, count)
+        )
+
+    orders = {"overall": statistics(1), "pairwise": statistics(2), "importance": statistics(1)}
+    return bars.plots(interactions(outputs, **orders))
+
+
+def effects_of(
+    curve: Build,
+    first: list[Any],
+    second: list[Any],
+    outputs: tuple[str, ...],
+    groups: Sequence[str],
+) -> tuple[Plot, ...]:
+    rng = np.random.default_rng(0)
+    grid = (list(first) * len(second), [value for value in second for _ in first])
+    curves = [
+        curve(features, columns, rng.normal(5e4, 2e4, (len(columns[0]), len(outputs))), group)
+        for features, columns in ((("age.x",), (first,)), (("age.x", "kind"), grid))
+        for group in groups
+    ]
+    return effects.plots(Result(outputs, tuple(curves), {"age.x": np.array(first)}))
+
+
+@pytest.mark.parametrize("outputs", [("price",), ("setosa", "versicolor", "virginica")])
+@pytest.mark.parametrize(
+    "names",
+    [("only",), tuple(f"feature {i}" for i in range(30)), WEIRD, (LONG, f"{LONG}!", "short")],
+    ids=["one", "thirty", "weird", "long"],
+)
+def test_bars_can_be_drawn_and_read(
+    interactions: Build,
+    statistic: Build,
+    draw: Draw,
+    names: tuple[str, ...],
+    outputs: tuple[str, ...],
+) -> None:
+    for plot in bars_of(interactions, statistic, names, outputs):
+        check_readable(plot, draw(plot))
+
+
+@pytest.mark.parametrize("outputs", [("price",), ("u", "v", "w")], ids=["one output", "three"])
+@pytest.mark.parametrize("groups", [("",), ("(1,2]", "[0,1]")], ids=["together", "grouped"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param([*NUMBERS], [*NUMBERS], id="numbers"),
+        pytest.param([*NUMBERS, np.nan], [1.0, 2.0, np.nan], id="missing numbers"),
+        pytest.param([*WORDS, None], [*NUMBERS], id="words by numbers"),
+        pytest.param([*NUMBERS], [*WORDS, None], id="numbers by words"),
+        pytest.param([*WORDS], [*WEIRD], id="words"),
+        pytest.param([5.0], [7.0], id="single values"),
+        pytest.param([np.nan], [1.0], id="only missing"),
+        pytest.param([0.0, 1.0], [1e-9, 3e12], id="two values, tiny and huge"),
+    ],
+)
+def test_effects_can_be_drawn_and_read(
+    curve: Build,
+    draw: Draw,
+    first: list[Any],
+    second: list[Any],
+    outputs: tuple[str, ...],
+    groups: tuple[str, ...],
+) -> None:
+    for plot in effects_of(curve, first, second, outputs, groups):
+        check_readable(plot, draw(plot))
+
+
+def check_readable(plot: Plot, texts: list[Any]) -> None:
+    shown = [text.content for text in texts]
+    assert plot.title in shown
+    assert plot.description.startswith(plot.title)
+    assert not any(word in text for text in shown for word in ("undefined", "null", "NaN"))
+    for _, labels in itertools.groupby(texts, key=lambda text: (text.role, text.axis)):
+        axis = [text for text in labels if text.role == "role-axis-label"]
+        for one, other in itertools.combinations(axis, 2):
+            assert apart(one, other), f"{one} overlaps {other}"
+
+
+def apart(one: Any, other: Any, font_size: float = 11) -> bool:
+    """Tell whether labels of one axis keep clear: below each other, or side by side."""
+    if abs(one.y - other.y) >= font_size or one.angle:
+        return bool(abs(one.x - other.x) + abs(one.y - other.y) >= font_size)
+    letters = (len(one.content) + len(other.content)) / 2
+    return bool(abs(one.x - other.x) >= 0.5 * font_size * letters)
+
+
+def test_every_label_of_thirty_features_that_is_due_is_there(
+    interactions: Build, statistic: Build, draw: Draw
+) -> None:
+    names = tuple(f"feature {i}" for i in range(30))
+    plot = bars_of(interactions, statistic, names, ("price",))[0]
+
+    labels = [text.content for text in draw(plot) if text.content.startswith("feature ")]
+
+    assert labels == plot.vega_lite["encoding"]["y"]["sort"]
+    assert len(labels) == 15
+
+
+def test_the_schema_rejects_what_vega_lite_does_not_know(
+    schema: Draft7Validator, interactions: Build, statistic: Build
+) -> None:
+    """Otherwise the validation above would show nothing."""
+    spec = bars_of(interactions, statistic, ("a",), ("y",))[0].vega_lite
+
+    assert schema.is_valid(spec)
+    assert not schema.is_valid({**spec, "layer": [{"mark": "barr"}]})
+    assert not schema.is_valid({**spec, "encoding": {"yy": {"field": "feature"}}})
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.text(max_size=30), min_size=2, max_size=4, unique=True))
+def test_any_names_can_be_drawn(
+    interactions: Build, statistic: Build, curve: Build, draw: Draw, names: list[str]
+) -> None:
+    outputs, categories = tuple(names[:2]), names
+    drawn = [
+        *bars_of(interactions, statistic, names, outputs)[:1],
+        *effects_of(curve, categories, [1.0, 2.0], outputs, names[-2:])[:1],
+    ]
+    for plot in drawn:
+        assert plot.title in [text.content for text in draw(plot)]
+    assert len({row["x"] for row in drawn[1].vega_lite["data"]["values"]}) == len(categories)

@@ -1,0 +1,155 @@
+"""The page is complete in itself, and nothing in an answer can break out of its place."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.report import page
+
+HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028'\"&"
+
+
+class Elements(HTMLParser):
+    """The elements of a page as a browser finds them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self._inside = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside != "style":
+            self.text += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.found)
+
+
+@pytest.fixture
+def html(answer: pb.ExplainResponse) -> str:
+    return page.of_response(answer, "house.onnx")
+
+
+def policy(elements: Elements) -> str:
+    (found,) = [a["content"] for _, a in elements.found if "http-equiv" in a]
+    return str(found)
+
+
+def test_the_page_shows_warnings_tables_plots_and_receipt(html: str) -> None:
+    elements = Elements(html)
+
+    for text in ("What house.onnx has learned", "only labels", "skl2onnx", "1,234", "age × bmi"):
+        assert text in elements.text
+    assert (elements.count("figure"), elements.count("table")) == (3, 4)
+
+
+def test_every_plot_has_its_description_beside_it(html: str) -> None:
+    elements = Elements(html)
+
+    labels = [a["aria-label"] for tag, a in elements.found if tag == "figure"]
+    assert labels == ["overall!", "pairwise!", "curve-age!"]
+    assert elements.text.count("What overall shows.") == 1
+
+
+def test_the_library_is_inside_once_however_many_plots(html: str) -> None:
+    *plots, library, own = Elements(html).scripts
+
+    assert [json.loads(plot)["mark"] for plot in plots] == ["bar"] * 3
+    assert 500_000 < len(library) < 1_500_000
+    assert len(own) < 5_000
+
+
+def test_the_page_asks_the_network_for_nothing(html: str) -> None:
+    elements = Elements(html)
+
+    attributes = [
+        value for _, a in elements.found for name, value in a.items() if name != "content"
+    ]
+    assert not [value for value in attributes if value and "//" in value]
+    assert elements.count("link") == elements.count("img") == elements.count("iframe") == 0
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert not re.search(r"url\(|@import", style)
+    assert policy(elements).startswith("default-src 'none'; ")
+
+
+def test_only_the_scripts_of_the_page_may_run(html: str) -> None:
+    elements = Elements(html)
+    digests = [hashlib.sha256(script.encode()).digest() for script in elements.scripts[-2:]]
+    allowed = re.search(r"script-src ([^;]*);", policy(elements))
+
+    assert allowed
+    assert allowed[1].split() == [f"'sha256-{base64.b64encode(d).decode()}'" for d in digests]
+
+
+def test_the_library_does_not_end_its_own_element(html: str) -> None:
+    assert html.count("</script>") == 5
+
+
+def hostile(answer: pb.ExplainResponse) -> pb.ExplainResponse:
+    """Put markup wherever an answer has text."""
+    result = answer.explanations[0].interactions
+    result.output_names[0] = HOSTILE
+    result.overall[0].features[0] = HOSTILE
+    curve = answer.explanations[1].partial_dependence.curves[1]
+    curve.group = curve.grid[1].strings[0] = HOSTILE
+    plot = answer.explanations[0].plots[0]
+    plot.name = plot.title = plot.description = HOSTILE
+    plot.vega_lite = json.dumps({"mark": "bar", "title": HOSTILE}, ensure_ascii=False)
+    answer.model.digest = answer.model.producer = answer.receipt.engine_reason = HOSTILE
+    answer.receipt.server_version = answer.receipt.library_versions[HOSTILE] = HOSTILE
+    answer.MergeFrom(pb.ExplainResponse(warnings=[{"code": HOSTILE, "message": HOSTILE}]))
+    return answer
+
+
+def test_names_cannot_break_out_of_their_place(html: str, answer: pb.ExplainResponse) -> None:
+    safe = Elements(html)
+    attacked = Elements(page.of_response(hostile(answer), HOSTILE))
+
+    assert json.loads(attacked.scripts[0]) == {"mark": "bar", "title": HOSTILE}
+    assert [tag for tag, _ in attacked.found if tag == "script"] == ["script"] * 5
+    assert attacked.scripts[-2:] == safe.scripts[-2:]
+    assert not [name for _, a in attacked.found for name in a if name.startswith("on")]
+
+
+def test_specifications_stand_in_the_page_without_any_angle_bracket(
+    answer: pb.ExplainResponse,
+) -> None:
+    data = re.findall(
+        r'<script type="application/json">(.*?)</script>',
+        page.of_response(hostile(answer)),
+        re.DOTALL,
+    )
+    assert len(data) == 3
+    assert not re.search("[<>&\u2028]", "".join(data))
+
+
+@pytest.mark.parametrize("text", ["alert(1)", '{"data": NaN}', "[]"])
+def test_a_specification_that_is_no_json_is_refused(answer: pb.ExplainResponse, text: str) -> None:
+    answer.explanations[0].plots[0].vega_lite = text
+    with pytest.raises(ExplainError, match="plot overall: the JSON"):
+        page.of_response(answer)
+
+
+def test_a_page_of_one_plot_has_nothing_else(answer: pb.ExplainResponse) -> None:
+    elements = Elements(page.of_plot(answer.explanations[0].plots[0]))
+    assert (elements.count("figure"), elements.count("table"), elements.count("dl")) == (1, 0, 0)

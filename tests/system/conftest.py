@@ -1,0 +1,95 @@
+"""A real server: the installed command, in a process of its own, on free ports."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where it listens, and what it uses."""
+
+    process: subprocess.Popen[str]
+    rest_port: int
+    grpc_port: int
+
+    @property
+    def endpoint(self) -> str:
+        return f"127.0.0.1:{self.grpc_port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.rest_port}"
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, what: str) -> int:
+        """Bytes of VmRSS (now) or VmHWM (at most so far)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(rf"^{what}:\s+(\d+) kB", status, re.MULTILINE)
+        assert found is not None
+        return int(found[1]) * 1024
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    command = [sys.executable, "-m", "onnxplain_server", "serve"]
+    ports = ["--rest-port", "0", "--grpc-port", "0"]
+    with subprocess.Popen(
+        [*command, *ports], stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": ""}
+    ) as process:
+        assert process.stderr is not None
+        rest, grpc = listening(process.stderr.readline())
+        yield Server(process, rest, grpc)
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(10) == 0
+
+
+def listening(line: str) -> tuple[int, int]:
+    """Read the ports from the line that the server logs when it is ready."""
+    found = re.search(r"REST.*?:(\d+).*gRPC.*?:(\d+)", line)
+    assert found is not None, line
+    return int(found[1]), int(found[2])
+
+
+@pytest.fixture(scope="session")
+def network() -> bytes:
+    """Twenty inputs, one hidden layer, one output: every feature interacts with every other."""
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=(20, 16)).astype(np.float32)
+    second = rng.normal(size=(16, 1)).astype(np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["rows", "first"], ["hidden"]),
+            helper.make_node("Relu", ["hidden"], ["active"]),
+            helper.make_node("MatMul", ["active", "second"], ["score"]),
+        ],
+        "network",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, [None, 20])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, [None, 1])],
+        [numpy_helper.from_array(first, "first"), numpy_helper.from_array(second, "second")],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    model: onnx.ModelProto = helper.make_model(graph, opset_imports=opset, ir_version=9)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+@pytest.fixture(scope="session")
+def rows() -> dict[str, list[float]]:
+    """A table of 4,000 distinct rows for the network."""
+    values = np.random.default_rng(1).normal(size=(20, 4000))
+    return {f"x{j}": values[j].tolist() for j in range(20)}

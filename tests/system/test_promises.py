@@ -1,0 +1,135 @@
+"""What the whole service promises, seen from outside its process."""
+
+import json
+import time
+from http.client import HTTPConnection
+from typing import Any
+
+import numpy as np
+import onnxplain
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+Rows = dict[str, list[float]]
+
+
+def head(rows: Rows, count: int) -> Rows:
+    return {name: values[:count] for name, values in rows.items()}
+
+
+def test_curves_at_the_rows_own_values_come_from_the_grids_of_interactions(
+    server: Any, network: bytes, rows: Rows
+) -> None:
+    few = head(rows, 60)
+    with onnxplain.connect(server.endpoint) as client:
+        client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=3))
+        curves = onnxplain.PartialDependence(
+            features=["x0", "x7"], grids=[{"x0": few["x0"]}, {"x7": few["x7"]}]
+        )
+        again = client.explain(network, few, curves)
+
+    assert again.receipt.predicted_row_count == 0
+    assert again.receipt.cache_hit_count == 2
+    assert again.receipt.cache_miss_count == 0
+
+
+def test_more_pairs_predict_only_the_pairs_that_are_new(
+    server: Any, network: bytes, rows: Rows
+) -> None:
+    few = head(rows, 60)
+    with onnxplain.connect(server.endpoint) as client:
+        client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=3))
+        more = client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=5))
+
+    new_pairs = 10 - 3
+    assert more.receipt.predicted_row_count == new_pairs * 60 * 60
+
+
+def test_one_way_statistics_predict_n_times_n_rows_per_feature_and_n_more(
+    server: Any, network: bytes, rows: Rows
+) -> None:
+    with onnxplain.connect(server.endpoint) as client:
+        found = client.explain(
+            network, head(rows, 100), onnxplain.Interactions(pairwise_feature_count=0)
+        )
+
+    assert found.receipt.predicted_row_count == 20 * 100 * 100 + 100
+
+
+def test_two_thousand_rows_of_twenty_features_take_less_than_300_mb(
+    server: Any, network: bytes, rows: Rows
+) -> None:
+    before = server.memory("VmRSS")
+
+    with onnxplain.connect(server.endpoint) as client:
+        found = client.explain(
+            network, rows, onnxplain.Interactions(pairwise_feature_count=2), row_count=2_000
+        )
+
+    assert found.receipt.row_count == 2_000
+    assert server.memory("VmHWM") - before < 300e6
+
+
+def idle_within(server: Any, seconds: float) -> bool:
+    """Whether the server's processor time stands still after so many seconds."""
+    time.sleep(seconds)
+    start = server.processor_seconds()
+    time.sleep(0.3)
+    return bool(server.processor_seconds() - start < 0.1)
+
+
+def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows: Rows) -> None:
+    with onnxplain.connect(server.endpoint) as client:
+        events = client.explain_stream(network, rows, onnxplain.Interactions(), row_count=4_000)
+        next(events)
+        next(events)
+        events.close()
+
+        assert idle_within(server, 0.2)
+
+
+def test_a_client_that_disconnects_over_rest_frees_the_processor(
+    server: Any, network: bytes, rows: Rows
+) -> None:
+    request = service_pb2.ExplainRequest(row_count=4_000)
+    request.methods.add().interactions.SetInParent()
+    body, kind = multipart(request, network, rows)
+    connection = HTTPConnection("127.0.0.1", server.rest_port)
+    connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
+    while server.processor_seconds() < 2:
+        time.sleep(0.05)
+
+    connection.close()
+
+    assert idle_within(server, 0.5)
+
+
+def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> tuple[bytes, str]:
+    table = "\n".join(
+        [",".join(rows), *(",".join(map(repr, row)) for row in zip(*rows.values(), strict=True))]
+    )
+    parts = {
+        'name="model"; filename="model.onnx"': model,
+        'name="table"; filename="rows.csv"': table.encode(),
+        'name="request"': json.dumps(
+            {"rowCount": 4_000, "methods": [{"interactions": {}}]}
+        ).encode(),
+    }
+    body = b"".join(
+        b"--edge\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + part + b"\r\n"
+        for head, part in parts.items()
+    )
+    return body + b"--edge--\r\n", "multipart/form-data; boundary=edge"
+
+
+def test_grpc_and_rest_give_the_same_numbers(server: Any, network: bytes, rows: Rows) -> None:
+    few = head(rows, 50)
+    with onnxplain.connect(server.endpoint) as client:
+        found = client.explain(network, few, onnxplain.Interactions())
+    body, kind = multipart(service_pb2.ExplainRequest(), network, few)
+    connection = HTTPConnection("127.0.0.1", server.rest_port)
+    connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
+    by_rest = json.load(connection.getresponse())["explanations"][0]["interactions"]
+    connection.close()
+
+    ours = [statistic.values for statistic in found.interactions.pairwise]
+    assert np.array_equal(ours, [statistic["values"] for statistic in by_rest["pairwise"]])

@@ -1,0 +1,480 @@
+"""The use case as a whole: rows drawn, columns bound, methods run, and a receipt that is true."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain import Engine
+from onnxplain_server.methods import interactions, partial_dependence
+from onnxplain_server.model import Note, Scale
+
+Interactions = interactions.Options
+Curves = partial_dependence.Options
+
+RANDOM = np.random.default_rng(11)
+COLUMNS = {name: RANDOM.normal(size=40) for name in "abcd"}
+COARSE = {"a": np.arange(40.0) % 3, "b": np.arange(40.0) % 4, "c": RANDOM.normal(size=40)}
+
+
+def function(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return np.sin(a * b) + c * d + a * c
+
+
+def model_of(make: Any, function: Any, names: Any, n_outputs: int = 1) -> Any:
+    return make.model(function, tuple(names), ["double"] * len(names), n_outputs=n_outputs)
+
+
+def refused(make: Any, *asked: Any, **question: Any) -> ExplainError:
+    with pytest.raises(ExplainError) as refusal:
+        make.answer(*asked, **question)
+    return refusal.value
+
+
+def statistics(answer: Any) -> list[Any]:
+    result = answer.explanations[0].result
+    every = (result.total, *result.overall, *result.pairwise, *result.threeway, *result.importance)
+    return [(s.features, s.numerators.tolist(), s.denominators.tolist()) for s in every]
+
+
+# Rows
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_one_others(make: Any) -> None:
+    found = [
+        statistics(
+            make.answer(
+                model_of(make, function, "abcd"),
+                make.table(COLUMNS),
+                Interactions(),
+                row_count=15,
+                seed=seed,
+            )
+        )
+        for seed in (1, 1, 2)
+    ]
+
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_rows_are_drawn_only_where_there_are_more_than_asked_for(make: Any) -> None:
+    def count(n: int, **question: Any) -> tuple[int, list[Note]]:
+        table = make.table({"a": np.arange(n) % 5, "b": np.arange(n) % 7})
+        model = model_of(make, lambda a, b: a * b, "ab")
+        answer = make.answer(model, table, Interactions(), **question)
+        return answer.row_count, list(answer.notes)
+
+    assert count(500) == (500, [])
+    assert count(40, row_count=40) == (40, [])
+    drawn, notes = count(501)
+    assert drawn == 500
+    assert [note.code for note in notes] == ["ROWS_DRAWN"]
+    drawn, (note,) = count(1234, row_count=30, seed=7)
+    assert drawn == 30
+    assert "30 of 1,234 rows" in note.message
+    assert "seed 7" in note.message
+
+
+def test_rows_drawn_are_those_that_drawing_by_hand_gives(make: Any) -> None:
+    rows = np.sort(np.random.default_rng(3).choice(40, 12, replace=False))
+    taken = make.table({name: values[rows] for name, values in COLUMNS.items()})
+    model = model_of(make, function, "abcd")
+
+    whole = make.answer(model, make.table(COLUMNS), Interactions(), row_count=12, seed=3)
+    by_hand = make.answer(model, taken, Interactions())
+
+    assert statistics(whole) == statistics(by_hand)
+
+
+def test_broken_predictions_are_named_by_the_tables_rows_even_after_drawing(make: Any) -> None:
+    drawn = np.sort(np.random.default_rng(0).choice(1000, 20, replace=False))
+    broken = drawn[[4, 9]]
+    table = make.table({"a": np.arange(1000.0), "b": np.arange(1000.0)})
+    model = model_of(make, lambda a, b: np.where(np.isin(a, broken), np.nan, b), "ab")
+
+    refusal = refused(make, model, table, Interactions(), row_count=20)
+
+    assert refusal.reason is Reason.NON_FINITE_PREDICTION
+    assert f"rows {broken[0]}, {broken[1]} (counted from 0)" in refusal.message
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_table_of_fewer_than_two_rows_is_refused(make: Any, n: int) -> None:
+    table = make.table({"a": np.ones(n), "b": np.ones(n)})
+
+    refusal = refused(make, model_of(make, lambda a, b: a * b, "ab"), table, Interactions())
+
+    assert (refusal.reason, refusal.field) == (Reason.EMPTY_TABLE, "table")
+    assert f"{n} rows" in refusal.message
+
+
+def test_two_rows_are_enough_for_an_answer_though_they_show_no_interaction(make: Any) -> None:
+    """For any f: F_a and F_b of the first row less those of the second are f of it less f."""
+    table = make.table({"a": [0.0, 1], "b": [0.0, 1]})
+
+    answer = make.answer(model_of(make, lambda a, b: a * b, "ab"), table, Interactions())
+
+    assert answer.explanations[0].result.total.values.tolist() == [0]
+    assert answer.explanations[0].result.mean_squares.tolist() == [0.25]
+
+
+def test_features_that_are_constant_are_named(make: Any) -> None:
+    table = make.table({"a": [0.0, 1], "b": [3.0, 3], "c": [np.nan, 2]})
+    model = model_of(make, lambda a, b, _c: a + b, "abc")
+    model.notes = (Note("LABELS_ONLY", "only labels"),)
+
+    notes = make.answer(model, table, Interactions()).notes
+
+    assert [note.code for note in notes] == ["LABELS_ONLY", "CONSTANT_FEATURE"]
+    assert "'b'" in notes[1].message
+    assert "'a'" not in notes[1].message
+    assert "'c'" not in notes[1].message
+
+
+# Columns
+
+
+def test_weight_and_target_are_no_features(make: Any) -> None:
+    table = make.table(COLUMNS | {"y": np.zeros(40), "w": np.arange(40.0)})
+    matrix = make.model(function, tuple("abcd"), ["double"] * 4, matrix=True)
+
+    answer = make.answer(matrix, table, Interactions(), target_column="y", weight_column="w")
+
+    result = answer.explanations[0].result
+    assert [s.features for s in result.overall] == [("a",), ("b",), ("c",), ("d",)]
+
+
+def test_weights_count(make: Any) -> None:
+    model = model_of(make, function, "abcd")
+    weights = np.arange(40) % 3
+    repeated = {name: np.repeat(values, weights) for name, values in COLUMNS.items()}
+
+    weighted = make.answer(
+        model, make.table(COLUMNS | {"w": weights}), Interactions(), weight_column="w"
+    )
+    by_repetition = make.answer(model, make.table(repeated), Interactions())
+
+    for one, other in zip(statistics(weighted), statistics(by_repetition), strict=True):
+        assert one[0] == other[0]
+        assert one[1] == pytest.approx(other[1])
+        assert one[2] == pytest.approx(other[2])
+
+
+@pytest.mark.parametrize("field", ["target_column", "weight_column"])
+def test_a_target_or_weight_column_that_is_not_there_is_refused(make: Any, field: str) -> None:
+    model = model_of(make, function, "abcd")
+
+    refusal = refused(make, model, make.table(COLUMNS), Interactions(), **{field: "z"})
+
+    assert (refusal.reason, refusal.field) == (Reason.MISSING_COLUMN, field)
+    assert "'z'" in refusal.message
+
+
+def test_rows_drawn_must_weigh_something(make: Any) -> None:
+    """Of 1000 rows one weighs something, and it is not among the 5 drawn."""
+    weights = np.zeros(1000)
+    weights[
+        np.setdiff1d(range(1000), np.random.default_rng(0).choice(1000, 5, replace=False))[0]
+    ] = 1
+    table = make.table({"a": np.arange(1000), "b": np.arange(1000), "w": weights})
+    model = model_of(make, lambda a, b: a * b, "ab")
+
+    refusal = refused(make, model, table, Interactions(), row_count=5, weight_column="w")
+
+    assert (refusal.reason, refusal.field) == (Reason.INVALID_WEIGHTS, "weight_column")
+    assert "5 rows drawn" in refusal.message
+    assert "'w'" in refusal.message
+
+
+# Outputs
+
+
+def three(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return np.stack([a * b, c * d, a + d], axis=1)
+
+
+def test_outputs_come_in_the_order_asked_for(make: Any) -> None:
+    model = model_of(make, three, "abcd", 3)
+    every = make.answer(model, make.table(COLUMNS), Interactions(pairwise_feature_count=4))
+    some = make.answer(
+        model,
+        make.table(COLUMNS),
+        Interactions(pairwise_feature_count=4),
+        output_indices=(2, 0),
+    )
+
+    one, other = every.explanations[0].result, some.explanations[0].result
+    assert one.output_names == ("y0", "y1", "y2")
+    assert other.output_names == ("y2", "y0")
+    assert other.mean_squares == pytest.approx(one.mean_squares[[2, 0]])
+    for a, b in zip(one.overall, other.overall, strict=True):
+        assert b.numerators == pytest.approx(a.numerators[[2, 0]])
+
+
+@pytest.mark.parametrize("indices", [(3,), (-1,), (0, 0), (0, 1, 2, 3)])
+def test_outputs_that_the_model_does_not_have_are_refused(
+    make: Any, indices: tuple[int, ...]
+) -> None:
+    model = model_of(make, three, "abcd", 3)
+
+    refusal = refused(make, model, make.table(COLUMNS), Interactions(), output_indices=indices)
+
+    assert (refusal.reason, refusal.field) == (Reason.INVALID_OPTION, "output_indices")
+    assert "[0, 2]" in refusal.message
+
+
+# Methods
+
+
+def test_methods_answer_in_their_order_with_their_options_after_defaults(make: Any) -> None:
+    answer = make.answer(
+        model_of(make, function, "abcd"),
+        make.table(COLUMNS),
+        Curves(features=(("b",),)),
+        Interactions(features=("d", "a")),
+    )
+
+    curves, strengths = answer.explanations
+    assert curves.options.features == (("b",),)
+    assert curves.options.grids == (None,)
+    assert strengths.options.features == ("a", "d")
+    assert isinstance(curves.result, partial_dependence.Result)
+    assert isinstance(strengths.result, interactions.Result)
+    assert (curves.plots, strengths.plots) == ((), ())
+    assert answer.engine is Engine.BLACK_BOX
+    assert answer.engine_reason
+
+
+def test_plots_come_with_the_results_where_they_are_wanted(make: Any) -> None:
+    model = model_of(make, function, "abcd")
+
+    answer = make.answer(
+        model, make.table(COLUMNS), Interactions(), Curves(features=(("a",),)), plots=True
+    )
+
+    assert [len(explanation.plots) > 0 for explanation in answer.explanations] == [True, True]
+
+
+def test_a_refusal_tells_which_of_the_methods_it_is_about(make: Any) -> None:
+    refusal = refused(
+        make,
+        model_of(make, function, "abcd"),
+        make.table(COLUMNS),
+        Interactions(),
+        Curves(grid_size=1),
+    )
+
+    assert refusal.field == "methods[1].partial_dependence.grid_size"
+
+
+def test_nothing_is_predicted_before_all_methods_are_known_to_be_possible(make: Any) -> None:
+    model = model_of(make, function, "abcd")
+
+    refused(make, model, make.table(COLUMNS), Interactions(), Curves(group_column="nowhere"))
+
+    assert model.calls == []
+
+
+def test_binned_features_give_the_numbers_of_a_table_binned_by_hand(make: Any) -> None:
+    model = model_of(make, function, "abcd")
+    by_hand = dict(COLUMNS)
+    for name in "ab":
+        edges = np.quantile(COLUMNS[name], np.linspace(0, 1, 6))
+        place = np.clip(np.searchsorted(edges, COLUMNS[name], side="right") - 1, 0, 4)
+        by_hand[name] = (edges[place] + edges[place + 1]) / 2
+
+    binned = make.answer(
+        model, make.table(COLUMNS), Interactions(features=("a", "b"), quantile_bin_count=5)
+    )
+    expected = make.answer(model, make.table(by_hand), Interactions(features=("a", "b")))
+
+    assert statistics(binned) == statistics(expected)
+
+
+def test_bins_are_those_of_the_rows_drawn(make: Any) -> None:
+    rows = np.sort(np.random.default_rng(0).choice(40, 25, replace=False))
+    taken = make.table({name: values[rows] for name, values in COLUMNS.items()})
+    model, options = model_of(make, function, "abcd"), Interactions(quantile_bin_count=5)
+
+    found = make.answer(model, make.table(COLUMNS), options, row_count=25)
+
+    assert statistics(found) == statistics(make.answer(model, taken, options))
+
+
+def test_binning_makes_single_features_cheap(make: Any) -> None:
+    n = 40
+    model = model_of(make, function, "abcd")
+
+    answer = make.answer(
+        model,
+        make.table(COLUMNS),
+        Interactions(quantile_bin_count=5, pairwise_feature_count=0),
+    )
+
+    assert answer.predicted_row_count <= n + 4 * 5 * n
+
+
+def test_binning_in_one_method_does_not_reach_another(make: Any) -> None:
+    model, table = model_of(make, function, "abcd"), make.table(COLUMNS)
+
+    together = make.answer(model, table, Interactions(quantile_bin_count=5), Interactions())
+    alone = make.answer(model, table, Interactions())
+
+    one, other = together.explanations[1].result, alone.explanations[0].result
+    assert one.total.numerators.tolist() == other.total.numerators.tolist()
+
+
+# Receipts
+
+
+def test_the_receipt_counts_what_the_model_predicted(make: Any) -> None:
+    model = model_of(make, function, "abcd")
+
+    answer = make.answer(model, make.table(COLUMNS), Interactions(pairwise_feature_count=0))
+
+    assert answer.predicted_row_count == model.predicted == 40 + 4 * 40 * 40
+    assert (answer.cache_hit_count, answer.cache_miss_count) == (0, 1 + 2 * 4)
+
+
+def test_after_interactions_curves_at_the_same_values_predict_nothing(make: Any) -> None:
+    host, table = make.host(), make.table(COLUMNS)
+    make.answer(model_of(make, function, "abcd"), table, Interactions(), host=host)
+
+    later = make.answer(model_of(make, function, "abcd"), table, Curves(), host=host)
+
+    assert later.predicted_row_count == 0
+    assert (later.cache_hit_count, later.cache_miss_count) == (4, 0)
+
+
+def test_more_pairs_predict_only_the_new_pairs(make: Any) -> None:
+    host, table = make.host(), make.table(COLUMNS)
+
+    def ask(count: int, host: Any) -> Any:
+        model = model_of(make, function, "abcd")
+        return make.answer(model, table, Interactions(pairwise_feature_count=count), host=host)
+
+    ask(2, host)
+    larger = ask(4, host)
+
+    assert larger.predicted_row_count == 5 * 40 * 40
+    assert (larger.cache_hit_count, larger.cache_miss_count) == (1 + 2 * 4 + 1, 5)
+    assert statistics(larger) == statistics(ask(4, make.host()))
+
+
+def test_another_scale_shares_nothing(make: Any) -> None:
+    host, table = make.host(), make.table(COLUMNS)
+    make.answer(model_of(make, function, "abcd"), table, Interactions(), host=host)
+
+    later = make.answer(
+        model_of(make, function, "abcd"), table, Interactions(), host=host, scale=Scale.MARGIN
+    )
+
+    assert later.cache_hit_count == 0
+
+
+# Progress
+
+
+def law_of_progress(host: Any) -> None:
+    """Plans never rise, nothing is done beyond them, and in the end all of them is done."""
+    done, planned = np.array(host.progress).T
+    assert (np.diff(planned) <= 0).all()
+    assert (np.diff(done) >= 0).all()
+    assert (done <= planned).all()
+    assert done[-1] == planned[-1]
+
+
+ALL = Interactions(pairwise_feature_count=4, threeway_feature_count=4)
+ASKED = [
+    pytest.param(COLUMNS, (Interactions(pairwise_feature_count=0),), id="single features"),
+    pytest.param(COLUMNS, (Interactions(pairwise_feature_count=2),), id="some pairs"),
+    pytest.param(COLUMNS, (ALL,), id="pairs and triples"),
+    pytest.param(COLUMNS | {"d": np.ones(40)}, (ALL,), id="a constant"),
+    pytest.param(COARSE | {"d": np.arange(40.0) % 2}, (ALL,), id="coarse features"),
+    pytest.param(COLUMNS, (Interactions(quantile_bin_count=5),), id="bins"),
+    pytest.param(COLUMNS, (Curves(),), id="curves"),
+    pytest.param(COARSE | {"d": np.arange(40.0)}, (Curves(group_column="a"),), id="groups"),
+    pytest.param(
+        COLUMNS,
+        (Curves(features=(("a",),), grids=({"a": np.array([1.0, 2, 1])},)),),
+        id="a grid with duplicates",
+    ),
+    pytest.param(COLUMNS, (ALL, Curves(features=(("a", "b"), ("a",)))), id="two methods"),
+    pytest.param(COLUMNS, (ALL, ALL), id="a method twice"),
+]
+
+
+@pytest.mark.parametrize(("columns", "methods"), ASKED)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_progress_ends_where_it_was_planned_to(
+    make: Any, columns: Any, methods: Any, weighted: bool
+) -> None:
+    host = make.host()
+    if weighted:
+        columns = columns | {"w": np.arange(40) % 5}
+    for _ in range(2):  # The second time everything is found in the cache.
+        host.progress.clear()
+        make.answer(
+            model_of(make, function, "abcd"),
+            make.table(columns),
+            *methods,
+            host=host,
+            weight_column="w" if weighted else "",
+        )
+        law_of_progress(host)
+
+
+def test_progress_of_an_additive_model_takes_back_all_pairs(make: Any) -> None:
+    host = make.host()
+
+    make.answer(
+        model_of(make, lambda a, b, c, d: a + b + c + d, "abcd"),
+        make.table(COLUMNS),
+        ALL,
+        host=host,
+    )
+
+    law_of_progress(host)
+    assert host.progress[-1][0] == 40 + 4 * 40 * 40
+
+
+def test_progress_of_several_outputs(make: Any) -> None:
+    host = make.host()
+
+    make.answer(
+        model_of(make, three, "abcd", 3),
+        make.table(COLUMNS),
+        Interactions(pairwise_feature_count=2, threeway_feature_count=0),
+        host=host,
+    )
+
+    law_of_progress(host)
+
+
+# Size
+
+
+def test_memory_does_not_grow_with_the_square_of_the_rows(make: Any) -> None:
+    """2,000 rows: one value for each pair of rows would be 16 MB in float32 already."""
+    n = 2_000
+    columns = {f"x{j}": np.arange(n) * (j + 1.0) for j in range(20)}
+    model = make.model(lambda *x: x[0] * x[1], tuple(columns), ["float"] * 20, matrix=True)
+    table = make.table(columns)
+
+    tracemalloc.start()
+    make.answer(
+        model,
+        table,
+        Interactions(features=("x0", "x1")),
+        row_count=n,
+        feature_columns=tuple(columns),
+    )
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 12e6
+    assert model.predicted == n + 2 * n * n + n * n

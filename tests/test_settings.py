@@ -1,0 +1,104 @@
+"""Settings come from flags, then from the environment, then from defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnxplain_server.settings import SettingsError, core_count, load
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REST_PORT", "CACHE_BYTES", "MAX_SECONDS"):
+        monkeypatch.delenv(f"ONNXPLAIN_{name}", raising=False)
+
+
+def test_ports_have_the_defaults_of_the_contract() -> None:
+    assert (load({}).rest_port, load({}).grpc_port) == (8080, 8081)
+
+
+def test_nobody_outside_this_machine_reaches_a_server_by_default() -> None:
+    assert load({}).host == "127.0.0.1"
+
+
+def test_the_environment_sets_what_no_flag_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPLAIN_REST_PORT", "9000")
+
+    assert load({}).rest_port == 9000
+    assert load({"rest_port": 9001}).rest_port == 9001
+
+
+def test_sizes_may_have_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPLAIN_CACHE_BYTES", "2MiB")
+
+    assert load({}).cache_bytes == 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rest_port", "70000"),
+        ("rest_port", "http"),
+        ("max_seconds", "0"),
+        ("max_seconds", "inf"),
+        ("max_seconds", "nan"),
+        ("running_count", "0"),
+        ("waiting_count", "-1"),
+        ("grace_seconds", "-1"),
+        ("cache_bytes", "-1"),
+        ("cache_bytes", "much"),
+        ("max_message_bytes", "4GiB"),
+        ("log_level", "loud"),
+        ("host", ""),
+    ],
+)
+def test_a_bad_setting_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"ONNXPLAIN_{name.upper()}", value)
+
+    with pytest.raises(SettingsError) as caught:
+        load({})
+
+    message = str(caught.value)
+    assert message.startswith(f"ONNXPLAIN_{name.upper()} (--{name.replace('_', '-')}): ")
+    assert repr(value) in message
+    assert "\n" not in message
+
+
+def test_an_unknown_flag_is_refused() -> None:
+    with pytest.raises(SettingsError, match="colour"):
+        load({"colour": "red"})
+
+
+def test_all_bad_settings_are_named_at_once() -> None:
+    with pytest.raises(SettingsError, match=r"REST_PORT.*GRPC_PORT"):
+        load({"rest_port": -1, "grpc_port": -1})
+
+
+def test_settings_do_not_change_while_the_server_runs() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load({}).rest_port = 1
+
+
+@pytest.mark.parametrize(
+    ("quota", "count"), [("100000 100000\n", 1), ("50000 100000\n", 1), ("1 1000000\n", 1)]
+)
+def test_a_container_gets_as_many_threads_as_its_share_of_cores(
+    tmp_path: Path, quota: str, count: int
+) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(quota)
+
+    assert core_count(file) == count
+
+
+def test_without_a_share_every_core_counts(tmp_path: Path) -> None:
+    file = tmp_path / "cpu.max"
+    everything = core_count(file)
+    file.write_text("max 100000\n")
+
+    assert core_count(file) == everything >= 1
+    file.write_text("99900000 100000\n")
+    assert core_count(file) == everything

@@ -1,0 +1,115 @@
+"""Columns, case weights and draws of rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.table import Table, draw, listed, weights
+
+TABLE = Table(
+    {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", ""], dtype=object)},
+    3,
+    {"blob": "binary"},
+)
+
+
+def test_a_column_is_found_by_its_name() -> None:
+    assert TABLE.column("x").tolist() == [1, 2, 3]
+    assert TABLE.names == ("x", "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "words"),
+    [
+        ("y", Reason.MISSING_COLUMN, ["'y'", "'x', 's'"]),
+        ("blob", Reason.WRONG_TYPE, ["'blob'", "binary", "numbers or text"]),
+    ],
+)
+def test_a_column_that_cannot_be_used_is_named(name: str, reason: Reason, words: list[str]) -> None:
+    with pytest.raises(ExplainError) as refusal:
+        TABLE.column(name, "target_column")
+
+    assert (refusal.value.reason, refusal.value.field) == (reason, "target_column")
+    assert all(word in refusal.value.message for word in words)
+
+
+def test_rows_are_taken_in_the_order_asked_for() -> None:
+    taken = TABLE.take(np.array([2, 0]))
+
+    assert taken.n_rows == 2
+    assert taken.columns["x"].tolist() == [3, 1]
+    assert taken.columns["s"].tolist() == ["", "a"]
+    assert taken.unreadable == {"blob": "binary"}
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    assert listed(("a", "b")) == "'a', 'b'"
+    assert listed(tuple("abc"), most=2) == "'a', 'b' and 1 more"
+
+
+@given(n_rows=st.integers(0, 200), row_count=st.integers(1, 200), seed=st.integers(0, 2**31))
+def test_rows_are_drawn_without_replacement_and_keep_their_order(
+    n_rows: int, row_count: int, seed: int
+) -> None:
+    drawn = draw(n_rows, row_count, seed).tolist()
+
+    assert len(drawn) == min(n_rows, row_count)
+    assert drawn == sorted(set(drawn))
+    assert set(drawn) <= set(range(n_rows))
+
+
+def test_the_seed_decides_the_draw() -> None:
+    assert draw(1000, 50, 1).tolist() == draw(1000, 50, 1).tolist()
+    assert draw(1000, 50, 1).tolist() != draw(1000, 50, 2).tolist()
+
+
+def test_every_row_is_drawn_equally_often() -> None:
+    counts = np.bincount(np.concatenate([draw(10, 4, seed) for seed in range(500)]))
+
+    # 200 expected of each; standard deviation sqrt(500 · 0.4 · 0.6) = 11.
+    assert counts.min() > 200 - 5 * 11
+    assert counts.max() < 200 + 5 * 11
+
+
+def weight_table(*values: float) -> Table:
+    return Table({"w": np.array(values)}, len(values))
+
+
+def test_without_a_weight_column_all_rows_weigh_the_same() -> None:
+    assert weights(TABLE, "").tolist() == [1, 1, 1]
+
+
+def test_weights_may_be_zero() -> None:
+    assert weights(weight_table(0, 2.5, 0), "w").tolist() == [0, 2.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, -0.5], ["'w'", "-0.5", "row 1", "not negative"]),
+        ([np.nan, 1], ["nan", "row 0", "finite"]),
+        ([1, 1, np.inf], ["inf", "row 2", "finite"]),
+        ([0, 0], ["0 in every row"]),
+    ],
+)
+def test_weights_that_cannot_be_averaged_with_are_refused(
+    values: list[float], words: list[str]
+) -> None:
+    with pytest.raises(ExplainError) as refusal:
+        weights(weight_table(*values), "w")
+
+    assert refusal.value.reason is Reason.INVALID_WEIGHTS
+    assert refusal.value.field == "weight_column"
+    assert all(word in refusal.value.message for word in words)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("s", Reason.WRONG_TYPE), ("z", Reason.MISSING_COLUMN)]
+)
+def test_weights_must_be_a_column_of_numbers(name: str, reason: Reason) -> None:
+    with pytest.raises(ExplainError) as refusal:
+        weights(TABLE, name)
+
+    assert (refusal.value.reason, refusal.value.field) == (reason, "weight_column")
+    assert repr(name) in refusal.value.message

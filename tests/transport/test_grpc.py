@@ -1,0 +1,222 @@
+"""What holds on gRPC alone."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainStreamRequest
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.errors import ExplainError, Reason
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+SERVICE = "onnxplain.v1.ExplanationService"
+
+
+def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        for done in range(5):
+            host.advance(done, 9 - done)
+            time.sleep(0.11)
+
+    request = ExplainStreamRequest(request=ExplainRequest(seed=3))
+
+    *steps, last = start(make_runner(work)).stub.ExplainStream(request)
+
+    told = [(step.progress.done, step.progress.planned) for step in steps]
+    assert len(told) >= 4
+    assert told[-1] == (4, 5)
+    assert told == sorted(told, key=lambda step: (step[0], -step[1]))
+    assert last.response.receipt.seed == 3
+
+
+def test_progress_is_told_ten_times_a_second_at_most(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        for done in range(60):
+            host.advance(done, 60)
+            time.sleep(0.005)
+
+    begin = time.monotonic()
+    *steps, _ = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert 1 <= len(steps) <= 10 * (time.monotonic() - begin) + 2
+
+
+def test_progress_neither_falls_back_nor_grows_its_plan(start: Any, make_runner: Any) -> None:
+    """Threads may tell in another order than they worked."""
+
+    def work(host: Any) -> None:
+        for done, planned in ((5, 10), (4, 12)):
+            host.advance(done, planned)
+            time.sleep(0.15)
+
+    *steps, _ = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert {(step.progress.done, step.progress.planned) for step in steps} == {(5, 10)}
+
+
+def test_progress_is_told_only_where_there_was_some(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        host.advance(1, 2)
+        time.sleep(0.35)
+
+    first, second = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert (first.progress.done, second.WhichOneof("event")) == (1, "response")
+
+
+def test_nothing_is_told_before_there_is_a_plan(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        host.advance(0, 0)
+        time.sleep(0.15)
+        host.advance(1, 7)
+
+    step, _ = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert (step.progress.done, step.progress.planned) == (1, 7)
+
+
+def test_an_error_on_the_way_ends_the_stream_with_a_status(start: Any, make_runner: Any) -> None:
+    def work(host: Any) -> None:
+        host.advance(1, 2)
+        raise ValueError("secret")
+
+    stream = start(make_runner(work)).stub.ExplainStream(ExplainStreamRequest())
+
+    assert next(stream).progress.done == 1
+    with pytest.raises(grpc.RpcError) as caught:
+        next(stream)
+    assert caught.value.code() is grpc.StatusCode.INTERNAL
+    assert "secret" not in str(rpc_status.from_call(caught.value))
+
+
+@pytest.mark.parametrize("service", ["", SERVICE])
+def test_health_is_answered_while_all_are_busy(
+    start: Any, make_runner: Any, endless: Any, service: str
+) -> None:
+    client = start(make_runner(endless), running_count=1, waiting_count=3)
+    calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(50)]
+    health = health_pb2_grpc.HealthStub(client.channel)
+    begin = time.monotonic()
+
+    reply = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=1)
+
+    assert reply.status == SERVING
+    assert time.monotonic() - begin < 0.5
+    for call in calls:
+        call.cancel()
+
+
+def test_watches_and_reflections_that_never_end_starve_nobody(start: Any, make_runner: Any) -> None:
+    client = start(make_runner(), running_count=1, waiting_count=0)
+    health = health_pb2_grpc.HealthStub(client.channel)
+    reflection = reflection_pb2_grpc.ServerReflectionStub(client.channel)
+    end = threading.Event()
+    watches = [health.Watch(health_pb2.HealthCheckRequest(), timeout=2) for _ in range(20)]
+    reflections = [reflection.ServerReflectionInfo(silence(end)) for _ in range(20)]
+
+    assert [next(watch).status for watch in watches] == [SERVING] * 20
+    assert health.Check(health_pb2.HealthCheckRequest(), timeout=1).status == SERVING
+    assert client.stub.Explain(ExplainRequest(seed=5), timeout=1).receipt.seed == 5
+    end.set()
+    for call in (*watches, *reflections):
+        call.cancel()
+
+
+def silence(end: threading.Event) -> Iterator[Any]:
+    """Ask nothing, for a long time."""
+    end.wait(10)
+    yield from ()
+
+
+def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(
+    start: Any, make_runner: Any
+) -> None:
+    reasons: queue.Queue[Reason] = queue.Queue()
+
+    def work(host: Any) -> None:
+        time.sleep(0.2)
+        try:
+            host.advance(1, 2)
+        except ExplainError as error:
+            reasons.put(error.reason)
+            raise
+
+    with pytest.raises(grpc.RpcError):
+        start(make_runner(work)).stub.Explain(ExplainRequest(), timeout=0.1)
+
+    assert reasons.get(timeout=2) is Reason.DEADLINE_EXCEEDED
+
+
+def test_an_unknown_service_has_no_health(start: Any, make_runner: Any) -> None:
+    health = health_pb2_grpc.HealthStub(start(make_runner()).channel)
+
+    with pytest.raises(grpc.RpcError) as caught:
+        health.Check(health_pb2.HealthCheckRequest(service="nobody"))
+
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def test_reflection_gives_the_contract(start: Any, make_runner: Any) -> None:
+    stub = reflection_pb2_grpc.ServerReflectionStub(start(make_runner()).channel)
+    ask = reflection_pb2.ServerReflectionRequest
+
+    listed, file = stub.ServerReflectionInfo(
+        iter([ask(list_services=""), ask(file_containing_symbol=SERVICE)])
+    )
+
+    names = {service.name for service in listed.list_services_response.service}
+    contract = FileDescriptorProto.FromString(
+        file.file_descriptor_response.file_descriptor_proto[0]
+    )
+    assert names == {
+        SERVICE,
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1alpha.ServerReflection",
+    }
+    assert [method.name for method in contract.service[0].method] == [
+        "Explain",
+        "ExplainStream",
+        "DescribeModel",
+    ]
+
+
+def test_messages_far_over_grpcs_own_limit_arrive(start: Any, make_runner: Any) -> None:
+    runner = make_runner()
+    rows = bytes(20 * 2**20)
+
+    start(runner).stub.Explain(ExplainRequest(table=Table(csv=rows)))
+
+    assert runner.requests[0].table.csv == rows
+
+
+def test_messages_over_our_limit_are_refused(start: Any, make_runner: Any) -> None:
+    runner = make_runner()
+    client = start(runner, max_message_bytes=2**16)
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest(table=Table(csv=bytes(2**16))))
+
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert runner.requests == []
+
+
+def test_bytes_that_are_no_message_are_a_fault_of_the_caller(start: Any, make_runner: Any) -> None:
+    call = start(make_runner()).channel.unary_unary(f"/{SERVICE}/Explain")
+
+    with pytest.raises(grpc.RpcError) as caught:
+        call(b"\xff\xff")
+
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    (packed, *_) = rpc_status.from_call(caught.value).details
+    assert ErrorInfo.FromString(packed.value).reason == "INVALID_REQUEST"

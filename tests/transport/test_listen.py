@@ -1,0 +1,49 @@
+"""Where the server listens."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import grpc
+import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+
+
+@pytest.mark.parametrize(("setting", "name"), [("rest_port", "REST"), ("grpc_port", "gRPC")])
+def test_a_port_that_is_taken_stops_the_start(
+    start: Any, make_runner: Any, setting: str, name: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        with pytest.raises(OSError, match=rf"127\.0\.0\.1:{port} for {name}"):
+            start(make_runner(), **{setting: port})
+
+
+def test_a_start_that_fails_leaves_no_port_taken(start: Any, make_runner: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="gRPC"):
+        start(make_runner(), rest_port=port, grpc_port=taken.getsockname()[1])
+
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_host_that_does_not_exist_is_named(start: Any, make_runner: Any) -> None:
+    with pytest.raises(OSError, match=r"nowhere\.invalid:0 for REST"):
+        start(make_runner(), host="nowhere.invalid")
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")
+def test_all_addresses_means_both_versions_of_ip(start: Any, make_runner: Any) -> None:
+    client = start(make_runner(), host="::")
+
+    for address in ("127.0.0.1", "[::1]"):
+        with grpc.insecure_channel(f"{address}:{client.server.grpc_port}") as channel:
+            reply = ExplanationServiceStub(channel).Explain(ExplainRequest(seed=3))
+            assert reply.receipt.seed == 3
+        with socket.create_connection((address.strip("[]"), client.server.rest_port)):
+            pass

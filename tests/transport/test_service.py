@@ -1,0 +1,25 @@
+"""What every transport calls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.turns import Turns
+
+
+def test_nobody_listening_to_events_ends_the_work(make_runner: Any, endless: Any) -> None:
+    runner = make_runner(endless)
+    cache = MemoryCache(0, Seal(b""))
+    service = Service(runner, cache, Limits(1, 1, 60.0), Turns(1, 0))
+    events = service.events(ExplainRequest(), Caller("ada", math.inf, lambda: False))
+    assert next(events).progress.planned == 10_000
+
+    events.close()  # type: ignore[attr-defined] # it is a generator
+
+    assert runner.ended.acquire(timeout=0)
