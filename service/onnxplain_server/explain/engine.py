@@ -1,0 +1,146 @@
+"""The choice of what computes the effects, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.background import Background, keep
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.model import Model, Note
+from onnxplain_server.rows import Features, feeds
+from onnxplain_server.run import Host
+from onnxplain_server.table import draw
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.ensemble import Ensemble
+from onnxplain_server.trees.exact import Exact
+from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.refusal import Refusal
+
+_ROW_COUNT = 500
+"""Rows by default where their cost grows with their square."""
+
+_CHECKED_ROWS = 200
+_TOLERANCE = 1e-5
+"""Relative: onnxruntime adds leaves up in float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a computation runs with.
+
+    Attributes
+    ----------
+    host : Host
+    pace : Pace
+        Call size learned for the model.
+    threads : ThreadPoolExecutor
+    trees : callable () -> Ensemble or Refusal
+        The trees of the model, or why they cannot be read.
+    """
+
+    host: Host
+    pace: Pace
+    threads: ThreadPoolExecutor
+    trees: Callable[[], Ensemble | Refusal]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """An engine, ready for rows.
+
+    Attributes
+    ----------
+    engine : Engine
+    reason : str
+        Why this one, for the receipt.
+    notes : tuple of Note
+    row_count : int or None
+        Rows to draw by default; None: all.
+    on : callable (Background) -> Effects
+    """
+
+    engine: Engine
+    reason: str
+    notes: tuple[Note, ...]
+    row_count: int | None
+    on: Callable[[Background], Effects]
+
+
+def choose(
+    model: Model, features: Features, outputs: Indices, question: Question, means: Means
+) -> tuple[Choice, Ledger]:
+    """Choose the engine that is asked for, or else the best that applies.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where the trees engine is asked for and does not apply.
+    """
+    ledger = Ledger(means.host)
+    caller = Caller(model, outputs, ledger, means.pace, means.threads)
+    if question.engine is Engine.BLACK_BOX:
+        return _black_box(caller, question, "it was asked for"), ledger
+    trees = means.trees()
+    if isinstance(trees, Refusal):
+        return _black_box(caller, question, _refused(question, trees.reason)), ledger
+
+    names = model.output_names
+    leaves = Leaves(trees, Crew(means.threads, ledger))
+
+    def exact(background: Background) -> Exact:
+        return Exact(leaves, background, names, outputs, ledger, means.threads)
+
+    difference = _difference(exact, model, features, outputs)
+    if difference > _TOLERANCE:
+        reason = f"its sums differ from the model's predictions by {difference:.1e} of their size"
+        note = Note("TREES_DISAGREE", f"The trees engine was not used: {reason}.")
+        return _black_box(caller, question, _refused(question, reason), note), ledger
+    reason = "the model's outputs are sums over trees, so effects are exact without predicting"
+    return Choice(Engine.TREES, reason, (), None, exact), ledger
+
+
+def _black_box(caller: Caller, question: Question, reason: str, *notes: Note) -> Choice:
+    scale = question.scale.value
+    return Choice(
+        Engine.BLACK_BOX,
+        f"effects are computed by predicting with the model, because {reason}",
+        notes,
+        _ROW_COUNT,
+        lambda background: BlackBox(caller, background, scale),
+    )
+
+
+def _refused(question: Question, reason: str) -> str:
+    """Say why trees do not serve; refuse where they are asked for."""
+    if question.engine is Engine.TREES:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the trees engine does not apply to this model, because {reason}; "
+            "leave engine out, or ask for BLACK_BOX",
+            "engine",
+        )
+    return f"the trees engine does not apply: {reason}"
+
+
+def _difference(
+    exact: Callable[[Background], Exact], model: Model, features: Features, outputs: Indices
+) -> float:
+    """Largest difference to the model's predictions on some rows, relative to their size."""
+    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
+    background = keep(features.take(rows), np.ones(len(rows)), rows)
+    predicted = model.predict(feeds(features, background.columns))[:, outputs].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(exact(background).outputs() - predicted).max()
+    size = max(float(np.abs(predicted).max()), np.finfo(np.float32).tiny)
+    return float(difference / size)
