@@ -153,6 +153,7 @@ def test_every_row_of_the_table_counts_unless_fewer_are_asked_for(make: Any) -> 
     assert every.explanations[0].result.losses[0].weight == 3000
     assert every.predicted_row_count == 3000
     assert fewer.explanations[0].result.losses[0].weight == 30
+    assert fewer.explanations[0].result.losses[0].values == [0], "each row with its own true value"
     assert fewer.predicted_row_count == 30
 
 

@@ -77,8 +77,8 @@ def test_the_mean_of_the_curves_is_partial_dependence(make: Any, strategy: Any) 
 
     found = answer(make, lambda a, b: np.sin(a * b) + b, columns, averaged, **given)
 
-    curve, single = (explanation.result.curves for explanation in found.explanations)
-    for average, one in zip(curve, single, strict=True):
+    averages, singles = (explanation.result for explanation in found.explanations)
+    for average, one in zip(averages.curves, singles.curves, strict=True):
         assert one.grid.tolist() == average.grid[0].tolist()
         assert one.values.shape == (80, 9, 1)
         np.testing.assert_allclose(one.values.mean(axis=0), average.values, rtol=1e-12)

@@ -240,6 +240,7 @@ def test_ten_thousand_rows_are_drawn_unless_another_number_is_asked_for(make: An
 
     assert drawn.predicted_row_count == 20_000
     assert fewer.predicted_row_count == 40
+    assert fewer.explanations[0].result.baseline_losses == [0], "each row with its own true value"
 
 
 def test_asked_again_it_predicts_nothing_and_says_the_same(make: Any) -> None:
