@@ -10,7 +10,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.individual_conditional_expectation import Options, Result, middle_of
 
-COLUMNS = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["u", "v", "u", ""]}
+COLUMNS: dict[str, Any] = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["u", "v", "u", ""]}
 QUESTION = ("weight_column", "row_count", "seed", "output_indices", "host")
 
 
