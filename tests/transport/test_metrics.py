@@ -308,13 +308,13 @@ class Predicting:
         self._runner = runner
         self._rows = rows
 
-    def explain(self, request: bytes, host: Any) -> bytes:
-        self._runner.explain(request, host)
+    def explain(self, request: bytes, blobs: Any, host: Any) -> bytes:
+        self._runner.explain(request, blobs, host)
         receipt = Receipt(predicted_row_count=self._rows)
         return ExplainResponse(receipt=receipt).SerializeToString()
 
-    def describe(self, request: bytes, host: Any) -> bytes:
-        return bytes(self._runner.describe(request, host))
+    def describe(self, request: bytes, blobs: Any, host: Any) -> bytes:
+        return bytes(self._runner.describe(request, blobs, host))
 
 
 def raising(reason: Reason) -> Callable[[Any], None]:
