@@ -146,7 +146,7 @@ def test_a_picture_holds_a_hundred_curves_but_the_mean_is_of_all() -> None:
     assert len(shown) == 100
     assert (shown[0], shown[-1]) == (0, 1998)
     # 10 times the mean of the squares of 0 to 999.
-    assert rows(plot, mean=True)[0]["values"][-1] == 3_328_335
+    assert rows(plot, mean=True)[0]["values"][-1] == pytest.approx(3_328_335, rel=1e-4)
     assert "100 of 1000 rows, evenly spread" in subtitle(plot)
     assert "Bold: the unweighted mean of all 1000" in subtitle(plot)
 
