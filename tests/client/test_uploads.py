@@ -68,6 +68,11 @@ def test_files_go_in_parts_of_at_most_a_mebibyte(client: onnxplain.Client, serve
     assert server.service.files[model.id] == content
 
 
+def test_an_empty_file_still_tells_its_format(client: onnxplain.Client, server: Any) -> None:
+    client.upload_table(b"")
+    assert server.service.formats == [UploadTableRequest.Format.Value("CSV")]
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -137,15 +137,16 @@ class AsyncRemote:
                 await asyncio.sleep(attempts.pause(error))
 
     async def _upload(self, file: File, attempts: Attempts) -> str:
+        service, size = self._service, self._terms.part_bytes
         if isinstance(file, Model):
             model = file
             reply = await self._persist(
-                attempts, lambda s: self._service.UploadModel(model_parts(model), timeout=s)
+                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
             )
         else:
             table = file
             reply = await self._persist(
-                attempts, lambda s: self._service.UploadTable(table_parts(table), timeout=s)
+                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
             )
         return str(reply.id)
 

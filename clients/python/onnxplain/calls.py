@@ -174,15 +174,16 @@ class Remote:
                 time.sleep(attempts.pause(error))
 
     def _upload(self, file: File, attempts: Attempts) -> str:
+        service, size = self._service, self._terms.part_bytes
         if isinstance(file, Model):
             model = file
             reply = self._persist(
-                attempts, lambda s: self._service.UploadModel(model_parts(model), timeout=s)
+                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
             )
         else:
             table = file
             reply = self._persist(
-                attempts, lambda s: self._service.UploadTable(table_parts(table), timeout=s)
+                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
             )
         return str(reply.id)
 

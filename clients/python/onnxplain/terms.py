@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 
 from onnxplain.retry import Attempts
+from onnxplain.uploads import PART_BYTES
 
 MESSAGE_LIMIT = 64 * 2**20
 """Bytes: what the server takes and sends by default."""
@@ -36,6 +37,11 @@ class Terms:
     timeout: float | None
     message_limit: int
     retry_count: int
+
+    @property
+    def part_bytes(self) -> int:
+        """How many bytes of a file go into one message, which has some of its own."""
+        return min(PART_BYTES, self.message_limit // 2)
 
     def seconds(self, timeout: float | None) -> float | None:
         """Return the time of a call that names this one, or none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from onnxplain.errors import ExplainError
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
@@ -16,8 +16,11 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 File: TypeAlias = Model | Table
 """A model or a table with the bytes of a file inside."""
 
-_PART_BYTES = 2**20
-_KINDS: tuple[Literal["model"], Literal["table"]] = ("model", "table")
+PART_BYTES = 2**20
+"""The largest part of a file that the contract allows."""
+
+_KINDS = ("model", "table")
+_FORMS = frozenset({"content", "arrow", "parquet", "csv"})
 
 _Request = TypeVar("_Request", ExplainRequest, DescribeModelRequest)
 
@@ -71,27 +74,27 @@ def files_of(*references: Any) -> list[File]:
 
 def content_of(file: File) -> bytes:
     """Return the bytes of the file; none where it is not sent as one."""
-    form = file.WhichOneof("source")
-    return b"" if form in {None, "id", "columns"} else bytes(getattr(file, str(form)))
+    form = str(file.WhichOneof("source"))
+    return bytes(getattr(file, form)) if form in _FORMS else b""
 
 
-def model_parts(file: Model) -> Iterator[UploadModelRequest]:
-    """Cut a model for its upload."""
-    for part in _parts(content_of(file)):
+def model_parts(file: Model, size: int) -> Iterator[UploadModelRequest]:
+    """Cut a model for its upload, into parts of this many bytes."""
+    for part in _parts(content_of(file), size):
         yield UploadModelRequest(content=part)
 
 
-def table_parts(file: Table) -> Iterator[UploadTableRequest]:
-    """Cut a table for its upload; its format is in the first part."""
+def table_parts(file: Table, size: int) -> Iterator[UploadTableRequest]:
+    """Cut a table likewise; each part tells the format."""
     form = str(file.WhichOneof("source")).upper()
-    for part in _parts(content_of(file)):
+    for part in _parts(content_of(file), size):
         yield UploadTableRequest(format=form, content=part)
 
 
-def _parts(content: bytes) -> Iterator[bytes]:
+def _parts(content: bytes, size: int) -> Iterator[bytes]:
     view = memoryview(content)
-    for start in range(0, len(view), _PART_BYTES):
-        yield bytes(view[start : start + _PART_BYTES])
+    for start in range(0, max(len(view), 1), size):  # an empty file has a part too
+        yield bytes(view[start : start + size])
 
 
 class Parcel(Generic[_Request]):
@@ -125,23 +128,27 @@ class Parcel(Generic[_Request]):
         return self._files.pop(kind, None) if error.reason == "BLOB_NOT_FOUND" else None
 
     def _largest(self) -> str | None:
-        sizes = {
-            kind: len(content_of(getattr(self.request, kind)))
-            for kind in _KINDS
-            if hasattr(self.request, kind)
-        }
-        largest = max(sizes, key=lambda kind: sizes[kind])
-        return largest if sizes[largest] else None
+        files = {kind: getattr(self.request, kind) for kind in _KINDS if _has(self.request, kind)}
+        return max(files, key=lambda kind: files[kind].ByteSize(), default=None)
 
     def _name(self, kind: str) -> None:
-        """Put the id of a file in the place of its bytes."""
+        """Put the id of a file in the place of its bytes, of which no copy is made."""
         file = getattr(self.request, kind)
-        digest = hashlib.sha256(content_of(file)).hexdigest()
-        self._files[kind] = file
         named = type(self.request)()
-        named.CopyFrom(self.request)
-        getattr(named, kind).id = f"sha256:{digest}"
+        for descriptor, value in self.request.ListFields():
+            if descriptor.name == kind:
+                getattr(named, kind).id = f"sha256:{hashlib.sha256(content_of(file)).hexdigest()}"
+            elif hasattr(value, "MergeFrom"):
+                getattr(named, descriptor.name).MergeFrom(value)
+            else:
+                setattr(named, descriptor.name, value)
+        self._files[kind] = file
         self.request = named
+
+
+def _has(request: Any, kind: str) -> bool:
+    """Tell whether a request has a file inside, which could be uploaded."""
+    return hasattr(request, kind) and getattr(request, kind).WhichOneof("source") in _FORMS
 
 
 def _kind(file: File) -> str:
