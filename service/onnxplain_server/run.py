@@ -49,12 +49,23 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheCounts:
-    """What happened since the start; `byte_count` is what this process holds now."""
+    """What happened since the start.
+
+    Attributes
+    ----------
+    hit_count, miss_count, error_count : int
+        Numbers found, not found, and not readable; errors of storing count too.
+    byte_count : int
+        What this process holds now.
+    coalesced_count : int
+        Pieces of work that another asker has done meanwhile; see `Cache.alone`.
+    """
 
     hit_count: int
     miss_count: int
     error_count: int
     byte_count: int
+    coalesced_count: int = 0
 
 
 class Cache(Protocol):

@@ -61,6 +61,21 @@ def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
         assert [plot.vega_lite for plot in one.plots] == [plot.vega_lite for plot in other.plots]
 
 
+def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
+    limit = 2**16
+    settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "max_message_bytes": limit})
+    server = Server(settings, _runner(), _cache(), _blobs())
+    endpoint = f"127.0.0.1:{server.grpc_port}"
+    with onnxplain.connect(endpoint, message_limit=limit, retry_count=0) as remote:
+        found = remote.explain(MODEL, ROWS, METHODS[3], plots=False, **ASKED)
+        described = remote.describe(MODEL)
+    server.drain(0)
+
+    assert MODEL.stat().st_size > limit
+    assert found.receipt.model_digest == described.digest
+    assert found.average_loss.losses
+
+
 def test_what_was_computed_is_not_computed_again(client: onnxplain.Client) -> None:
     first, second = (explain(client).receipt for _ in range(2))
     assert second.predicted_row_count < first.predicted_row_count / 10

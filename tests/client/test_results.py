@@ -223,6 +223,12 @@ def test_a_notebook_gets_no_markup_from_names(every_answer: ExplainResponse) -> 
     assert "⚠ only labels" in html
 
 
+def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
+    assert found.plot("overall").title == "Overall"
+    with pytest.raises(LookupError, match="0 plots are called 'pairwise'; there are: overall"):
+        found.plot("pairwise")
+
+
 def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:
     assert "mark" not in repr(found.plots[0])
 

@@ -72,7 +72,13 @@ class RedisCache:
     def counts(self) -> CacheCounts:
         """Return what happened so far in this process; bytes are Redis' own affair."""
         with self._lock:
-            return CacheCounts(self._hit_count, self._miss_count, self._error_count, 0)
+            return CacheCounts(
+                self._hit_count,
+                self._miss_count,
+                self._error_count,
+                0,
+                self._leases.coalesced_count,
+            )
 
     def _fetch(self, names: Sequence[str]) -> Sequence[bytes | None]:
         keys = [_key(name) for name in names]
