@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.arrays import Array, Matrix
 from onnxplain_server.trees.compile import inlined, kernel
-from onnxplain_server.trees.crew import Crew, blocks, run
+from onnxplain_server.trees.crew import Crew, blocks
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 
 _BLOCK = 4096
@@ -23,7 +23,7 @@ class Boxes:
     Attributes
     ----------
     start : (n_leaves + 1,)
-        Leaf l has the conditions start[l] to start[l + 1], in the order of its path.
+        Leaf l has the conditions start[l] to start[l + 1], the deepest node's first.
     feature : (n_conditions,)
     run_start : (n_conditions + 1,)
         Condition c is met in the runs run_start[c] to run_start[c + 1].
@@ -68,29 +68,18 @@ class Boxes:
         return leaves, np.ascontiguousarray(held)
 
 
-def boxes(
-    ensemble: Ensemble, crew: Crew | None, features: Sequence[int] | None = None
-) -> Boxes:
-    """Intersect what the nodes on each leaf's path demand.
-
-    Parameters
-    ----------
-    crew : Crew or None
-        None where the caller is one of its threads.
-    features : sequence of int or None
-        Leave all other features out; None keeps all.
-    """
-    wanted = np.zeros(len(ensemble.axes), dtype=np.bool_)
-    wanted[slice(None) if features is None else list(features)] = True
+def boxes(ensemble: Ensemble, crew: Crew) -> Boxes:
+    """Intersect what the nodes on each leaf's path demand."""
     tree = (
-        *(ensemble.leaf, ensemble.parent, ensemble.true, ensemble.feature),
+        *(ensemble.parent, ensemble.true, ensemble.feature),
         *(ensemble.run_start, ensemble.run_low, ensemble.run_high, ensemble.first),
     )
+    paths = (ensemble.leaf, tree, *_edges(ensemble))
     most_runs = int(np.diff(ensemble.run_start).max(initial=0))
     room = 2 + ensemble.depth * (most_runs + 1)
     counts = np.zeros((len(ensemble.leaf), 2), dtype=np.int32)
     spans = blocks(len(counts), _BLOCK)
-    run(crew, lambda span: _count(*span, *tree, wanted, room, counts), spans)
+    crew.run(lambda span: _count(*span, *paths, room, counts), spans)
     values = np.where(counts[:, :1] < 0, 0.0, ensemble.values)
     counts = counts.clip(min=0)
     start, runs = (
@@ -100,7 +89,7 @@ def boxes(
     low, high = np.empty(runs[-1], np.int32), np.empty(runs[-1], np.int32)
     run_start[-1] = runs[-1]
     filled = (start, runs, feature, run_start, low, high)
-    run(crew, lambda span: _fill(*span, *tree, wanted, room, *filled), spans)
+    crew.run(lambda span: _fill(*span, *paths, room, *filled), spans)
     by_feature, feature_start = _sort(feature, len(ensemble.axes))
     leaf = np.repeat(np.arange(len(counts), dtype=np.int32), counts[:, 0])
     return Boxes(
@@ -108,53 +97,85 @@ def boxes(
     )
 
 
-@inlined
-def _intersect(low, high, count, run_low, run_high, start, stop, is_true, first, last, fresh):  # type: ignore[no-untyped-def]
-    """Cut runs, in place, with those of a node where it is true, or with the gaps between them."""
-    made = 0
-    pieces = stop - start if is_true else stop - start + 1
-    i = piece = 0
-    while i < count and piece < pieces:
-        if is_true:
-            lower, upper = run_low[start + piece], run_high[start + piece]
-        else:
-            lower = first if piece == 0 else run_high[start + piece - 1]
-            upper = last if piece == pieces - 1 else run_low[start + piece]
-        cut_low, cut_high = max(low[i], lower), min(high[i], upper)
-        if cut_low < cut_high:
-            fresh[0, made], fresh[1, made] = cut_low, cut_high
-            made += 1
-        if high[i] < upper:
-            i += 1
-        else:
-            piece += 1
-    low[:made], high[:made] = fresh[0, :made], fresh[1, :made]
-    return made
+def _edges(ensemble: Ensemble) -> tuple[Numbers, Numbers]:
+    """Where the way from a parent to a node is a single run of cells: its ends, else -1."""
+    inner = np.flatnonzero(ensemble.feature >= 0)
+    begin, stop = ensemble.run_start[inner], ensemble.run_start[inner + 1]
+    feature = ensemble.feature[inner]
+    first, last = ensemble.first[feature], ensemble.first[feature + 1] - 1
+    is_one = stop == begin + 1
+    low, high = (runs[np.where(is_one, begin, 0)] for runs in (ensemble.run_low, ensemble.run_high))
+    edges = np.full((2, len(ensemble.feature)), -1, dtype=np.int32)
+    edges[:, ensemble.true[inner]] = np.where(is_one, [low, high], -1)
+    at_first, at_last = is_one & (low == first), is_one & (high == last)
+    edges[:, ensemble.false[inner]] = np.where(
+        at_first, [high, last], np.where(at_last, [first, low], -1)
+    )
+    return edges[0], edges[1]
 
 
 @inlined
-def _box(leaf, parent, true, feature, run_start, run_low, run_high, first, wanted, scratch):  # type: ignore[no-untyped-def]
-    """Collect a leaf's conditions in scratch arrays: their number, or -1 for a contradiction."""
-    path, stamp, condition, low, high, fresh = scratch
-    length, node = 0, leaf
+def _general(leaf, j, parent, true, feature, run_start, run_low, run_high, first, last, low, high, fresh):  # type: ignore[no-untyped-def]  # noqa: E501
+    """Intersect the runs of a feature on the path of a leaf: how many are left."""
+    low[0], high[0], count = first, last, 1
+    node = leaf
     while parent[node] >= 0:
-        path[length] = node
-        node, length = parent[node], length + 1
+        split = parent[node]
+        if feature[split] == j:
+            start, stop, is_true = run_start[split], run_start[split + 1], true[split] == node
+            pieces = stop - start if is_true else stop - start + 1
+            made = i = piece = 0
+            while i < count and piece < pieces:
+                if is_true:
+                    lower, upper = run_low[start + piece], run_high[start + piece]
+                else:
+                    lower = first if piece == 0 else run_high[start + piece - 1]
+                    upper = last if piece == pieces - 1 else run_low[start + piece]
+                cut_low, cut_high = max(low[i], lower), min(high[i], upper)
+                if cut_low < cut_high:
+                    fresh[0, made], fresh[1, made] = cut_low, cut_high
+                    made += 1
+                if high[i] < upper:
+                    i += 1
+                else:
+                    piece += 1
+            low[:made], high[:made], count = fresh[0, :made], fresh[1, :made], made
+        node = split
+    return count
+
+
+@inlined
+def _box(leaf, tree, edge_low, edge_high, scratch):  # type: ignore[no-untyped-def]
+    """Collect a leaf's conditions in scratch arrays: their number and that of runs.
+
+    Where all ways on the path are single runs of a feature, their ends are enough. A
+    contradiction counts -1.
+    """
+    parent, true, feature, run_start, run_low, run_high, first = tree
+    stamp, met, least, most, condition, low, high, fresh = scratch
+    features, node = 0, leaf
+    while parent[node] >= 0:
+        j = feature[parent[node]]
+        if stamp[j] != leaf:
+            stamp[j], least[j], most[j] = leaf, first[j], first[j + 1] - 1
+            met[features] = j
+            features += 1
+        if edge_low[node] < 0:
+            most[j] = -1
+        elif most[j] >= 0:
+            least[j], most[j] = max(least[j], edge_low[node]), min(most[j], edge_high[node])
+            if least[j] >= most[j]:
+                return -1, 0
+        node = parent[node]
     count = runs = 0
-    for step in range(length - 1, -1, -1):
-        j = feature[parent[path[step]]]
-        if not wanted[j] or stamp[j] == leaf:
-            continue
-        stamp[j] = leaf
-        low[runs], high[runs], made = first[j], first[j + 1] - 1, 1
-        for below in range(step, -1, -1):
-            split = parent[path[below]]
-            if feature[split] == j:
-                made = _intersect(
-                    *(low[runs:], high[runs:], made, run_low, run_high),
-                    *(run_start[split], run_start[split + 1], true[split] == path[below]),
-                    *(first[j], first[j + 1] - 1, fresh),
-                )
+    for f in range(features):
+        j = met[f]
+        low[runs], high[runs], made = least[j], most[j], 1
+        if most[j] < 0:
+            made = _general(
+                leaf, j, parent, true, feature, run_start, run_low, run_high,
+                first[j], first[j + 1] - 1, low[runs:], high[runs:], fresh,
+            )  # fmt: skip
         if made == 0:
             return -1, 0
         if made > 1 or low[runs] > first[j] or high[runs] < first[j + 1] - 1:
@@ -165,10 +186,13 @@ def _box(leaf, parent, true, feature, run_start, run_low, run_high, first, wante
 
 @inlined
 def _scratch(n_features, room):  # type: ignore[no-untyped-def]
+    """Make room for one leaf."""
     return (
-        np.empty(room, np.int32),
         np.full(n_features, -1, np.int32),
-        np.empty((2, room), np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty((2, n_features), np.int32),
         np.empty(room, np.int32),
         np.empty(room, np.int32),
         np.empty((2, room), np.int32),
@@ -176,24 +200,20 @@ def _scratch(n_features, room):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count(a, b, leaf, parent, true, feature, run_start, run_low, run_high, first, wanted, room, counts):  # type: ignore[no-untyped-def]  # noqa: E501
+def _count(a, b, leaf, tree, edge_low, edge_high, room, counts):  # type: ignore[no-untyped-def]
     """Count conditions and runs of the leaves from a to b; -1 for a contradiction."""
-    scratch = _scratch(len(wanted), room)
+    scratch = _scratch(len(tree[6]) - 1, room)
     for i in range(a, b):
-        counts[i, 0], counts[i, 1] = _box(
-            leaf[i], parent, true, feature, run_start, run_low, run_high, first, wanted, scratch
-        )
+        counts[i, 0], counts[i, 1] = _box(leaf[i], tree, edge_low, edge_high, scratch)
 
 
 @kernel
-def _fill(a, b, leaf, parent, true, feature, run_start, run_low, run_high, first, wanted, room, starts, run_starts, features, condition_runs, lows, highs):  # type: ignore[no-untyped-def]  # noqa: E501
+def _fill(a, b, leaf, tree, edge_low, edge_high, room, starts, run_starts, features, condition_runs, lows, highs):  # type: ignore[no-untyped-def]  # noqa: E501
     """Write the conditions of the leaves from a to b where they belong."""
-    scratch = _scratch(len(wanted), room)
-    condition, low, high = scratch[2], scratch[3], scratch[4]
+    scratch = _scratch(len(tree[6]) - 1, room)
+    condition, low, high = scratch[4], scratch[5], scratch[6]
     for i in range(a, b):
-        count, runs = _box(
-            leaf[i], parent, true, feature, run_start, run_low, run_high, first, wanted, scratch
-        )
+        count, runs = _box(leaf[i], tree, edge_low, edge_high, scratch)
         for c in range(count):
             features[starts[i] + c] = condition[0, c]
             condition_runs[starts[i] + c] = run_starts[i] + condition[1, c]

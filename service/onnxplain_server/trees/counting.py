@@ -17,8 +17,6 @@ from onnxplain_server.trees.crew import Crew, blocks, run
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.ranked import Bits, Ranked, Words, to_words
 
-_CHUNK = 256
-"""Words per step: some bitsets of this size fit into the first-level cache."""
 _BLOCK = 1024
 """Leaves that one call works on."""
 
@@ -39,7 +37,8 @@ class Counter:
         self._ranked = ranked
         self._bits = bits
         self._low, self._high = bits.place[boxes.low], bits.place[boxes.high]
-        self._valid = to_words(np.ones(len(ranked), dtype=np.bool_))
+        self._valid = to_words(np.ones(len(ranked), dtype=np.bool_)).reshape(-1)
+        self._planes = ranked.planes.reshape(len(ranked.planes), self._valid.size)
 
     def lifted(self, leaves: Numbers, held: Numbers, crew: Crew | None = None) -> Matrix:
         """Count with conditions lifted.
@@ -63,7 +62,8 @@ class Counter:
         def count(span: tuple[int, int]) -> None:
             _lifted(
                 *span, leaves, held, boxes.start, boxes.run_start, self._low, self._high,
-                self._bits.words, self._valid, ranked.planes, ranked.unit, ranked.shares, shares,
+                self._bits.words.reshape(-1), *self._bits.words.shape[1:], self._valid,
+                self._planes, ranked.unit, ranked.shares, shares,
             )  # fmt: skip
 
         run(crew, count, blocks(len(leaves), _BLOCK))
@@ -71,32 +71,26 @@ class Counter:
 
 
 @inlined
-def _condition(words, low, high, start, stop, first, last, out):  # type: ignore[no-untyped-def]
-    """Write the rows, in words from first to last, that are in one of the runs."""
-    inner, outer = words[low[start]], words[high[start]]
-    for w in range(first, last):
-        out[w - first] = outer[w] & ~inner[w]
-    for run in range(start + 1, stop):
-        inner, outer = words[low[run]], words[high[run]]
-        for w in range(first, last):
-            out[w - first] |= outer[w] & ~inner[w]
+def _meet(words, below, above, size, mask):  # type: ignore[no-untyped-def]
+    """Keep of a mask the rows between two sets, which start at these words."""
+    for w in range(size):
+        mask[w] &= words[above + w] & ~words[below + w]
 
 
 @inlined
-def _narrow(words, low, high, start, stop, first, last, mask, spare):  # type: ignore[no-untyped-def]
-    """Keep of a mask the rows that are in one of the runs."""
-    if stop == start + 1:
-        inner, outer = words[low[start]], words[high[start]]
-        for w in range(first, last):
-            mask[w - first] &= outer[w] & ~inner[w]
-        return
-    _condition(words, low, high, start, stop, first, last, spare)
-    for w in range(last - first):
+def _meet_any(words, origin, low, high, start, stop, size, mask, spare):  # type: ignore[no-untyped-def]
+    """Keep of a mask the rows that are in one of the runs; `origin` is where the chunk starts."""
+    spare[:] = 0
+    for run in range(start, stop):
+        below, above = origin + np.uint64(low[run]) * size, origin + np.uint64(high[run]) * size
+        for w in range(size):
+            spare[w] |= words[above + w] & ~words[below + w]
+    for w in range(size):
         mask[w] &= spare[w]
 
 
 @inlined
-def _measure(mask, size, first, planes, unit, shares):  # type: ignore[no-untyped-def]
+def _measure(mask, first, size, planes, unit, shares):  # type: ignore[no-untyped-def]
     """Share of the rows of a mask: by the digits of their weights, or by adding them up."""
     total = 0.0
     for plane in range(planes.shape[0]):
@@ -106,9 +100,9 @@ def _measure(mask, size, first, planes, unit, shares):  # type: ignore[no-untype
         total += unit * float(count << plane)
     if planes.shape[0] == 0:
         for w in range(size):
-            word = mask[w]
+            word, row = mask[w], (first + w) << np.uint64(6)
             while word:
-                total += shares[((first + w) << 6) + lowest(word)]
+                total += shares[row + np.uint64(lowest(word))]
                 word &= word - np.uint64(1)
     return total
 
@@ -116,36 +110,46 @@ def _measure(mask, size, first, planes, unit, shares):  # type: ignore[no-untype
 @kernel
 def _lifted(
     a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, run_start: Numbers,
-    low: Numbers, high: Numbers, words: Words, valid: Words, planes: Words, unit: float,
-    weights: Vector, shares: Matrix,
+    low: Numbers, high: Numbers, words: Words, n_sets: int, length: int, valid: Words,
+    planes: Words, unit: float, weights: Vector, shares: Matrix,
 ) -> None:  # fmt: skip
-    """Count for the leaves from a to b."""
-    n_words, n_held = len(valid), held.shape[1]
-    parts = 1 << n_held
-    lifted = np.empty((parts, _CHUNK), np.uint64)
-    own = np.empty((n_held, _CHUNK), np.uint64)
-    spare = np.empty(_CHUNK, np.uint64)
-    for i in range(a, b):
-        for first in range(0, n_words, _CHUNK):
-            last = min(first + _CHUNK, n_words)
-            size = last - first
-            rest = lifted[parts - 1]
-            rest[:size] = valid[first:last]
+    """Count for the leaves from a to b.
+
+    Arrays are flat and positions unsigned, because a view costs more than a step on a few
+    words, and a position that might be negative keeps steps from being taken several at a time.
+    """
+    n_held, size = held.shape[1], np.uint64(length)
+    everything = (1 << n_held) - 1
+    mask, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    lifted = np.empty((everything + 1, size), np.uint64)
+    for chunk in range(len(valid) // length):
+        first = np.uint64(chunk) * size
+        origin = first * np.uint64(n_sets)
+        for i in range(a, b):
+            for w in range(size):
+                mask[w] = valid[first + w]
             for c in range(start[leaves[i]], start[leaves[i] + 1]):
                 is_held = False
                 for q in range(n_held):
                     is_held |= held[i, q] == c
-                if not is_held:
-                    _narrow(words, low, high, run_start[c], run_start[c + 1], first, last, rest, spare)  # noqa: E501
-            for q in range(n_held):
-                c = held[i, q]
-                _condition(words, low, high, run_start[c], run_start[c + 1], first, last, own[q])
-            for part in range(parts - 1, -1, -1):
-                q = 0
-                while part >> q & 1:
-                    q += 1
-                if part < parts - 1:
-                    wider = lifted[part | 1 << q]
+                if is_held:
+                    continue
+                run = run_start[c]
+                if run_start[c + 1] == run + 1:
+                    below = origin + np.uint64(low[run]) * size
+                    above = origin + np.uint64(high[run]) * size
+                    _meet(words, below, above, size, mask)
+                else:
+                    _meet_any(words, origin, low, high, run, run_start[c + 1], size, mask, spare)
+            for part in range(everything, -1, -1):
+                if part < everything:
+                    q = 0
+                    while part >> q & 1:
+                        q += 1
                     for w in range(size):
-                        lifted[part, w] = wider[w] & own[q, w]
-                shares[i, part] += _measure(lifted[part], size, first, planes, unit, weights)
+                        mask[w] = lifted[part | 1 << q, w]
+                    run, stop = run_start[held[i, q]], run_start[held[i, q] + 1]
+                    _meet_any(words, origin, low, high, run, stop, size, mask, spare)
+                for w in range(size):
+                    lifted[part, w] = mask[w]
+                shares[i, part] += _measure(mask, first, size, planes, unit, weights)

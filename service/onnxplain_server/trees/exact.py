@@ -218,7 +218,7 @@ class Exact:
     def _form(self) -> Form:
         if prefers_counting(self._ensemble, len(self._background)):
             return Counting(self._leaves, self._ranked)
-        return Spreading(self._ensemble, self._ranked)
+        return Spreading(self._leaves, self._ranked)
 
     @cached_property
     def _sums(self) -> Matrix:

@@ -35,8 +35,7 @@ def others(
     """
     slot = np.full(len(ranked.codes), -1, dtype=np.int32)
     slot[list(features)] = np.arange(len(features))
-    n, n_targets = len(ranked), boxes.values.shape[1]
-    corrections, sums = np.zeros((len(features), n, n_targets)), np.zeros((n, n_targets))
+    effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
     places = bits.place[ranked.codes]
     low, high = bits.place[boxes.low], bits.place[boxes.high]
     met = _met_shares(boxes.run_start, boxes.low, boxes.high, ranked.below)
@@ -44,12 +43,12 @@ def others(
     def visit(span: tuple[int, int]) -> None:
         _visit(
             *span, boxes.start, boxes.feature, boxes.run_start, low, high, boxes.values,
-            met, slot, places, bits.start, corrections, sums,
+            met, slot, places, bits.start, effects,
         )  # fmt: skip
 
-    crew.run(visit, blocks(-(-n // 64), _BLOCK))
-    corrections += sums
-    return corrections
+    crew.run(visit, blocks(-(-len(ranked) // 64), _BLOCK))
+    effects[:, :-1] += effects[:, -1:]
+    return effects[:, :-1].swapaxes(0, 1)
 
 
 @kernel
@@ -73,44 +72,47 @@ def _spread(places, starts, first, last, sets):  # type: ignore[no-untyped-def]
             sets[k] |= sets[k - 1]
 
 
-@inlined
-def _add(rows, first, values, factor, sums):  # type: ignore[no-untyped-def]
-    """Add values to the sums of the rows in a word."""
-    while rows:
-        i = first + lowest(rows)
-        for k in range(len(values)):
-            sums[i, k] += factor * values[k]
-        rows &= rows - np.uint64(1)
-
-
 @kernel
 def _visit(
     a: int, b: int, start: Numbers, feature: Numbers, run_start: Numbers, low: Numbers,
     high: Numbers, values: Matrix, met: Vector, slot: Numbers, places: Numbers,
-    set_starts: Numbers, corrections: Cube, sums: Matrix,
+    set_starts: Numbers, effects: Cube,
 ) -> None:  # fmt: skip
-    """Visit all leaves for the rows in the words from a to b."""
+    """Visit all leaves for the rows in the words from a to b.
+
+    `effects` are (n, n_features + 1, n_targets): last the sum of the trees.
+    """
+    n_targets, total = values.shape[1], effects.shape[1] - 1
     sets = np.empty(set_starts[-1], np.uint64)
-    masks = np.empty(len(slot), np.uint64)
+    masks, slots = np.empty(len(slot), np.uint64), np.empty(len(slot), np.int64)
     for word in range(a, b):
         first, last = word << 6, min((word + 1) << 6, places.shape[1])
         _spread(places, set_starts, first, last, sets)
         everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
         for leaf in range(len(values)):
             none, one = everyone, np.uint64(0)
-            for c in range(start[leaf], start[leaf + 1]):
+            begin, count = start[leaf], start[leaf + 1] - start[leaf]
+            for c in range(count):
                 mask = np.uint64(0)
-                for run in range(run_start[c], run_start[c + 1]):
+                for run in range(run_start[begin + c], run_start[begin + c + 1]):
                     mask |= sets[high[run]] & ~sets[low[run]]
-                masks[c - start[leaf]] = mask
+                masks[c], slots[c] = mask, slot[feature[begin + c]]
                 one = (one & mask) | (none & ~mask)
                 none &= mask
                 if not none | one:
                     break
-            if none:
-                _add(none, first, values[leaf], 1.0, sums)
-            for c in range(start[leaf], start[leaf + 1] if none | one else start[leaf]):
-                j = slot[feature[c]]
-                if j >= 0:
-                    _add(none, first, values[leaf], met[c] - 1.0, corrections[j])
-                    _add(one & ~masks[c - start[leaf]], first, values[leaf], met[c], corrections[j])
+            while none:
+                i = first + lowest(none)
+                none &= none - np.uint64(1)
+                for k in range(n_targets):
+                    effects[i, total, k] += values[leaf, k]
+                    for c in range(count):
+                        if slots[c] >= 0:
+                            effects[i, slots[c], k] += values[leaf, k] * (met[begin + c] - 1.0)
+            for c in range(count if one else 0):
+                missed = one & ~masks[c] if slots[c] >= 0 else np.uint64(0)
+                while missed:
+                    i = first + lowest(missed)
+                    missed &= missed - np.uint64(1)
+                    for k in range(n_targets):
+                        effects[i, slots[c], k] += values[leaf, k] * met[begin + c]

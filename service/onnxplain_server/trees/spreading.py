@@ -11,9 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel
+from onnxplain_server.trees.descent import (
+    FEATURE,
+    INSIDE,
+    LOW,
+    MANY,
+    OUTSIDE,
+    SPAN,
+    descent,
+)
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 from onnxplain_server.trees.ranked import Ranked
 
@@ -25,7 +34,6 @@ class Spreader:
     ----------
     ensemble : Ensemble
     boxes : Boxes
-        Of all features that will be free.
     ranked : Ranked
     """
 
@@ -33,6 +41,7 @@ class Spreader:
         self._ensemble = ensemble
         self._boxes = boxes
         self._ranked = ranked
+        self._way = descent(ensemble)
 
     def lifted(
         self, features: Sequence[int], leaves: Numbers, held: Numbers, *, with_others: bool = False
@@ -47,28 +56,27 @@ class Spreader:
         held : (n_leaves, n_features)
             These conditions.
         with_others : bool
-            Whether, with one feature, its `others` are computed too.
+            Whether, with one feature, the effect of all others is computed too.
 
         Returns
         -------
         shares : (n_leaves, 2 ** n_features)
             As `Counter.lifted` gives them.
         others : (n, n_targets)
-            Effect of all other features at the rows; zeros where not asked for.
+            At the rows; zeros where not asked for.
         """
-        ensemble, boxes, ranked = self._ensemble, self._boxes, self._ranked
-        free = np.zeros(len(ensemble.axes), dtype=np.bool_)
+        boxes, ranked, way = self._boxes, self._ranked, self._way
+        free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
         free[list(features)] = True
-        holder = np.full(len(ensemble.leaf), -1, dtype=np.int32)
+        holder = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
         holder[leaves] = np.arange(len(leaves))
         shares = np.zeros((len(leaves), 1 << len(features)))
         others = np.zeros((len(ranked), boxes.values.shape[1]))
         _send(
-            ensemble.roots, ensemble.feature, ensemble.true, ensemble.false, ensemble.run_start,
-            ensemble.run_low, ensemble.run_high, ensemble.leaf, free,
-            np.array(features, dtype=np.int32), holder, held, boxes.run_start, boxes.low,
-            boxes.high, boxes.values, ranked.codes, ranked.shares, ranked.below,
-            ensemble.depth, with_others, shares, others,
+            self._ensemble.roots, self._ensemble.depth, free, way.nodes, way.run_start,
+            way.run_low, way.run_high, holder, np.array(features, dtype=np.int32), held,
+            boxes.run_start, boxes.low, boxes.high, boxes.values, ranked.codes, ranked.shares,
+            ranked.below, with_others, shares, others,
         )  # fmt: skip
         return _accumulated(shares), others
 
@@ -87,7 +95,7 @@ def _accumulated(met: Matrix) -> Matrix:
 
 
 @inlined
-def _inside(code, low, high, start, stop):  # type: ignore[no-untyped-def]
+def _in_any(code, low, high, start, stop):  # type: ignore[no-untyped-def]
     """Whether a cell is in one of the runs."""
     for run in range(start, stop):
         if low[run] <= code < high[run]:
@@ -96,73 +104,72 @@ def _inside(code, low, high, start, stop):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _part(rows, first, last, codes, low, high, start, stop, spare):  # type: ignore[no-untyped-def]
-    """Move the rows that are in one of the runs to the front: where the others start."""
+def _part(rows, first, last, codes, nodes, node, run_start, low, high, spare):  # type: ignore[no-untyped-def]
+    """Move the rows that are inside a node's run to the front: where the others start."""
     front, back = first, 0
+    j, least, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
     for i in range(first, last):
         row = rows[i]
-        inside = _inside(codes[row], low, high, start, stop)
+        code = codes[j, row]
+        inside = 1 if least <= code < least + span else 0
+        if span == MANY:
+            inside = 1 if _in_any(code, low, high, run_start[node], run_start[node + 1]) else 0
+        # Written to both places, and one of them kept: no branch to be guessed wrong.
         rows[front], spare[back] = row, row
         front += inside
-        back += not inside
-    rows[front:last] = spare[:back]
+        back += 1 - inside
+    for i in range(back):
+        rows[front + i] = spare[i]
     return front
 
 
 @kernel
 def _send(
-    roots: Numbers, feature: Numbers, true: Numbers, false: Numbers, run_start: Numbers,
-    run_low: Numbers, run_high: Numbers, leaf_nodes: Numbers, free: Array, features: Numbers,
-    holder: Numbers, held: Numbers, box_start: Numbers, box_low: Numbers, box_high: Numbers,
-    values: Matrix, codes: Numbers, weights: Array, below: Array, depth: int, with_others: bool,
-    shares: Matrix, others: Matrix,
+    roots: Numbers, depth: int, free: Array, nodes: Numbers, run_start: Numbers, run_low: Numbers,
+    run_high: Numbers, holder: Numbers, features: Numbers, held: Numbers, box_start: Numbers,
+    box_low: Numbers, box_high: Numbers, values: Matrix, codes: Numbers, weights: Vector,
+    below: Vector, with_others: bool, shares: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
     """Send all rows down all trees."""
     n = codes.shape[1]
     rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    waiting = np.empty((2 * depth + 2, 3), np.int64)
-    number = np.full(len(feature), -1, np.int32)
-    for leaf in range(len(leaf_nodes)):
-        number[leaf_nodes[leaf]] = leaf
+    waiting = np.empty((depth + 2, 3), np.int32)
     for root in roots:
         waiting[0, 0], waiting[0, 1], waiting[0, 2] = root, 0, n
         count = 1
         while count:
             count -= 1
-            node, first, last = waiting[count]
+            node, first, last = waiting[count, 0], waiting[count, 1], waiting[count, 2]
             if first == last:
                 continue
-            j = feature[node]
-            if j < 0:
-                leaf = number[node]
-                h = holder[leaf]
-                met = 1.0
-                if h >= 0:
-                    for q in range(len(features)):
-                        c = held[h, q]
-                        met = 0.0
-                        for run in range(box_start[c], box_start[c + 1]):
-                            met += below[box_high[run]] - below[box_low[run]]
-                    for i in range(first, last):
-                        pattern = 0
-                        for q in range(len(features)):
-                            c = held[h, q]
-                            code = codes[features[q], rows[i]]
-                            inside = _inside(code, box_low, box_high, box_start[c], box_start[c + 1])
-                            pattern |= inside << q
-                        shares[h, pattern] += weights[rows[i]]
-                if with_others:
-                    for i in range(first, last):
-                        for k in range(values.shape[1]):
-                            others[rows[i], k] += met * values[leaf, k]
-                continue
-            middle, other = last, first
-            if not free[j]:
-                middle = other = _part(
-                    rows, first, last, codes[j], run_low, run_high,
-                    run_start[node], run_start[node + 1], spare,
+            j = nodes[node, FEATURE]
+            if j >= 0:
+                start, stop = first, last
+                if not free[j]:
+                    start = stop = _part(
+                        rows, first, last, codes, nodes, node, run_start, run_low, run_high, spare
+                    )
+                outside, inside = nodes[node, OUTSIDE], nodes[node, INSIDE]
+                waiting[count, 0], waiting[count, 1], waiting[count, 2] = outside, start, last
+                waiting[count + 1, 0], waiting[count + 1, 1], waiting[count + 1, 2] = (
+                    inside, first, stop,
                 )  # fmt: skip
-            waiting[count, 0], waiting[count, 1], waiting[count, 2] = false[node], other, last
-            count += 1
-            waiting[count, 0], waiting[count, 1], waiting[count, 2] = true[node], first, middle
-            count += 1
+                count += 2
+                continue
+            leaf = -1 - j
+            h, met = holder[leaf], 1.0
+            if h >= 0:
+                for q in range(len(features)):
+                    c, met = held[h, q], 0.0
+                    for run in range(box_start[c], box_start[c + 1]):
+                        met += below[box_high[run]] - below[box_low[run]]
+                for i in range(first, last):
+                    pattern = 0
+                    for q in range(len(features)):
+                        c, code = held[h, q], codes[features[q], rows[i]]
+                        if _in_any(code, box_low, box_high, box_start[c], box_start[c + 1]):
+                            pattern |= 1 << q
+                    shares[h, pattern] += weights[rows[i]]
+            for i in range(first, last if with_others else first):
+                for k in range(values.shape[1]):
+                    others[rows[i], k] += met * values[leaf, k]

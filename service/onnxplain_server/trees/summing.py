@@ -7,6 +7,7 @@ import numpy as np
 from onnxplain_server.arrays import Matrix
 from onnxplain_server.trees.compile import inlined, kernel
 from onnxplain_server.trees.crew import Crew, blocks
+from onnxplain_server.trees.descent import FEATURE, INSIDE, LOW, MANY, SPAN, descent
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 
 _BLOCK = 512
@@ -26,16 +27,14 @@ def sums(ensemble: Ensemble, codes: Numbers, crew: Crew) -> Matrix:
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
+    way = descent(ensemble)
     rows = np.ascontiguousarray(codes.T)
     total = np.zeros((len(rows), ensemble.values.shape[1]))
-    number = np.full(len(ensemble.feature), -1, dtype=np.int32)
-    number[ensemble.leaf] = np.arange(len(ensemble.leaf))
 
     def descend(span: tuple[int, int]) -> None:
         _descend(
-            *span, ensemble.roots, ensemble.feature, ensemble.true, ensemble.false,
-            ensemble.run_start, ensemble.run_low, ensemble.run_high, number, ensemble.values,
-            rows, total,
+            *span, ensemble.roots, way.nodes, way.run_start, way.run_low, way.run_high,
+            ensemble.values, rows, total,
         )  # fmt: skip
 
     crew.run(descend, blocks(len(rows), _BLOCK))
@@ -43,9 +42,9 @@ def sums(ensemble: Ensemble, codes: Numbers, crew: Crew) -> Matrix:
 
 
 @inlined
-def _is_true(code, low, high, start, stop):  # type: ignore[no-untyped-def]
-    """Whether a cell is in one of the runs."""
-    for run in range(start, stop):
+def _in_any(code, node, run_start, low, high):  # type: ignore[no-untyped-def]
+    """Whether a cell is in one of a node's runs."""
+    for run in range(run_start[node], run_start[node + 1]):
         if low[run] <= code < high[run]:
             return True
     return False
@@ -53,19 +52,22 @@ def _is_true(code, low, high, start, stop):  # type: ignore[no-untyped-def]
 
 @kernel
 def _descend(
-    a: int, b: int, roots: Numbers, feature: Numbers, true: Numbers, false: Numbers,
-    run_start: Numbers, low: Numbers, high: Numbers, number: Numbers, values: Matrix,
-    rows: Numbers, total: Matrix,
+    a: int, b: int, roots: Numbers, nodes: Numbers, run_start: Numbers, low: Numbers,
+    high: Numbers, values: Matrix, rows: Numbers, total: Matrix,
 ) -> None:  # fmt: skip
     """Send the rows from a to b down, tree by tree."""
     for root in roots:
         for i in range(a, b):
             node = root
-            while feature[node] >= 0:
-                code = rows[i, feature[node]]
-                if _is_true(code, low, high, run_start[node], run_start[node + 1]):
-                    node = true[node]
+            feature = nodes[node, FEATURE]
+            while feature >= 0:
+                code = rows[i, feature]
+                if nodes[node, SPAN] == MANY:
+                    inside = _in_any(code, node, run_start, low, high)
                 else:
-                    node = false[node]
+                    inside = nodes[node, LOW] <= code < nodes[node, LOW] + nodes[node, SPAN]
+                # Indexed, not branched: which way is a coin toss for the processor.
+                node = nodes[node, INSIDE + (0 if inside else 1)]
+                feature = nodes[node, FEATURE]
             for k in range(values.shape[1]):
-                total[i, k] += values[number[node], k]
+                total[i, k] += values[-1 - feature, k]

@@ -204,18 +204,18 @@ def _fill(
     words: Words, valid: Words, values: Matrix,
 ) -> None:  # fmt: skip
     """Add each leaf's coefficient to the points in its box."""
-    for leaf in range(len(conditions)):
-        for w in range(len(valid)):
-            inside = valid[w]
-            for q in range(conditions.shape[1]):
-                c, met = conditions[leaf, q], np.uint64(0)
-                for run in range(run_start[c], run_start[c + 1]):
-                    met |= words[high[run], w] & ~words[low[run], w]
-                inside &= met
-                if not inside:
-                    break
-            while inside:
-                i = (w << 6) + lowest(inside)
-                for k in range(coefficients.shape[1]):
-                    values[i, k] += coefficients[leaf, k]
-                inside &= inside - np.uint64(1)
+    for chunk in range(words.shape[0]):
+        for leaf in range(len(conditions)):
+            for w in range(words.shape[2]):
+                inside = valid[chunk, w]
+                for q in range(conditions.shape[1]):
+                    c, met = conditions[leaf, q], np.uint64(0)
+                    for run in range(run_start[c], run_start[c + 1]):
+                        met |= words[chunk, high[run], w] & ~words[chunk, low[run], w]
+                    inside &= met
+                first = (chunk * words.shape[2] + w) << 6
+                while inside:
+                    i = first + lowest(inside)
+                    inside &= inside - np.uint64(1)
+                    for k in range(coefficients.shape[1]):
+                        values[i, k] += coefficients[leaf, k]
