@@ -41,7 +41,7 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request: Any) -> An
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     asked.methods.add().interactions.pairwise_feature_count = 3
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
-    return service_pb2.ExplainResponse.FromString(runner.explain(asked.SerializeToString(), call))
+    return service_pb2.ExplainResponse.FromString(runner.explain(asked.SerializeToString(), {}, call))
 
 
 def test_trees_explain_all_rows_without_predicting_more_than_a_check(runner: InProcess) -> None:
@@ -120,7 +120,7 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
         asked.methods.add().interactions.repeat_count = 25
         call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
         answer = service_pb2.ExplainResponse.FromString(
-            runner.explain(asked.SerializeToString(), call)
+            runner.explain(asked.SerializeToString(), {}, call)
         )
         statistics = answer.explanations[0].interactions.overall
         found.append([[*s.values, *s.standard_errors, *s.lower, *s.upper] for s in statistics])
