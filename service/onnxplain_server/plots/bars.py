@@ -19,6 +19,7 @@ from onnxplain_server.plots.style import (
 from onnxplain_server.plots.words import clean, data_number, share_format, shorten_inside
 
 _LONGEST_LABEL = 42  # letters
+_WIDEST_TITLE = 560  # pixels; some fonts are wider than ours
 _LINE_COLOUR = "#202124"
 
 
@@ -83,7 +84,12 @@ def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
         "x": {
             "field": "value",
             "type": "quantitative",
-            "axis": {"title": axis_title, "tickCount": 5, "format": _axis_format(number_format)},
+            "axis": {
+                "title": axis_title,
+                "titleLimit": _WIDEST_TITLE,
+                "tickCount": 5,
+                "format": _axis_format(number_format),
+            },
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),
         },
         "tooltip": _tooltip(bars, words, number_format),
