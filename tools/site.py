@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
@@ -27,6 +28,9 @@ PICTURES = ("docs/images/*.png",)
 SEARCH = ROOT / "tools/node_modules/iframe-worker/shim/index.js"
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"
+LOADED = re.compile(
+    r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>"""
+)
 LANGUAGES = {".py": "python", ".proto": "proto", ".yaml": "yaml", ".json": "json", ".sh": "sh"}
 
 
@@ -60,6 +64,13 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_config: MkDocsC
         return found[0] if shown is None else f"]({found[1]}.md{found[2] or ''})"
 
     return LINK.sub(lead, markdown)
+
+
+def on_post_page(output: str, page: Page, **_config: MkDocsConfig) -> str:
+    """Refuse a page that would load something from elsewhere."""
+    if (found := LOADED.search(output)) is not None:
+        raise PluginError(f"{page.file.src_uri} loads from elsewhere: {found[0]}")
+    return output
 
 
 def _file(config: MkDocsConfig, path: Path) -> File:

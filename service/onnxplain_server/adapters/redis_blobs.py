@@ -6,7 +6,6 @@ import hashlib
 import logging
 import math
 import secrets
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -22,7 +21,6 @@ LOG = logging.getLogger(__name__)
 
 # With its seal, a part has 1 MiB: Redis serves one command at a time.
 _PART_BYTES = 2**20 - SEAL_BYTES
-_PARTS_AT_ONCE = 4
 
 
 class RedisBlobs:
@@ -56,8 +54,7 @@ class RedisBlobs:
             head = self._head(name)
             content = None if head is None else self._content(name, head.entry)
             if head is None or content is None:
-                # Forgotten, so that the next upload does not take the file for whole.
-                self._link.ask(lambda redis: redis.delete(_key(name)))
+                self._forget(name, head)
                 return None
         except LinkError:
             return None
@@ -77,6 +74,12 @@ class RedisBlobs:
             LOG.warning("an uploaded file is not in Redis, but in this process only: %s", error)
             with suppress(LinkError):
                 self._room.clear(entry)
+
+    def _forget(self, name: str, head: _Head | None) -> None:
+        """Delete what is left of a file, so that the next upload does not take it for whole."""
+        self._link.ask(lambda redis: redis.delete(_key(name)))
+        if head is not None:
+            self._room.clear(head.entry)
 
     def _renew(self, name: str) -> bool:
         """Prolong the life of a file; whether all of it is there."""
@@ -99,50 +102,33 @@ class RedisBlobs:
     def _write(self, name: str, blob: Blob, entry: Entry) -> None:
         # Entered first, so that what is left of a broken upload is cleared away.
         self._room.enter(entry)
-        sealed = self._sealed_parts(name, blob.content, entry)
-        keys = part_keys(entry)
-        for start in range(0, len(keys), _PARTS_AT_ONCE):
-            self._set(
-                {key: next(sealed) for key in keys[start : start + _PARTS_AT_ONCE]},
-            )
+        view = memoryview(blob.content)
+        for number, key in enumerate(part_keys(entry)):
+            part = bytes(view[number * _PART_BYTES : (number + 1) * _PART_BYTES])
+            self._set(key, self._seal.close(_part_name(name, entry, number), part))
         head = _Head(blob.form, entry)
-        self._set({_key(name): self._seal.close(name, head.pack())})
+        self._set(_key(name), self._seal.close(name, head.pack()))
 
-    def _set(self, values: dict[str, bytes]) -> None:
-        def command(redis: Redis) -> None:
-            pipeline = redis.pipeline(transaction=False)
-            for key, value in values.items():
-                pipeline.set(key, value, px=self._milliseconds)
-            pipeline.execute()
-
-        self._link.ask(command)
-
-    def _sealed_parts(self, name: str, content: bytes, entry: Entry) -> Iterator[bytes]:
-        view = memoryview(content)
-        for number in range(entry.part_count):
-            part = view[number * _PART_BYTES : (number + 1) * _PART_BYTES]
-            yield self._seal.close(_part_name(name, entry, number), bytes(part))
+    def _set(self, key: str, value: bytes) -> None:
+        self._link.ask(lambda redis: redis.set(key, value, px=self._milliseconds))
 
     def _head(self, name: str) -> _Head | None:
-        sealed = self._link.ask(lambda redis: cast("bytes | None", redis.get(_key(name))))
-        payload = None if sealed is None else self._seal.open(name, sealed)
+        payload = self._get(_key(name), name)
         return None if payload is None else _Head.unpack(payload)
 
     def _content(self, name: str, entry: Entry) -> bytes | None:
         """Fetch all parts; None where one of them is not there, or not whole."""
-        keys, parts = part_keys(entry), []
-        for start in range(0, len(keys), _PARTS_AT_ONCE):
-            some = keys[start : start + _PARTS_AT_ONCE]
-            for number, sealed in enumerate(self._fetch(some), start):
-                where = _part_name(name, entry, number)
-                part = None if sealed is None else self._seal.open(where, sealed)
-                if part is None:
-                    return None
-                parts.append(part)
+        parts = []
+        for number, key in enumerate(part_keys(entry)):
+            part = self._get(key, _part_name(name, entry, number))
+            if part is None:
+                return None
+            parts.append(part)
         return b"".join(parts)
 
-    def _fetch(self, keys: list[str]) -> list[bytes | None]:
-        return self._link.ask(lambda redis: cast("list[bytes | None]", redis.mget(keys)))
+    def _get(self, key: str, name: str) -> bytes | None:
+        sealed = self._link.ask(lambda redis: cast("bytes | None", redis.get(key)))
+        return None if sealed is None else self._seal.open(name, sealed)
 
 
 @dataclass(frozen=True, slots=True)
