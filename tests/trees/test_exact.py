@@ -72,7 +72,9 @@ def check(engine, brute, trees, rows, weights=None, groups=3):
 
 
 @FORMS
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 2**32 - 1), targets=st.integers(1, 3), weigh=st.sampled_from("ewr"))
 def test_effects_are_those_of_their_definitions(
     form, regressor, engine, brute, counting, seed, targets, weigh
@@ -94,7 +96,10 @@ def test_rows_need_not_fill_words(form, regressor, engine, brute, counting, n):
     """Bits after the last row must not be counted where few conditions are left."""
     form(counting)
     rng = np.random.default_rng(n)
-    trees = [((0, "LEQ", 0.0), [1.0], [2.0]), ((0, "LEQ", 0.5), ((1, "GT", 0.0), [1.0], [3.0]), [5.0])]
+    trees = [
+        ((0, "LEQ", 0.0), [1.0], [2.0]),
+        ((0, "LEQ", 0.5), ((1, "GT", 0.0), [1.0], [3.0]), [5.0]),
+    ]
     rows = rng.normal(size=(n, 2))
     check(engine(regressor(trees, 2), rows), brute, trees, rows, groups=2)
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix
-from onnxplain_server.trees.compile import inlined, kernel
-from onnxplain_server.trees.crew import Crew, blocks
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
-
-_BLOCK = 4096
-"""Leaves that one call works on."""
+from onnxplain_server.arrays import Matrix
+from onnxplain_server.trees.compile import kernel
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.paths import conditions_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,27 +23,23 @@ class Boxes:
     start : (n_leaves + 1,)
         Leaf l has the conditions start[l] to start[l + 1], the deepest node's first.
     feature : (n_conditions,)
-    run_start : (n_conditions + 1,)
-        Condition c is met in the runs run_start[c] to run_start[c + 1].
-    low, high : (n_runs,)
-        Borders of cells.
+    met : Sets
+        Cells in which each condition is met.
+    leaf : (n_conditions,)
+        Leaf of each condition.
     values : (n_leaves, n_targets)
         Of the leaves; 0 for a leaf that contradicts itself, which has no conditions.
     by_feature, feature_start : (n_conditions,), (n_features + 1,)
         Conditions sorted by feature, and where each feature's start.
-    leaf : (n_conditions,)
-        Leaf of each condition.
     """
 
     start: Numbers
     feature: Numbers
-    run_start: Numbers
-    low: Numbers
-    high: Numbers
+    met: Sets
+    leaf: Numbers
     values: Matrix
     by_feature: Numbers
     feature_start: Numbers
-    leaf: Numbers
 
     def holders(self, features: Sequence[int]) -> tuple[Numbers, Numbers]:
         """Find the leaves that have conditions on all of some features.
@@ -70,155 +64,11 @@ class Boxes:
 
 def boxes(ensemble: Ensemble, crew: Crew) -> Boxes:
     """Intersect what the nodes on each leaf's path demand."""
-    tree = (
-        *(ensemble.parent, ensemble.true, ensemble.feature),
-        *(ensemble.run_start, ensemble.run_low, ensemble.run_high, ensemble.first),
-    )
-    paths = (ensemble.leaf, tree, *_edges(ensemble))
-    most_runs = int(np.diff(ensemble.run_start).max(initial=0))
-    room = 2 + ensemble.depth * (most_runs + 1)
-    counts = np.zeros((len(ensemble.leaf), 2), dtype=np.int32)
-    spans = blocks(len(counts), _BLOCK)
-    crew.run(lambda span: _count(*span, *paths, room, counts), spans)
-    values = np.where(counts[:, :1] < 0, 0.0, ensemble.values)
-    counts = counts.clip(min=0)
-    start, runs = (
-        np.concatenate([[0], np.cumsum(counts[:, i])]).astype(np.int32) for i in range(2)
-    )
-    feature, run_start = np.empty(start[-1], np.int32), np.empty(start[-1] + 1, np.int32)
-    low, high = np.empty(runs[-1], np.int32), np.empty(runs[-1], np.int32)
-    run_start[-1] = runs[-1]
-    filled = (start, runs, feature, run_start, low, high)
-    crew.run(lambda span: _fill(*span, *paths, room, *filled), spans)
-    by_feature, feature_start = _sort(feature, len(ensemble.axes))
-    leaf = np.repeat(np.arange(len(counts), dtype=np.int32), counts[:, 0])
-    return Boxes(
-        start, feature, run_start, low, high, values, by_feature, feature_start, leaf
-    )
-
-
-def _edges(ensemble: Ensemble) -> tuple[Numbers, Numbers]:
-    """Where the way from a parent to a node is a single run of cells: its ends, else -1."""
-    inner = np.flatnonzero(ensemble.feature >= 0)
-    begin, stop = ensemble.run_start[inner], ensemble.run_start[inner + 1]
-    feature = ensemble.feature[inner]
-    first, last = ensemble.first[feature], ensemble.first[feature + 1] - 1
-    is_one = stop == begin + 1
-    low, high = (runs[np.where(is_one, begin, 0)] for runs in (ensemble.run_low, ensemble.run_high))
-    edges = np.full((2, len(ensemble.feature)), -1, dtype=np.int32)
-    edges[:, ensemble.true[inner]] = np.where(is_one, [low, high], -1)
-    at_first, at_last = is_one & (low == first), is_one & (high == last)
-    edges[:, ensemble.false[inner]] = np.where(
-        at_first, [high, last], np.where(at_last, [first, low], -1)
-    )
-    return edges[0], edges[1]
-
-
-@inlined
-def _general(leaf, j, parent, true, feature, run_start, run_low, run_high, first, last, low, high, fresh):  # type: ignore[no-untyped-def]  # noqa: E501
-    """Intersect the runs of a feature on the path of a leaf: how many are left."""
-    low[0], high[0], count = first, last, 1
-    node = leaf
-    while parent[node] >= 0:
-        split = parent[node]
-        if feature[split] == j:
-            start, stop, is_true = run_start[split], run_start[split + 1], true[split] == node
-            pieces = stop - start if is_true else stop - start + 1
-            made = i = piece = 0
-            while i < count and piece < pieces:
-                if is_true:
-                    lower, upper = run_low[start + piece], run_high[start + piece]
-                else:
-                    lower = first if piece == 0 else run_high[start + piece - 1]
-                    upper = last if piece == pieces - 1 else run_low[start + piece]
-                cut_low, cut_high = max(low[i], lower), min(high[i], upper)
-                if cut_low < cut_high:
-                    fresh[0, made], fresh[1, made] = cut_low, cut_high
-                    made += 1
-                if high[i] < upper:
-                    i += 1
-                else:
-                    piece += 1
-            low[:made], high[:made], count = fresh[0, :made], fresh[1, :made], made
-        node = split
-    return count
-
-
-@inlined
-def _box(leaf, tree, edge_low, edge_high, scratch):  # type: ignore[no-untyped-def]
-    """Collect a leaf's conditions in scratch arrays: their number and that of runs.
-
-    Where all ways on the path are single runs of a feature, their ends are enough. A
-    contradiction counts -1.
-    """
-    parent, true, feature, run_start, run_low, run_high, first = tree
-    stamp, met, least, most, condition, low, high, fresh = scratch
-    features, node = 0, leaf
-    while parent[node] >= 0:
-        j = feature[parent[node]]
-        if stamp[j] != leaf:
-            stamp[j], least[j], most[j] = leaf, first[j], first[j + 1] - 1
-            met[features] = j
-            features += 1
-        if edge_low[node] < 0:
-            most[j] = -1
-        elif most[j] >= 0:
-            least[j], most[j] = max(least[j], edge_low[node]), min(most[j], edge_high[node])
-            if least[j] >= most[j]:
-                return -1, 0
-        node = parent[node]
-    count = runs = 0
-    for f in range(features):
-        j = met[f]
-        low[runs], high[runs], made = least[j], most[j], 1
-        if most[j] < 0:
-            made = _general(
-                leaf, j, parent, true, feature, run_start, run_low, run_high,
-                first[j], first[j + 1] - 1, low[runs:], high[runs:], fresh,
-            )  # fmt: skip
-        if made == 0:
-            return -1, 0
-        if made > 1 or low[runs] > first[j] or high[runs] < first[j + 1] - 1:
-            condition[0, count], condition[1, count] = j, runs
-            count, runs = count + 1, runs + made
-    return count, runs
-
-
-@inlined
-def _scratch(n_features, room):  # type: ignore[no-untyped-def]
-    """Make room for one leaf."""
-    return (
-        np.full(n_features, -1, np.int32),
-        np.empty(n_features, np.int32),
-        np.empty(n_features, np.int32),
-        np.empty(n_features, np.int32),
-        np.empty((2, n_features), np.int32),
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty((2, room), np.int32),
-    )
-
-
-@kernel
-def _count(a, b, leaf, tree, edge_low, edge_high, room, counts):  # type: ignore[no-untyped-def]
-    """Count conditions and runs of the leaves from a to b; -1 for a contradiction."""
-    scratch = _scratch(len(tree[6]) - 1, room)
-    for i in range(a, b):
-        counts[i, 0], counts[i, 1] = _box(leaf[i], tree, edge_low, edge_high, scratch)
-
-
-@kernel
-def _fill(a, b, leaf, tree, edge_low, edge_high, room, starts, run_starts, features, condition_runs, lows, highs):  # type: ignore[no-untyped-def]  # noqa: E501
-    """Write the conditions of the leaves from a to b where they belong."""
-    scratch = _scratch(len(tree[6]) - 1, room)
-    condition, low, high = scratch[4], scratch[5], scratch[6]
-    for i in range(a, b):
-        count, runs = _box(leaf[i], tree, edge_low, edge_high, scratch)
-        for c in range(count):
-            features[starts[i] + c] = condition[0, c]
-            condition_runs[starts[i] + c] = run_starts[i] + condition[1, c]
-        for r in range(runs):
-            lows[run_starts[i] + r], highs[run_starts[i] + r] = low[r], high[r]
+    found = conditions_of(ensemble, crew)
+    values = np.where(found.contradicts[:, np.newaxis], 0.0, ensemble.values)
+    leaf = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(found.start))
+    by_feature, feature_start = _sort(found.feature, len(ensemble.axes))
+    return Boxes(found.start, found.feature, found.met, leaf, values, by_feature, feature_start)
 
 
 @kernel
@@ -237,7 +87,7 @@ def _sort(keys: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
 
 @kernel
-def _common(left: Array, right: Array) -> tuple[Numbers, Numbers]:
+def _common(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """Find where two ascending lists are equal: positions in each."""
     most = min(len(left), len(right))
     mine, theirs = np.empty(most, np.int32), np.empty(most, np.int32)

@@ -1,12 +1,14 @@
 """Shares of rows in leaves of which some conditions are lifted, counted leaf by leaf in bitsets.
 
-For a leaf l with the features F on its path, and features S of these, the identities of the
-effects need C_l[F minus A] for every part A of S: the share of rows that meet the leaf's
+For a leaf with the features F on its path, and features S of these, the identities of the
+effects need C[F minus A] for every part A of S: the share of rows that meet the leaf's
 conditions on everything but A. With bitsets over rows these are the set bits of an intersection:
-n · d / 64 word operations per leaf and group, whatever the depth of the tree.
+n · d / 64 word operations per leaf and group, d the number of conditions, whatever the depth.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +16,26 @@ from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel, lowest, popcount
 from onnxplain_server.trees.crew import Crew, blocks, run
-from onnxplain_server.trees.ensemble import Numbers
+from onnxplain_server.trees.ensemble import Numbers, Sets
 from onnxplain_server.trees.ranked import Bits, Ranked, Words, to_words
 
 _BLOCK = 1024
 """Leaves that one call works on."""
+
+
+class _Rows(NamedTuple):
+    """Bitsets, flat, and how to weigh one.
+
+    A chunk of all sets is `n_sets` times `size` words; of `valid` and each plane, `size` words.
+    """
+
+    words: Words
+    n_sets: int
+    size: int
+    valid: Words
+    planes: Words
+    unit: float
+    shares: Vector
 
 
 class Counter:
@@ -33,14 +50,14 @@ class Counter:
     """
 
     def __init__(self, boxes: Boxes, ranked: Ranked, bits: Bits) -> None:
-        self._boxes = boxes
-        self._ranked = ranked
-        self._bits = bits
-        self._low, self._high = bits.place[boxes.low], bits.place[boxes.high]
-        self._valid = to_words(np.ones(len(ranked), dtype=np.bool_)).reshape(-1)
-        self._planes = ranked.planes.reshape(len(ranked.planes), self._valid.size)
+        self._start = boxes.start
+        self._sets = bits.placed(boxes.met)
+        valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
+        planes = ranked.planes.reshape(len(ranked.planes), valid.size)
+        shape = bits.words.shape[1:]
+        self._rows = _Rows(bits.words.ravel(), *shape, valid, planes, ranked.unit, ranked.shares)
 
-    def lifted(self, leaves: Numbers, held: Numbers, crew: Crew | None = None) -> Matrix:
+    def lifted(self, leaves: Numbers, held: Numbers, crew: Crew | None) -> Matrix:
         """Count with conditions lifted.
 
         Parameters
@@ -57,99 +74,103 @@ class Counter:
             Share of the rows that meet all conditions but those whose bit is set in the column.
         """
         shares = np.zeros((len(leaves), 1 << held.shape[1]))
-        boxes, ranked = self._boxes, self._ranked
-
-        def count(span: tuple[int, int]) -> None:
-            _lifted(
-                *span, leaves, held, boxes.start, boxes.run_start, self._low, self._high,
-                self._bits.words.reshape(-1), *self._bits.words.shape[1:], self._valid,
-                self._planes, ranked.unit, ranked.shares, shares,
-            )  # fmt: skip
-
-        run(crew, count, blocks(len(leaves), _BLOCK))
+        given = (leaves, held, self._start, self._sets, self._rows)
+        spans = blocks(len(leaves), _BLOCK)
+        run(crew, lambda span: _lifted(*span, *given, shares), spans)
         return shares
 
 
+# Below, arrays are flat and positions unsigned: a view of an array costs more than a step on a
+# few words, and a position that might be negative keeps steps from being taken several at a time.
+
+
 @inlined
-def _meet(words, below, above, size, mask):  # type: ignore[no-untyped-def]
-    """Keep of a mask the rows between two sets, which start at these words."""
+def _meet_run(rows: Any, origin: Any, sets: Any, piece: int, mask: Words) -> None:
+    """Keep of a mask the rows that are in a run; `origin` is where the chunk starts."""
+    size = np.uint64(rows.size)
+    below = origin + np.uint64(sets.low[piece]) * size
+    above = origin + np.uint64(sets.high[piece]) * size
     for w in range(size):
-        mask[w] &= words[above + w] & ~words[below + w]
+        mask[w] &= rows.words[above + w] & ~rows.words[below + w]
 
 
 @inlined
-def _meet_any(words, origin, low, high, start, stop, size, mask, spare):  # type: ignore[no-untyped-def]
-    """Keep of a mask the rows that are in one of the runs; `origin` is where the chunk starts."""
-    spare[:] = 0
-    for run in range(start, stop):
-        below, above = origin + np.uint64(low[run]) * size, origin + np.uint64(high[run]) * size
+def _meet(rows: Any, origin: Any, sets: Any, condition: int, mask: Words, spare: Words) -> None:
+    """Keep of a mask the rows that meet a condition."""
+    size = np.uint64(rows.size)
+    start, stop = sets.start[condition], sets.start[condition + 1]
+    if stop == start + 1:
+        _meet_run(rows, origin, sets, start, mask)
+        return
+    for w in range(size):
+        spare[w] = np.uint64(0)
+    for piece in range(start, stop):
+        below = origin + np.uint64(sets.low[piece]) * size
+        above = origin + np.uint64(sets.high[piece]) * size
         for w in range(size):
-            spare[w] |= words[above + w] & ~words[below + w]
+            spare[w] |= rows.words[above + w] & ~rows.words[below + w]
     for w in range(size):
         mask[w] &= spare[w]
 
 
 @inlined
-def _measure(mask, first, size, planes, unit, shares):  # type: ignore[no-untyped-def]
+def _measure(rows: Any, first: Any, mask: Words) -> float:
     """Share of the rows of a mask: by the digits of their weights, or by adding them up."""
-    total = 0.0
-    for plane in range(planes.shape[0]):
+    size, total = np.uint64(rows.size), 0.0
+    for plane in range(rows.planes.shape[0]):
         count = 0
         for w in range(size):
-            count += popcount(mask[w] & planes[plane, first + w])
-        total += unit * float(count << plane)
-    if planes.shape[0] == 0:
+            count += popcount(mask[w] & rows.planes[plane, first + w])
+        total += rows.unit * float(count << plane)
+    if rows.planes.shape[0] == 0:
         for w in range(size):
             word, row = mask[w], (first + w) << np.uint64(6)
             while word:
-                total += shares[row + np.uint64(lowest(word))]
+                total += rows.shares[row + np.uint64(lowest(word))]
                 word &= word - np.uint64(1)
     return total
 
 
+@inlined
+def _meet_others(
+    rows: Any, origin: Any, sets: Any, start: int, stop: int, held: Any, i: int, mask: Words,
+    spare: Words,
+) -> None:  # fmt: skip
+    """Keep of a mask the rows that meet a leaf's conditions, but for those held."""
+    for condition in range(start, stop):
+        is_held = False
+        for q in range(held.shape[1]):
+            is_held |= held[i, q] == condition
+        if not is_held:
+            _meet(rows, origin, sets, condition, mask, spare)
+
+
 @kernel
 def _lifted(
-    a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, run_start: Numbers,
-    low: Numbers, high: Numbers, words: Words, n_sets: int, length: int, valid: Words,
-    planes: Words, unit: float, weights: Vector, shares: Matrix,
+    a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, sets: Sets, rows: _Rows,
+    shares: Matrix,
 ) -> None:  # fmt: skip
-    """Count for the leaves from a to b.
-
-    Arrays are flat and positions unsigned, because a view costs more than a step on a few
-    words, and a position that might be negative keeps steps from being taken several at a time.
-    """
-    n_held, size = held.shape[1], np.uint64(length)
-    everything = (1 << n_held) - 1
+    """Count for the leaves from a to b."""
+    size, everything = np.uint64(rows.size), (1 << held.shape[1]) - 1
     mask, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
     lifted = np.empty((everything + 1, size), np.uint64)
-    for chunk in range(len(valid) // length):
+    for chunk in range(len(rows.valid) // rows.size):
         first = np.uint64(chunk) * size
-        origin = first * np.uint64(n_sets)
+        origin = first * np.uint64(rows.n_sets)
         for i in range(a, b):
-            for w in range(size):
-                mask[w] = valid[first + w]
-            for c in range(start[leaves[i]], start[leaves[i] + 1]):
-                is_held = False
-                for q in range(n_held):
-                    is_held |= held[i, q] == c
-                if is_held:
-                    continue
-                run = run_start[c]
-                if run_start[c + 1] == run + 1:
-                    below = origin + np.uint64(low[run]) * size
-                    above = origin + np.uint64(high[run]) * size
-                    _meet(words, below, above, size, mask)
-                else:
-                    _meet_any(words, origin, low, high, run, run_start[c + 1], size, mask, spare)
             for part in range(everything, -1, -1):
-                if part < everything:
-                    q = 0
+                if part == everything:
+                    for w in range(size):
+                        mask[w] = rows.valid[first + w]
+                    stop = start[leaves[i] + 1]
+                    _meet_others(rows, origin, sets, start[leaves[i]], stop, held, i, mask, spare)
+                else:
+                    q = 0  # a condition that is met here and lifted in a part before
                     while part >> q & 1:
                         q += 1
                     for w in range(size):
                         mask[w] = lifted[part | 1 << q, w]
-                    run, stop = run_start[held[i, q]], run_start[held[i, q] + 1]
-                    _meet_any(words, origin, low, high, run, stop, size, mask, spare)
+                    _meet(rows, origin, sets, held[i, q], mask, spare)
                 for w in range(size):
                     lifted[part, w] = mask[w]
-                shares[i, part] += _measure(mask, first, size, planes, unit, weights)
+                shares[i, part] += _measure(rows, first, mask)

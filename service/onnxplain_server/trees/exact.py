@@ -15,7 +15,7 @@ from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.forms import (
     Counting,
     Form,
@@ -27,7 +27,7 @@ from onnxplain_server.trees.forms import (
 from onnxplain_server.trees.ranked import Ranked, rank
 from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.summing import sums
-from onnxplain_server.trees.surfaces import evaluate
+from onnxplain_server.trees.surfaces import Points, evaluate
 
 _BATCH_BYTES = 16 << 20
 """For an effect under several weights."""
@@ -260,14 +260,10 @@ class Exact:
         for part in range(1 << len(group)):
             chosen = [q for q in range(len(group)) if part >> q & 1]
             sign = (-1) ** (len(group) - len(chosen))
-            pure += sign * evaluate(
-                self._ensemble,
-                held.boxes,
-                tuple(group[q] for q in chosen),
-                np.ascontiguousarray(held.conditions[:, chosen]),
-                held.coefficients(part),
-                codes[chosen],
-            )
+            points = Points(tuple(group[q] for q in chosen), codes[chosen])
+            conditions = np.ascontiguousarray(held.conditions[:, chosen])
+            coefficients = held.coefficients(part)
+            pure += sign * evaluate(self._ensemble, held.boxes, conditions, coefficients, points)
         return pure
 
     def _level(self, targets: Matrix) -> Matrix:

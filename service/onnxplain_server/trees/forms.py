@@ -51,7 +51,9 @@ class Held:
     shares: Matrix
 
     @classmethod
-    def of(cls, boxes: Boxes, features: tuple[int, ...], found: tuple[Numbers, Numbers, Matrix]) -> Held:
+    def of(
+        cls, boxes: Boxes, features: tuple[int, ...], found: tuple[Numbers, Numbers, Matrix]
+    ) -> Held:
         """Leave out the leaves that hold no row even with all conditions lifted."""
         leaves, conditions, shares = found
         kept = np.flatnonzero(shares[:, -1])
@@ -107,7 +109,6 @@ class Counting:
         self._bits = lay_bits(leaves.ensemble, ranked.codes, range(len(ranked.codes)))
         self._counter = Counter(self._boxes, ranked, self._bits)
 
-
     def held(self, features: tuple[int, ...], crew: Crew | None) -> Held:
         """See `Form.held`."""
         leaves, conditions = self._boxes.holders(features)
@@ -150,9 +151,7 @@ class Spreading:
 
     def _send(self, features: tuple[int, ...], *, with_others: bool) -> tuple[Held, Matrix]:
         leaves, conditions = self._boxes.holders(features)
-        shares, found = self._spreader.lifted(
-            features, leaves, conditions, with_others=with_others
-        )
+        shares, found = self._spreader.lifted(features, leaves, conditions, with_others=with_others)
         return Held.of(self._boxes, features, (leaves, conditions, shares)), found
 
 

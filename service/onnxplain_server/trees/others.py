@@ -4,12 +4,13 @@ r"""Effects of all features but one, at the rows.
 
 with q the share of rows that meet the leaf's condition on j. So a row matters to the
 leaves of which it misses at most one feature's condition. Those are found for 64 rows at a time:
-`none` holds the rows that have met all conditions so far, `one` those that have missed one.
+`none` holds the rows that have missed no condition so far, `one` those that have missed one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +18,29 @@ from onnxplain_server.arrays import Cube, Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel, lowest
 from onnxplain_server.trees.crew import Crew, blocks
-from onnxplain_server.trees.ensemble import Numbers
+from onnxplain_server.trees.ensemble import Numbers, Sets
 from onnxplain_server.trees.ranked import Bits, Ranked
 
 _BLOCK = 8
 """Words, each of 64 rows, that one call works on."""
 
 
-def others(
-    boxes: Boxes, ranked: Ranked, bits: Bits, features: Sequence[int], crew: Crew
-) -> Cube:
+class _Leaves(NamedTuple):
+    """Leaves and their conditions.
+
+    `sets` are places of sets of rows, `share` is that of the rows that meet a condition, and
+    `slot` the place of its feature in the result, -1 where it is not asked for.
+    """
+
+    start: Numbers
+    sets: Sets
+    share: Vector
+    slot: Numbers
+    values: Matrix
+    most: int
+
+
+def others(boxes: Boxes, ranked: Ranked, bits: Bits, features: Sequence[int], crew: Crew) -> Cube:
     r"""Compute F_\j of several features in one pass over the leaves.
 
     Returns
@@ -35,84 +49,85 @@ def others(
     """
     slot = np.full(len(ranked.codes), -1, dtype=np.int32)
     slot[list(features)] = np.arange(len(features))
-    effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
+    share = met_shares(boxes.met, ranked.below)
+    most = int(np.diff(boxes.start).max(initial=1))
+    sets = bits.placed(boxes.met)
+    leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, most)
     places = bits.place[ranked.codes]
-    low, high = bits.place[boxes.low], bits.place[boxes.high]
-    met = _met_shares(boxes.run_start, boxes.low, boxes.high, ranked.below)
-
-    def visit(span: tuple[int, int]) -> None:
-        _visit(
-            *span, boxes.start, boxes.feature, boxes.run_start, low, high, boxes.values,
-            met, slot, places, bits.start, effects,
-        )  # fmt: skip
-
-    crew.run(visit, blocks(-(-len(ranked) // 64), _BLOCK))
+    effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
+    spans = blocks(-(-len(ranked) // 64), _BLOCK)
+    crew.run(lambda span: _visit(*span, leaves, places, bits.start, effects), spans)
     effects[:, :-1] += effects[:, -1:]
     return effects[:, :-1].swapaxes(0, 1)
 
 
 @kernel
-def _met_shares(run_start: Numbers, low: Numbers, high: Numbers, below: Vector) -> Vector:
+def met_shares(met: Sets, below: Vector) -> Vector:
     """Share of the rows that meet each condition: (n_conditions,)."""
-    met = np.zeros(len(run_start) - 1)
-    for c in range(len(met)):
-        for run in range(run_start[c], run_start[c + 1]):
-            met[c] += below[high[run]] - below[low[run]]
-    return met
+    shares = np.zeros(len(met.start) - 1)
+    for c in range(len(shares)):
+        for run in range(met.start[c], met.start[c + 1]):
+            shares[c] += below[met.high[run]] - below[met.low[run]]
+    return shares
 
 
 @inlined
-def _spread(places, starts, first, last, sets):  # type: ignore[no-untyped-def]
+def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> None:
     """Set up, for up to 64 rows, the sets of rows below borders."""
-    sets[:] = 0
+    words[:] = 0
     for j in range(len(places)):
         for i in range(first, last):
-            sets[places[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
+            words[places[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
         for k in range(starts[j] + 1, starts[j + 1]):
-            sets[k] |= sets[k - 1]
+            words[k] |= words[k - 1]
+
+
+@inlined
+def _sift(leaves: Any, leaf: int, words: Any, none: Any, met: Any) -> Any:
+    """Find the rows that miss none and one of a leaf's conditions; `met` are those of each."""
+    one, start = np.uint64(0), leaves.start[leaf]
+    for c in range(start, leaves.start[leaf + 1]):
+        mask = np.uint64(0)
+        for run in range(leaves.sets.start[c], leaves.sets.start[c + 1]):
+            mask |= words[leaves.sets.high[run]] & ~words[leaves.sets.low[run]]
+        met[c - start] = mask
+        one = (one & mask) | (none & ~mask)
+        none &= mask
+        if not none | one:
+            break
+    return none, one
 
 
 @kernel
 def _visit(
-    a: int, b: int, start: Numbers, feature: Numbers, run_start: Numbers, low: Numbers,
-    high: Numbers, values: Matrix, met: Vector, slot: Numbers, places: Numbers,
-    set_starts: Numbers, effects: Cube,
-) -> None:  # fmt: skip
+    a: int, b: int, leaves: _Leaves, places: Numbers, starts: Numbers, effects: Cube
+) -> None:
     """Visit all leaves for the rows in the words from a to b.
 
     `effects` are (n, n_features + 1, n_targets): last the sum of the trees.
     """
-    n_targets, total = values.shape[1], effects.shape[1] - 1
-    sets = np.empty(set_starts[-1], np.uint64)
-    masks, slots = np.empty(len(slot), np.uint64), np.empty(len(slot), np.int64)
+    values, total = leaves.values, effects.shape[1] - 1
+    words, met = np.empty(starts[-1], np.uint64), np.empty(leaves.most, np.uint64)
     for word in range(a, b):
         first, last = word << 6, min((word + 1) << 6, places.shape[1])
-        _spread(places, set_starts, first, last, sets)
+        _spread(places, starts, first, last, words)
         everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
         for leaf in range(len(values)):
-            none, one = everyone, np.uint64(0)
-            begin, count = start[leaf], start[leaf + 1] - start[leaf]
-            for c in range(count):
-                mask = np.uint64(0)
-                for run in range(run_start[begin + c], run_start[begin + c + 1]):
-                    mask |= sets[high[run]] & ~sets[low[run]]
-                masks[c], slots[c] = mask, slot[feature[begin + c]]
-                one = (one & mask) | (none & ~mask)
-                none &= mask
-                if not none | one:
-                    break
+            none, one = _sift(leaves, leaf, words, everyone, met)
+            start, stop = leaves.start[leaf], leaves.start[leaf + 1]
             while none:
                 i = first + lowest(none)
                 none &= none - np.uint64(1)
-                for k in range(n_targets):
+                for k in range(values.shape[1]):
                     effects[i, total, k] += values[leaf, k]
-                    for c in range(count):
-                        if slots[c] >= 0:
-                            effects[i, slots[c], k] += values[leaf, k] * (met[begin + c] - 1.0)
-            for c in range(count if one else 0):
-                missed = one & ~masks[c] if slots[c] >= 0 else np.uint64(0)
+                    for c in range(start, stop):
+                        if leaves.slot[c] >= 0:
+                            change = values[leaf, k] * (leaves.share[c] - 1.0)
+                            effects[i, leaves.slot[c], k] += change
+            for c in range(start, stop if one else start):
+                missed = one & ~met[c - start] if leaves.slot[c] >= 0 else np.uint64(0)
                 while missed:
                     i = first + lowest(missed)
                     missed &= missed - np.uint64(1)
-                    for k in range(n_targets):
-                        effects[i, slots[c], k] += values[leaf, k] * met[begin + c]
+                    for k in range(values.shape[1]):
+                        effects[i, leaves.slot[c], k] += values[leaf, k] * leaves.share[c]

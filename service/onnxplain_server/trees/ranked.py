@@ -11,7 +11,7 @@ import numpy.typing as npt
 from onnxplain_server.arrays import Array, Vector
 from onnxplain_server.effects.background import Background, distinct
 from onnxplain_server.trees.compile import kernel
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
 
 Words = npt.NDArray[np.uint64]
 """(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
@@ -117,6 +117,10 @@ class Bits:
     place: Numbers
     start: Numbers
     words: Words
+
+    def placed(self, cells: Sets) -> Sets:
+        """Sets of cells whose runs end at sets of rows instead of borders."""
+        return Sets(cells.start, self.place[cells.low], self.place[cells.high])
 
 
 def lay_bits(ensemble: Ensemble, codes: Numbers, features: Sequence[int]) -> Bits:

@@ -8,10 +8,12 @@ free. The cost is rows times depth, whatever the number of leaves: for very deep
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel
 from onnxplain_server.trees.descent import (
@@ -21,10 +23,23 @@ from onnxplain_server.trees.descent import (
     MANY,
     OUTSIDE,
     SPAN,
+    Descent,
     descent,
 )
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.others import met_shares
 from onnxplain_server.trees.ranked import Ranked
+
+
+class _Held(NamedTuple):
+    """Which features are free, and the conditions on them of the leaves that have all."""
+
+    features: Numbers
+    is_free: npt.NDArray[np.bool_]
+    holder: Numbers
+    conditions: Numbers
+    met: Sets
+    share: Vector
 
 
 class Spreader:
@@ -42,18 +57,19 @@ class Spreader:
         self._boxes = boxes
         self._ranked = ranked
         self._way = descent(ensemble)
+        self._share = met_shares(boxes.met, ranked.below)
 
     def lifted(
-        self, features: Sequence[int], leaves: Numbers, held: Numbers, *, with_others: bool = False
+        self, features: Sequence[int], leaves: Numbers, conditions: Numbers, *, with_others: bool
     ) -> tuple[Matrix, Matrix]:
-        """Count with the conditions on some features lifted, in one thread.
+        """Count with the conditions on some features lifted, in the calling thread.
 
         Parameters
         ----------
         features : sequence of int
         leaves : (n_leaves,)
             Those with conditions on all of the features.
-        held : (n_leaves, n_features)
+        conditions : (n_leaves, n_features)
             These conditions.
         with_others : bool
             Whether, with one feature, the effect of all others is computed too.
@@ -65,55 +81,53 @@ class Spreader:
         others : (n, n_targets)
             At the rows; zeros where not asked for.
         """
-        boxes, ranked, way = self._boxes, self._ranked, self._way
-        free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
-        free[list(features)] = True
+        is_free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
+        is_free[list(features)] = True
         holder = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
         holder[leaves] = np.arange(len(leaves))
-        shares = np.zeros((len(leaves), 1 << len(features)))
-        others = np.zeros((len(ranked), boxes.values.shape[1]))
-        _send(
-            self._ensemble.roots, self._ensemble.depth, free, way.nodes, way.run_start,
-            way.run_low, way.run_high, holder, np.array(features, dtype=np.int32), held,
-            boxes.run_start, boxes.low, boxes.high, boxes.values, ranked.codes, ranked.shares,
-            ranked.below, with_others, shares, others,
-        )  # fmt: skip
-        return _accumulated(shares), others
+        free = np.array(features, dtype=np.int32)
+        held = _Held(free, is_free, holder, conditions, self._boxes.met, self._share)
+        met = np.zeros((len(leaves), 1 << len(features)))
+        others = np.zeros((len(self._ranked), self._boxes.values.shape[1]))
+        values = self._boxes.values if with_others else self._boxes.values[:, :0]
+        codes, shares = self._ranked.codes, self._ranked.shares
+        _send(self._ensemble.depth, self._way, held, values, codes, shares, met, others)
+        return _accumulated(met), others
 
 
 def _accumulated(met: Matrix) -> Matrix:
-    """From shares that meet exactly some lifted conditions to shares that meet at least these.
+    """From shares that meet exactly some conditions to shares that meet at least some.
 
-    Column bits of `met` are conditions that are met; of the result, conditions that are lifted.
+    The bits of a column are the conditions met; of the result's, those that are lifted.
     """
-    count = met.shape[1].bit_length() - 1
-    shares = met[:, ::-1].copy()  # bit set: not met
-    for q in range(count):
-        lifted = np.flatnonzero(np.arange(met.shape[1]) >> q & 1)
+    shares = met[:, ::-1].copy()  # now the bits are the conditions missed
+    columns = np.arange(met.shape[1])
+    for q in range(met.shape[1].bit_length() - 1):
+        lifted = columns[columns >> q & 1 == 1]
         shares[:, lifted] += shares[:, lifted ^ (1 << q)]
     return shares
 
 
 @inlined
-def _in_any(code, low, high, start, stop):  # type: ignore[no-untyped-def]
-    """Whether a cell is in one of the runs."""
-    for run in range(start, stop):
-        if low[run] <= code < high[run]:
-            return True
-    return False
+def _in_any(code: int, sets: Any, number: int) -> bool:
+    """Whether a cell is in a set."""
+    found = False
+    for run in range(sets.start[number], sets.start[number + 1]):
+        found |= sets.low[run] <= code < sets.high[run]
+    return found
 
 
 @inlined
-def _part(rows, first, last, codes, nodes, node, run_start, low, high, spare):  # type: ignore[no-untyped-def]
+def _part(rows: Any, first: int, last: int, codes: Any, way: Any, node: int, spare: Any) -> int:
     """Move the rows that are inside a node's run to the front: where the others start."""
     front, back = first, 0
-    j, least, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
+    feature, low, span = way.nodes[node, FEATURE], way.nodes[node, LOW], way.nodes[node, SPAN]
     for i in range(first, last):
         row = rows[i]
-        code = codes[j, row]
-        inside = 1 if least <= code < least + span else 0
+        code = codes[feature, row]
+        inside = 1 if low <= code < low + span else 0
         if span == MANY:
-            inside = 1 if _in_any(code, low, high, run_start[node], run_start[node + 1]) else 0
+            inside = 1 if _in_any(code, way.truth, node) else 0
         # Written to both places, and one of them kept: no branch to be guessed wrong.
         rows[front], spare[back] = row, row
         front += inside
@@ -123,53 +137,51 @@ def _part(rows, first, last, codes, nodes, node, run_start, low, high, spare):  
     return front
 
 
+@inlined
+def _arrive(
+    rows: Any, first: int, last: int, leaf: int, held: Any, values: Any, codes: Any, shares: Any,
+    met: Any, others: Any,
+) -> None:  # fmt: skip
+    """Count the rows that arrive at a leaf by the free conditions that they meet."""
+    h, factor = held.holder[leaf], 1.0
+    if h >= 0:
+        factor = held.share[held.conditions[h, 0]]
+        for i in range(first, last):
+            pattern = 0
+            for q in range(len(held.features)):
+                code = codes[held.features[q], rows[i]]
+                pattern |= (1 if _in_any(code, held.met, held.conditions[h, q]) else 0) << q
+            met[h, pattern] += shares[rows[i]]
+    for i in range(first, last):
+        for k in range(values.shape[1]):
+            others[rows[i], k] += factor * values[leaf, k]
+
+
 @kernel
 def _send(
-    roots: Numbers, depth: int, free: Array, nodes: Numbers, run_start: Numbers, run_low: Numbers,
-    run_high: Numbers, holder: Numbers, features: Numbers, held: Numbers, box_start: Numbers,
-    box_low: Numbers, box_high: Numbers, values: Matrix, codes: Numbers, weights: Vector,
-    below: Vector, with_others: bool, shares: Matrix, others: Matrix,
+    depth: int, way: Descent, held: _Held, values: Matrix, codes: Numbers, shares: Vector,
+    met: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
-    """Send all rows down all trees."""
+    """Send all rows down all trees; what waits are parts of the rows, at nodes."""
     n = codes.shape[1]
     rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    waiting = np.empty((depth + 2, 3), np.int32)
-    for root in roots:
-        waiting[0, 0], waiting[0, 1], waiting[0, 2] = root, 0, n
-        count = 1
-        while count:
-            count -= 1
-            node, first, last = waiting[count, 0], waiting[count, 1], waiting[count, 2]
-            if first == last:
+    node, first = np.empty(depth + 2, np.int32), np.empty(depth + 2, np.int32)
+    last = np.empty(depth + 2, np.int32)
+    for root in way.roots:
+        node[0], first[0], last[0], waiting = root, 0, n, 1
+        while waiting:
+            waiting -= 1
+            here, a, b = node[waiting], first[waiting], last[waiting]
+            feature = way.nodes[here, FEATURE]
+            if a == b:
                 continue
-            j = nodes[node, FEATURE]
-            if j >= 0:
-                start, stop = first, last
-                if not free[j]:
-                    start = stop = _part(
-                        rows, first, last, codes, nodes, node, run_start, run_low, run_high, spare
-                    )
-                outside, inside = nodes[node, OUTSIDE], nodes[node, INSIDE]
-                waiting[count, 0], waiting[count, 1], waiting[count, 2] = outside, start, last
-                waiting[count + 1, 0], waiting[count + 1, 1], waiting[count + 1, 2] = (
-                    inside, first, stop,
-                )  # fmt: skip
-                count += 2
+            if feature < 0:
+                _arrive(rows, a, b, -1 - feature, held, values, codes, shares, met, others)
                 continue
-            leaf = -1 - j
-            h, met = holder[leaf], 1.0
-            if h >= 0:
-                for q in range(len(features)):
-                    c, met = held[h, q], 0.0
-                    for run in range(box_start[c], box_start[c + 1]):
-                        met += below[box_high[run]] - below[box_low[run]]
-                for i in range(first, last):
-                    pattern = 0
-                    for q in range(len(features)):
-                        c, code = held[h, q], codes[features[q], rows[i]]
-                        if _in_any(code, box_low, box_high, box_start[c], box_start[c + 1]):
-                            pattern |= 1 << q
-                    shares[h, pattern] += weights[rows[i]]
-            for i in range(first, last if with_others else first):
-                for k in range(values.shape[1]):
-                    others[rows[i], k] += met * values[leaf, k]
+            start, stop = a, b
+            if not held.is_free[feature]:
+                start = stop = _part(rows, a, b, codes, way, here, spare)
+            node[waiting], first[waiting], last[waiting] = way.nodes[here, OUTSIDE], start, b
+            waiting += 1
+            node[waiting], first[waiting], last[waiting] = way.nodes[here, INSIDE], a, stop
+            waiting += 1

@@ -160,5 +160,3 @@ def _depth(nodes: Nodes, roots: Indices, true: Indices, false: Indices) -> int:
 
 def _named(nodes: Nodes, position: int | np.intp) -> str:
     return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"
-
-

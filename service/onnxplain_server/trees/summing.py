@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onnxplain_server.arrays import Matrix
 from onnxplain_server.trees.compile import inlined, kernel
 from onnxplain_server.trees.crew import Crew, blocks
-from onnxplain_server.trees.descent import FEATURE, INSIDE, LOW, MANY, SPAN, descent
+from onnxplain_server.trees.descent import FEATURE, INSIDE, LOW, MANY, SPAN, Descent, descent
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 
 _BLOCK = 512
@@ -27,45 +29,35 @@ def sums(ensemble: Ensemble, codes: Numbers, crew: Crew) -> Matrix:
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
-    way = descent(ensemble)
-    rows = np.ascontiguousarray(codes.T)
+    way, rows = descent(ensemble), np.ascontiguousarray(codes.T)
     total = np.zeros((len(rows), ensemble.values.shape[1]))
-
-    def descend(span: tuple[int, int]) -> None:
-        _descend(
-            *span, ensemble.roots, way.nodes, way.run_start, way.run_low, way.run_high,
-            ensemble.values, rows, total,
-        )  # fmt: skip
-
-    crew.run(descend, blocks(len(rows), _BLOCK))
+    spans = blocks(len(rows), _BLOCK)
+    crew.run(lambda span: _descend(*span, way, ensemble.values, rows, total), spans)
     return total
 
 
 @inlined
-def _in_any(code, node, run_start, low, high):  # type: ignore[no-untyped-def]
+def _in_any(code: int, truth: Any, node: int) -> bool:
     """Whether a cell is in one of a node's runs."""
-    for run in range(run_start[node], run_start[node + 1]):
-        if low[run] <= code < high[run]:
-            return True
-    return False
+    found = False
+    for run in range(truth.start[node], truth.start[node + 1]):
+        found |= truth.low[run] <= code < truth.high[run]
+    return found
 
 
 @kernel
-def _descend(
-    a: int, b: int, roots: Numbers, nodes: Numbers, run_start: Numbers, low: Numbers,
-    high: Numbers, values: Matrix, rows: Numbers, total: Matrix,
-) -> None:  # fmt: skip
+def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Numbers, total: Matrix) -> None:
     """Send the rows from a to b down, tree by tree."""
-    for root in roots:
+    nodes = way.nodes
+    for root in way.roots:
         for i in range(a, b):
             node = root
             feature = nodes[node, FEATURE]
             while feature >= 0:
-                code = rows[i, feature]
+                code, low = rows[i, feature], nodes[node, LOW]
+                inside = low <= code < low + nodes[node, SPAN]
                 if nodes[node, SPAN] == MANY:
-                    inside = _in_any(code, node, run_start, low, high)
-                else:
-                    inside = nodes[node, LOW] <= code < nodes[node, LOW] + nodes[node, SPAN]
+                    inside = _in_any(code, way.truth, node)
                 # Indexed, not branched: which way is a coin toss for the processor.
                 node = nodes[node, INSIDE + (0 if inside else 1)]
                 feature = nodes[node, FEATURE]
