@@ -41,7 +41,8 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request: Any) -> An
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     asked.methods.add().interactions.pairwise_feature_count = 3
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
-    return service_pb2.ExplainResponse.FromString(runner.explain(asked.SerializeToString(), {}, call))
+    reply = runner.explain(asked.SerializeToString(), {}, call)
+    return service_pb2.ExplainResponse.FromString(reply)
 
 
 def test_trees_explain_all_rows_without_predicting_more_than_a_check(runner: InProcess) -> None:

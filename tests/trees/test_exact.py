@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from onnxplain_server.trees import exact
 from onnxplain_server.trees.ensemble import read
 

@@ -7,13 +7,12 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.margin import read_margin
 from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read as read_graph
-from onnxplain_server.errors import ExplainError
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.errors import ExplainError
 from onnxplain_server.model import Scale
 from onnxplain_server.trees import summing
 from onnxplain_server.trees.axes import MISSING, value_of
