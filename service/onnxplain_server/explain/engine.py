@@ -25,6 +25,8 @@ from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.links import LinkedEnsemble
 from onnxplain_server.trees.refusal import Refusal
 
 _ROW_COUNT = 500
@@ -45,14 +47,14 @@ class Means:
     pace : Pace
         Call size learned for the model.
     threads : ThreadPoolExecutor
-    trees : callable () -> Ensemble or Refusal
+    trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         The trees of the model, or why they cannot be read.
     """
 
     host: Host
     pace: Pace
     threads: ThreadPoolExecutor
-    trees: Callable[[], Ensemble | Refusal]
+    trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,19 +97,35 @@ def choose(
     if isinstance(trees, Refusal):
         return _black_box(caller, question, _refused(question, trees.reason)), ledger
 
-    names = model.output_names
-    leaves = Leaves(trees, Crew(means.threads, ledger))
-
-    def exact(background: Background) -> Exact:
-        return Exact(leaves, background, names, outputs, ledger, means.threads)
-
-    difference = _difference(exact, model, features, outputs)
+    on, reason = _with_trees(trees, model, outputs, means.threads, ledger)
+    difference = _difference(on, model, features, outputs)
     if difference > _TOLERANCE:
-        reason = f"its sums differ from the model's predictions by {difference:.1e} of their size"
-        note = Note("TREES_DISAGREE", f"The trees engine was not used: {reason}.")
-        return _black_box(caller, question, _refused(question, reason), note), ledger
-    reason = "the model's outputs are sums over trees, so effects are exact without predicting"
-    return Choice(Engine.TREES, reason, (), None, exact), ledger
+        fault = f"its sums differ from the model's predictions by {difference:.1e} of their size"
+        note = Note("TREES_DISAGREE", f"The trees engine was not used: {fault}.")
+        return _black_box(caller, question, _refused(question, fault), note), ledger
+    return Choice(Engine.TREES, reason, (), None, on), ledger
+
+
+def _with_trees(
+    trees: Ensemble | LinkedEnsemble,
+    model: Model,
+    outputs: Indices,
+    threads: ThreadPoolExecutor,
+    ledger: Ledger,
+) -> tuple[Callable[[Background], Effects], str]:
+    """The engine for these trees, and why it is the one."""
+    names = model.output_names
+    if isinstance(trees, LinkedEnsemble):
+        link = trees.link.value.lower()
+        return (
+            lambda background: Linked(trees, background, names, outputs, ledger, threads),
+            f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
+        )
+    leaves = Leaves(trees, Crew(threads, ledger))
+    return (
+        lambda background: Exact(leaves, background, names, outputs, ledger, threads),
+        "the model's outputs are sums over trees, so effects are exact without predicting",
+    )
 
 
 def _black_box(caller: Caller, question: Question, reason: str, *notes: Note) -> Choice:
@@ -134,13 +152,13 @@ def _refused(question: Question, reason: str) -> str:
 
 
 def _difference(
-    exact: Callable[[Background], Exact], model: Model, features: Features, outputs: Indices
+    on: Callable[[Background], Effects], model: Model, features: Features, outputs: Indices
 ) -> float:
     """Largest difference to the model's predictions on some rows, relative to their size."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
     background = keep(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns))[:, outputs].astype(np.float64)
     with np.errstate(invalid="ignore"):
-        difference = np.abs(exact(background).outputs() - predicted).max()
+        difference = np.abs(on(background).outputs() - predicted).max()
     size = max(float(np.abs(predicted).max()), np.finfo(np.float32).tiny)
     return float(difference / size)

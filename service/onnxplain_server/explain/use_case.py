@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +70,7 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
             Explanation(job.options, result, plots)
             for job, result, plots in zip(jobs, results, drawn, strict=True)
         ),
-        (*model.notes, *choice.notes, *sample.notes()),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -78,6 +78,11 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
         choice.engine,
         choice.reason,
     )
+
+
+def _notes(jobs: Sequence[Job]) -> Iterator[Note]:
+    """What to know of the methods, each once."""
+    yield from dict.fromkeys(note for job in jobs for note in job.notes)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:
