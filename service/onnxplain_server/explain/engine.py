@@ -99,7 +99,7 @@ def choose(
 
     on, reason = _with_trees(trees, model, outputs, means.threads, ledger)
     difference = _difference(on, model, features, outputs)
-    if difference > _TOLERANCE:
+    if not difference <= _TOLERANCE:  # NaN is a difference
         fault = f"its sums differ from the model's predictions by {difference:.1e} of their size"
         note = Note("TREES_DISAGREE", f"The trees engine was not used: {fault}.")
         return _black_box(caller, question, _refused(question, fault), note), ledger
