@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.rows import Features
-from onnxplain_server.trees import linked, steps
+from onnxplain_server.trees import linked, planes, steps
 from onnxplain_server.trees.ensemble import read
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.links import Link, LinkedEnsemble
@@ -216,6 +216,18 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind, monkeypatch):
     assert close(joint.pure, whole - first - second)
 
 
+def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch):
+    rng = np.random.default_rng(6)
+    trees = [grown(rng, 4, 3, 3) for _ in range(4)]
+    found = []
+    for most in (planes._MOST_ENTRIES, 0):
+        monkeypatch.setattr(planes, "_MOST_ENTRIES", most)
+        bound, _ = bind(Link.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
+        found += bound.joint([(0, 2)])
+    assert close(found[0].whole, found[1].whole)
+    assert np.ptp(found[0].pure) > 1e-3
+
+
 def test_few_rows_are_all_used_for_pairs(bind):
     bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0]])
     assert bound.for_joint() is bound
@@ -240,6 +252,7 @@ def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind):
 
 def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(bind, monkeypatch):
     monkeypatch.setattr(steps, "_BLOCK", 7)
+    monkeypatch.setattr(planes, "_BLOCK", 5)
     monkeypatch.setattr(linked, "_HYBRIDS", 100)
     rng = np.random.default_rng(5)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
@@ -253,5 +266,6 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
             assert host.done == sum(bound.cost((j,)) for j in range(3)) == 3 * n
             pairs = [j.pure for j in bound.joint([(0, 1)])]
             assert host.done == 3 * n + bound.cost((0, 1))
-            found.append(np.hstack(singles + pairs).tobytes())
+            triples = [j.pure for j in bound.for_joint().joint([(0, 1, 2)])]
+            found.append(np.hstack(singles + pairs + triples).tobytes())
     assert found[0] == found[1]

@@ -18,6 +18,7 @@ from onnxplain_server.table import draw
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.links import LinkedEnsemble
+from onnxplain_server.trees.planes import fits, means
 from onnxplain_server.trees.ranked import Ranked, rank
 from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.steps import Stepper
@@ -33,8 +34,9 @@ class Linked:
     """The engine for models whose outputs are a link of sums over trees.
 
     No row is predicted. A single feature is moved over all its cells at once, exactly and on
-    all rows: each row's answer along it is a step function (`steps`). For several features
-    together, every row goes down the trees once for each of their combinations of cells.
+    all rows: each row's answer along it is a step function (`steps`). So are two features, as
+    far as tables of their cells fit into memory (`planes`). Otherwise every row goes down the
+    trees once for each combination of cells.
 
     Parameters
     ----------
@@ -50,7 +52,8 @@ class Linked:
     Notes
     -----
     Cost: for a single feature, time grows with rows times cells plus rows times trees; for
-    several, with rows times combinations of cells times trees. Progress counts the rows of
+    two, with rows times the product of their cells plus rows times trees; for more, with rows
+    times combinations of cells times trees. Progress counts the rows of
     the background once for each single feature, and once per point otherwise.
     """
 
@@ -145,10 +148,10 @@ class Linked:
         for j in features:
             points, inverse = np.unique(self._ranked.codes[j], return_inverse=True)
             at_points = np.bincount(inverse, shares).astype(np.float64)
-            means = self._stepper.means(j, points, at_points, self._crew)
-            self._effects[j,] = means.own[inverse][:, self._outputs]
+            found = self._stepper.means(j, points, at_points, self._crew)
+            self._effects[j,] = self._wanted(found.own)[inverse]
             self._ledger.spend(len(self._background), 0)
-            yield Single(j, self._effects[j,], means.others[:, self._outputs])
+            yield Single(j, self._effects[j,], self._wanted(found.others))
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
@@ -237,8 +240,14 @@ class Linked:
         points = cells[:, first]
         if len(features) == 1:
             uncounted = np.zeros(points.shape[1])
-            means = self._stepper.means(features[0], points[0], uncounted, self._crew)
-            return means.own[inverse][:, self._outputs]
+            found = self._stepper.means(features[0], points[0], uncounted, self._crew)
+            return self._wanted(found.own)[inverse]
+        if fits(self._linked, points):
+            pair, shares = (features[0], features[1]), self._ranked.shares
+            walk = self._stepper.walk
+            return self._wanted(means(self._linked, walk, shares, pair, points, self._crew))[
+                inverse
+            ]
         step = max(1, _HYBRIDS // len(self._background))
         starts = range(0, points.shape[1], step)
         parts = [self._average(features, points[:, s : s + step]) for s in starts]
@@ -255,4 +264,7 @@ class Linked:
 
     def _answer(self, targets: Matrix) -> Matrix:
         """The wanted outputs from what the trees add up."""
-        return self._linked.answer(targets)[:, self._outputs]
+        return self._wanted(self._linked.answer(targets))
+
+    def _wanted(self, outputs: Matrix) -> Matrix:
+        return outputs[:, self._outputs]

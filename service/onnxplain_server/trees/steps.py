@@ -26,7 +26,7 @@ from onnxplain_server.trees.descent import (
     Descent,
     descent,
 )
-from onnxplain_server.trees.ensemble import Numbers
+from onnxplain_server.trees.ensemble import Ensemble, Numbers
 from onnxplain_server.trees.links import LinkedEnsemble, Scale
 from onnxplain_server.trees.ranked import Ranked
 
@@ -106,6 +106,10 @@ class Stepper:
         The rows.
     sums : (n, n_targets)
         What the trees add up for them.
+
+    Attributes
+    ----------
+    walk : Walk
     """
 
     def __init__(self, linked: LinkedEnsemble, ranked: Ranked, sums: Matrix) -> None:
@@ -113,7 +117,7 @@ class Stepper:
         self._scale = linked.scale
         self._shares = ranked.shares
         rows = np.ascontiguousarray(ranked.codes.T)
-        self._walk = Walk(descent(linked.ensemble), linked.ensemble.values, rows, sums)
+        self.walk = Walk(descent(linked.ensemble), linked.ensemble.values, rows, sums)
 
     def means(self, feature: int, points: Numbers, shares: Vector, crew: Crew) -> Means:
         """Average with a feature at points.
@@ -131,7 +135,7 @@ class Stepper:
 
         def average(span: tuple[int, int]) -> Matrix:
             part = np.zeros_like(own)
-            _average(*span, self._walk, free, self._scale, self._shares, shares, part, others)
+            _average(*span, self.walk, free, self._scale, self._shares, shares, part, others)
             return part
 
         for start in range(0, len(spans), _AT_ONCE):
@@ -144,18 +148,23 @@ class Stepper:
         free = self._free(feature, points)
         given = np.zeros((len(self._shares), len(points), len(self._scale.offset)))
         spans = blocks(len(self._shares), _BLOCK)
-        crew.run(lambda span: _answers(*span, self._walk, free, self._scale, given), spans)
+        crew.run(lambda span: _answers(*span, self.walk, free, self._scale, given), spans)
         return given
 
     def _free(self, feature: int, points: Numbers) -> Free:
         trees = self._ensemble
         first, last = trees.first[feature : feature + 2]
         at = np.searchsorted(points, np.arange(first, last)).astype(np.int32)
-        nodes = np.flatnonzero(trees.feature == feature)
-        roots = trees.roots[np.unique(np.searchsorted(trees.roots, nodes, side="right") - 1)]
-        most_runs = max(1, int(np.diff(trees.truth.start)[nodes].max(initial=0)))
-        room = 1 + (trees.depth + 1) * (2 * most_runs + 1)
+        roots, room = reach(trees, (feature,))
         return Free(feature, roots, int(first), at, len(points), room)
+
+
+def reach(trees: Ensemble, features: tuple[int, ...]) -> tuple[Numbers, int]:
+    """Return the roots of trees that compare a feature, and the most pieces that wait in one."""
+    nodes = np.flatnonzero(np.isin(trees.feature, features))
+    roots = trees.roots[np.unique(np.searchsorted(trees.roots, nodes, side="right") - 1)]
+    most_runs = max(1, int(np.diff(trees.truth.start)[nodes].max(initial=0)))
+    return roots, 1 + (trees.depth + 1) * (2 * most_runs + 1)
 
 
 _Stack = npt.NDArray[np.int32]
