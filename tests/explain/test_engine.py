@@ -17,7 +17,6 @@ from onnxplain_server.adapters.onnx import OnnxModel, load
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.trees import linked
 
 MODELS = Path(__file__).parents[1] / "models"
 TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
@@ -110,26 +109,6 @@ def test_where_all_rows_serve_for_pairs_there_is_nothing_to_say(runner: InProces
     for name in ("lightgbm_regressor", "network_float"):
         answer = explain(runner, name, copies=40)
         assert "PAIRS_SAMPLED" not in [warning.code for warning in answer.warnings]
-
-
-def test_intervals_of_pairs_are_those_of_their_rows(
-    runner: InProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Weights of rows that pairs do not use are left out, others kept in their order."""
-    monkeypatch.setattr(linked, "_JOINT_ROWS", 30)
-    known = json.loads((MODELS / "xgboost_binary.json").read_text())
-    asked = service_pb2.ExplainRequest(plots=False, engine="TREES", seed=4)
-    asked.model.content = (MODELS / "xgboost_binary.onnx").read_bytes()
-    random = np.random.default_rng(1)
-    for column, values in known["columns"].items():
-        asked.table.columns.columns.append(Column(name=column, numbers=random.choice(values, 60)))
-    asked.methods.add().interactions.repeat_count = 10
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
-    reply = runner.explain(asked.SerializeToString(), {}, call)
-
-    found = service_pb2.ExplainResponse.FromString(reply).explanations[0].interactions
-    strongest = max(found.pairwise, key=lambda pair: pair.numerators[0])
-    assert 0 < strongest.standard_errors[0] < 1
 
 
 def test_trees_asked_for_where_there_are_none_are_refused_with_the_reason(

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.weighted import mean_square
+from onnxplain_server.methods import interactions
 from onnxplain_server.rows import Features
 from onnxplain_server.trees import linked, planes, steps
 from onnxplain_server.trees.ensemble import read
@@ -226,6 +228,24 @@ def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch):
         found += bound.joint([(0, 2)])
     assert close(found[0].whole, found[1].whole)
     assert np.ptp(found[0].pure) > 1e-3
+
+
+def test_resampled_pairs_use_the_weights_of_their_own_rows(bind, monkeypatch):
+    monkeypatch.setattr(linked, "_JOINT_ROWS", 20)
+    rng = np.random.default_rng(8)
+    trees = [grown(rng, 4, 2, 1) for _ in range(4)]
+    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)))
+    weights = rng.integers(0, 4, size=(1, 60)).astype(float)
+    measure = interactions._Measure(bound, interactions.Options(("x0", "x1")))
+    measure.run(bound.background.weights)
+    measure.run(weights)
+
+    sampled = bound.for_joint()
+    own = weights[:, sampled.background.source]
+    (joint,) = sampled.joint([(0, 1)], own)
+    found = measure._found["pairwise", (0, 1)][1]
+    assert close(found.numerators, mean_square(joint.pure, own))
+    assert found.numerators[0, 0] > 0
 
 
 def test_few_rows_are_all_used_for_pairs(bind):
