@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
 
 
 class Host(Protocol):
@@ -18,6 +21,25 @@ class Host(Protocol):
             DEADLINE_EXCEEDED or CANCELLED where the answer is no longer wanted.
         """
 
+    def alone(self, name: str) -> AbstractContextManager[bool]:
+        """Do a piece of work, inside the context, while others that were asked for it wait.
+
+        To be entered before anything of it is recalled: who has waited finds
+        what was remembered. Only work is saved by it, and nothing is promised:
+        two may well be inside.
+
+        Returns
+        -------
+        context manager of bool
+            Whether it is the first one inside; not where another has done the
+            work meanwhile, or cannot be waited for any longer.
+
+        Raises
+        ------
+        ExplainError
+            As `advance`, on entering.
+        """
+
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return cached numbers in one round trip; None for each that is not there."""
 
@@ -25,8 +47,40 @@ class Host(Protocol):
         """Offer numbers to the cache; it may drop them."""
 
 
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """What happened since the start.
+
+    Attributes
+    ----------
+    hit_count, miss_count, error_count : int
+        Numbers found, not found, and not readable; errors of storing count too.
+    byte_count : int
+        What this process holds now.
+    coalesced_count : int
+        Pieces of work that another asker has done meanwhile; see `Cache.alone`.
+    """
+
+    hit_count: int
+    miss_count: int
+    error_count: int
+    byte_count: int
+    coalesced_count: int = 0
+
+
 class Cache(Protocol):
     """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        """See `Host.alone`.
+
+        Parameters
+        ----------
+        name : str
+        keep_waiting : callable () -> bool
+            Asked several times per second while another is inside; what it
+            raises ends the waiting.
+        """
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return the values in one round trip; None for each that is not there or not whole."""
@@ -34,11 +88,53 @@ class Cache(Protocol):
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Keep the values, or drop them."""
 
+    def counts(self) -> CacheCounts:
+        """Return what happened so far."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blob:
+    """A file that was uploaded.
+
+    Attributes
+    ----------
+    form : str
+        What it is: "onnx", or the name of a table's format in the contract, like "csv".
+    content : bytes
+    """
+
+    form: str
+    content: bytes
+
+
+Blobs: TypeAlias = Mapping[str, Blob]
+"""The files that a request names, by their id."""
+
+NO_BLOBS: Blobs = MappingProxyType({})
+
+
+class BlobStore(Protocol):
+    """Uploaded files by name, for some time. A file may go at any moment."""
+
+    @property
+    def byte_limit(self) -> int:
+        """The largest file that it keeps."""
+
+    def get(self, name: str) -> Blob | None:
+        """Return a file; None where it is not there, or not whole."""
+
+    def put(self, name: str, blob: Blob) -> None:
+        """Keep a file, even if others have to go; for the whole time anew if it is there."""
+
 
 class Runner(Protocol):
-    """All that a transport sees of a computation. Requests and replies are serialised messages."""
+    """All that a transport sees of a computation. Requests and replies are serialised messages.
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    The files that a request names are looked up before, and handed over beside
+    it: so what computes needs no way to them, and no copy of them is made.
+    """
+
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer a serialised ExplainRequest by a serialised ExplainResponse.
 
         Raises
@@ -47,5 +143,5 @@ class Runner(Protocol):
             Whatever the reason: nothing else leaves a runner.
         """
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""

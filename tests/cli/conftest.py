@@ -1,6 +1,7 @@
 """The command line with parts that answer what they are told to."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.run import Host
+from onnxplain_server.run import Blobs, CacheCounts, Host
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -25,20 +26,26 @@ class Parts:
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         self.request.ParseFromString(request)
         self._work(host)
         return self.answer.SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         self.described.ParseFromString(request)
         self._work(host)
         return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None for _ in names]
 
     def remember(self, entries: Mapping[str, bytes]) -> None: ...
+
+    def counts(self) -> CacheCounts:
+        return CacheCounts(0, 0, 0, 0)
 
     def serve(self, flags: Mapping[str, object]) -> None:
         self.settings = flags

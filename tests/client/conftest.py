@@ -1,7 +1,9 @@
 """A server that answers what it is told to, and remembers what it was asked."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +23,7 @@ from onnxplain.v1 import (
     permutation_importance_pb2,
     plot_pb2,
     table_pb2,
+    upload_pb2,
 )
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import explanation_service_pb2_grpc as service
@@ -32,6 +35,30 @@ def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
     for detail in details:
         status.details.add().Pack(detail)
     return rpc_status.to_status(status)
+
+
+def overloaded(seconds: float) -> Any:
+    retry = error_details_pb2.RetryInfo()
+    retry.retry_delay.FromMilliseconds(round(1000 * seconds))
+    return refusal(
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "the server takes 2 requests at a time",
+        error_details_pb2.ErrorInfo(reason="OVERLOADED", domain="onnxplain"),
+        retry,
+    )
+
+
+def blob_not_found(kind: str) -> Any:
+    return refusal(
+        grpc.StatusCode.NOT_FOUND,
+        f"no uploaded {kind} is here",
+        error_details_pb2.ErrorInfo(reason="BLOB_NOT_FOUND", domain="onnxplain"),
+        error_details_pb2.BadRequest(field_violations=[{"field": f"{kind}.id"}]),
+    )
+
+
+def unavailable() -> Any:
+    return refusal(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 
 
 def unknown_feature() -> Any:
@@ -46,19 +73,29 @@ def unknown_feature() -> Any:
 
 
 class Service(service.ExplanationServiceServicer):
-    """Answers `answer`, unless `refuse` makes a status to abort with."""
+    """Answers `answer`, unless `refuse` makes a status to abort with, or None to answer.
+
+    Keeps what is uploaded in `files`, and misses what is named but not there.
+    """
 
     def __init__(self, answer: pb.ExplainResponse) -> None:
         self.answer = answer
         self.refuse: Callable[[], Any] | None = None
         self.requests: list[Any] = []
+        self.files: dict[str, bytes] = {}
+        self.formats: list[int] = []
+        self.parts: list[int] = []
         self.seconds = 0.0
 
     def _take(self, request: Any, context: Any) -> None:
         self.requests.append(request)
         self.seconds = context.time_remaining()
-        if self.refuse:
-            context.abort_with_status(self.refuse())
+        if self.refuse and (status := self.refuse()):
+            context.abort_with_status(status)
+        for kind in ("model", "table"):
+            named = getattr(getattr(request, kind, None), "id", "")
+            if named and named not in self.files:
+                context.abort_with_status(blob_not_found(kind))
 
     def Explain(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
         self._take(request, context)
@@ -77,14 +114,42 @@ class Service(service.ExplanationServiceServicer):
         self._take(request, context)
         return pb.DescribeModelResponse(model=self.answer.model)
 
+    def UploadModel(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        first = next(requests)
+        if self.refuse and (status := self.refuse()):
+            context.abort_with_status(status)
+        return upload_pb2.UploadModelResponse(id=self._keep(chain([first], requests)))
+
+    def UploadTable(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        first = next(requests)
+        self.formats.append(first.format)
+        return upload_pb2.UploadTableResponse(id=self._keep(chain([first], requests)))
+
+    def _keep(self, requests: Any) -> str:
+        parts = [request.content for request in requests]
+        self.parts.append(len(parts))
+        content = b"".join(parts)
+        name = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        self.files[name] = content
+        return name
+
 
 def statistic(
-    features: list[str], numerators: list[float], denominators: list[float]
+    features: list[str],
+    numerators: list[float],
+    denominators: list[float],
+    spread: float | None = None,
 ) -> interactions_pb2.InteractionStatistic:
+    """Write a statistic; with an interval of value ± spread where there is one."""
     values = [n / d for n, d in zip(numerators, denominators, strict=True)]
-    return interactions_pb2.InteractionStatistic(
+    message = interactions_pb2.InteractionStatistic(
         features=features, numerators=numerators, denominators=denominators, values=values
     )
+    if spread:
+        message.standard_errors[:] = message.biases[:] = [spread] * len(values)
+        message.lower[:] = [value - spread for value in values]
+        message.upper[:] = [value + spread for value in values]
+    return message
 
 
 def interactions() -> pb.Explanation:
@@ -97,7 +162,8 @@ def interactions() -> pb.Explanation:
                 statistic(["age"], [1.0, 0.5], [4.0, 8.0]),
                 statistic(["bmi"], [0.25, 0.5], [4.0, 8.0]),
             ],
-            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0])],
+            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0], spread=0.125)],
+            confidence_level=0.95,
             importance=[
                 statistic(["age"], [2.0, 4.0], [4.0, 8.0]),
                 statistic(["bmi"], [1.0, 1.0], [4.0, 8.0]),
@@ -246,4 +312,9 @@ def client(server: SimpleNamespace) -> Iterator[onnxplain.Client]:
 
 @pytest.fixture
 def refusals() -> SimpleNamespace:
-    return SimpleNamespace(refusal=refusal, unknown_feature=unknown_feature)
+    return SimpleNamespace(
+        refusal=refusal,
+        unknown_feature=unknown_feature,
+        overloaded=overloaded,
+        unavailable=unavailable,
+    )

@@ -52,14 +52,7 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
     rows = found.interactions.to_arrow().to_pylist()
 
     assert len(rows) == 2 * (1 + 2 + 1 + 2)
-    assert rows[0] == {
-        "statistic": "total",
-        "features": [],
-        "output": "low",
-        "numerator": 1.0,
-        "denominator": 4.0,
-        "value": 0.25,
-    }
+    assert list(rows[0].values())[:6] == ["total", [], "low", 1.0, 4.0, 0.25]
     assert rows[7] == {
         "statistic": "pairwise",
         "features": ["age", "bmi"],
@@ -67,7 +60,19 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
         "numerator": 0.5,
         "denominator": 2.0,
         "value": 0.25,
+        "standard_error": 0.125,
+        "lower": 0.125,
+        "upper": 0.375,
+        "bias": 0.125,
     }
+
+
+def test_statistics_have_no_interval_where_rows_were_not_resampled(found: Explanations) -> None:
+    total, (pair,) = found.interactions.total, found.interactions.pairwise
+
+    assert (pair.lower.tolist(), pair.upper.tolist()) == ([0.125, 0.125], [0.375, 0.375])
+    assert np.isnan([total.standard_errors, total.lower, total.upper, total.biases]).all()
+    assert found.interactions.confidence_level == 0.95
 
 
 def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanations) -> None:
@@ -126,7 +131,8 @@ def test_curves_of_rows_are_arrays_of_rows_by_points_by_outputs(every: Explanati
 def test_curves_of_rows_become_one_row_per_row_point_and_output(every: Explanations) -> None:
     table = every.individual_conditional_expectation.curves[0].to_arrow()
 
-    assert table.num_rows == 12
+    assert table["row_index"].to_pylist() == [4] * 6 + [1] * 6
+    assert table["value"].to_pylist() == list(range(12))
     assert table.slice(9, 1).to_pylist() == [
         {"age": 30.0, "row_index": 1, "group": "m / old", "output": "high", "value": 9.0}
     ]
@@ -175,9 +181,12 @@ def test_every_result_is_tidy(every: Explanations) -> None:
     """One number per row under "value" (or a ratio's parts), told apart by all other columns."""
     for result in every:
         frame = result.to_pandas()
-        numbers = {"value", "numerator", "denominator", "standard_error", "baseline_loss", "weight"}
+        numbers = frame.columns[list(frame.columns).index("output") + 1 :]
         assert len(frame) > 1
-        assert not frame.drop(columns=[*(numbers & set(frame))]).duplicated().any()
+        assert numbers.str.fullmatch(
+            "value|numerator|denominator|standard_error|lower|upper|bias|baseline_loss|weight"
+        ).all()
+        assert not frame.drop(columns=numbers).duplicated().any()
 
 
 def test_every_result_is_also_the_contracts_json(every: Explanations) -> None:
@@ -213,6 +222,12 @@ def test_a_notebook_gets_no_markup_from_names(every_answer: ExplainResponse) -> 
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "⚠ only labels" in html
+
+
+def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
+    assert found.plot("overall").title == "Overall"
+    with pytest.raises(LookupError, match="0 plots are called 'pairwise'; there are: overall"):
+        found.plot("pairwise")
 
 
 def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:

@@ -21,9 +21,10 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Host, Runner
+from onnxplain_server.run import Blobs, Host, Runner
 from onnxplain_server.serve import Server
 from onnxplain_server.settings import load
 
@@ -34,16 +35,18 @@ class FakeRunner:
     def __init__(self, work: Callable[[Host], None] = lambda _host: None) -> None:
         self.work = work
         self.requests: list[ExplainRequest] = []
+        self.blobs: list[Blobs] = []
         self.started = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer by a receipt that repeats the seed."""
         self.requests.append(ExplainRequest.FromString(request))
+        self.blobs.append(blobs)
         self._do(host)
         return ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed)).SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer by the model's size."""
         self._do(host)
         size = len(DescribeModelRequest.FromString(request).model.content)
@@ -93,13 +96,11 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Ask once, over a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.rest_port, timeout=10)
-        try:
-            connection.request(method, path, body, dict(headers or {}))
-            answer = connection.getresponse()
-            return Reply(answer.status, dict(answer.headers), answer.read())
-        finally:
-            connection.close()
+        return _ask(self.server.rest_port, method, path, body, headers)
+
+    def metrics(self, path: str = "/metrics", method: str = "GET", **headers: str) -> Reply:
+        """Ask for the page of metrics."""
+        return _ask(self.server.metrics_port, method, path, None, headers)
 
     def post(self, document: object, **headers: str) -> Reply:
         """Ask for an explanation in JSON."""
@@ -114,6 +115,18 @@ class Client:
         return socket.create_connection(("127.0.0.1", self.server.rest_port), timeout=10)
 
 
+def _ask(
+    port: int, method: str, path: str, body: bytes | str | None, headers: Mapping[str, str] | None
+) -> Reply:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        answer = connection.getresponse()
+        return Reply(answer.status, dict(answer.headers), answer.read())
+    finally:
+        connection.close()
+
+
 @pytest.fixture
 def make_runner() -> type[FakeRunner]:
     """The class of runners that do what a test says."""
@@ -126,9 +139,10 @@ def start() -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
 
     def begin(runner: Runner, **settings: object) -> Client:
-        given = {"rest_port": 0, "grpc_port": 0, **settings}
+        chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
         cache = MemoryCache(1_000_000, Seal(b"secret"))
-        clients.append(Client(Server(load(given), runner, cache)))
+        store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
+        clients.append(Client(Server(chosen, runner, cache, store)))
         return clients[-1]
 
     yield begin

@@ -15,10 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnxplain.async_client import AsyncClient, connect_async
     from onnxplain.average_loss import AverageLossResult, GroupLoss
-    from onnxplain.client import Client, Progress, connect
+    from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
+    from onnxplain.in_process import local
     from onnxplain.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
         IndividualConditionalExpectationResult,
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
     from onnxplain.partial_dependence import PartialDependenceCurve, PartialDependenceResult
     from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
+    from onnxplain.progress import Progress
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.uploads import ModelRef, TableRef
 
 __all__ = [
+    "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
     "Client",
@@ -47,6 +52,7 @@ __all__ = [
     "InteractionsResult",
     "ModelDescription",
     "ModelInput",
+    "ModelRef",
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
@@ -55,10 +61,14 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "TableRef",
     "connect",
+    "connect_async",
+    "local",
 ]
 
 _HOMES = {
+    "AsyncClient": "async_client",
     "AverageLoss": "loss_methods",
     "AverageLossResult": "average_loss",
     "Client": "client",
@@ -74,15 +84,19 @@ _HOMES = {
     "InteractionsResult": "interactions",
     "ModelDescription": "provenance",
     "ModelInput": "provenance",
+    "ModelRef": "uploads",
     "PartialDependence": "methods",
     "PartialDependenceCurve": "partial_dependence",
     "PartialDependenceResult": "partial_dependence",
     "PermutationImportance": "loss_methods",
     "PermutationImportanceResult": "permutation_importance",
     "Plot": "plots",
-    "Progress": "client",
+    "Progress": "progress",
     "Receipt": "provenance",
+    "TableRef": "uploads",
     "connect": "client",
+    "connect_async": "async_client",
+    "local": "in_process",
 }
 
 

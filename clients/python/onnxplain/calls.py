@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from onnxplain.border import translated
 from onnxplain.errors import ExplainError
+from onnxplain.progress import ProgressCallback, rising
+from onnxplain.retry import Attempts
+from onnxplain.terms import Terms
+from onnxplain.uploads import File, Parcel, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -19,26 +24,65 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+from onnxplain.v1.model_pb2 import Model
 
-ProgressCallback: TypeAlias = Callable[[float, float], object]
-"""Told the rows done, and the rows planned."""
+_Answer = TypeVar("_Answer")
 
 
-class Messages:
-    """Message in, message out; every failure is an ExplainError.
+class Messages(Protocol):
+    """Message in, message out; every failure is an ExplainError."""
+
+    def explain(
+        self,
+        request: ExplainRequest,
+        *,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
+    ) -> ExplainResponse:
+        """Explain; `progress` is told on the way.
+
+        Where the server has no longer what the request names by id, it is taken from `files`.
+        """
+
+    def explain_stream(
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> Iterator[ExplainStreamResponse]:
+        """Explain with progress; leaving the loop early cancels the computation."""
+
+    def describe(
+        self,
+        request: DescribeModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> DescribeModelResponse:
+        """Tell what a model takes and gives."""
+
+    def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Keep a file for later calls, and return its id."""
+
+    def health(self, service: str = "", *, timeout: float | None = None) -> str:
+        """Return the verdict of `Client.health`."""
+
+    def close(self) -> None:
+        """Let go of what is held; running calls end."""
+
+
+class Remote:
+    """Messages to a server, as `Messages` has them.
 
     Parameters
     ----------
     channel : grpc.Channel
-    endpoint : str
-        Named in errors.
-    timeout : float, optional
-        Seconds for each call that names no other.
+        Closed with this.
+    terms : Terms
+        What holds for every call.
     """
 
-    def __init__(self, channel: grpc.Channel, endpoint: str, timeout: float | None) -> None:
-        self._endpoint = endpoint
-        self._timeout = timeout
+    def __init__(self, channel: grpc.Channel, terms: Terms) -> None:
+        self._channel = channel
+        self._terms = terms
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
 
@@ -48,57 +92,128 @@ class Messages:
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Call Explain; or ExplainStream where `progress` wants to be told."""
+        parcel = Parcel(request, files, self._terms.message_limit)
         if progress is not None:
-            return self._followed(request, timeout, progress)
-        with translated(self._endpoint):
-            answer: ExplainResponse = self._service.Explain(request, timeout=self._seconds(timeout))
-            return answer
-
-    def explain_stream(
-        self, request: ExplainRequest, *, timeout: float | None = None
-    ) -> Iterator[ExplainStreamResponse]:
-        """Call ExplainStream; leaving the loop early cancels the computation."""
-        with translated(self._endpoint):
-            call = self._service.ExplainStream(
-                ExplainStreamRequest(request=request), timeout=self._seconds(timeout)
-            )
-            try:
-                yield from call
-            finally:
-                call.cancel()
-
-    def describe(
-        self, request: DescribeModelRequest, *, timeout: float | None = None
-    ) -> DescribeModelResponse:
-        """Call DescribeModel."""
-        with translated(self._endpoint):
-            answer: DescribeModelResponse = self._service.DescribeModel(
-                request, timeout=self._seconds(timeout)
-            )
-            return answer
-
-    def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Call the standard health service's Check; see `Client.health`."""
-        with translated(self._endpoint):
-            request = health_pb2.HealthCheckRequest(service=service)
-            reply = self._health.Check(request, timeout=self._seconds(timeout))
-        return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
-
-    def _followed(
-        self, request: ExplainRequest, timeout: float | None, progress: ProgressCallback
-    ) -> ExplainResponse:
-        answer = None
-        # To the end of the stream: leaving it at the response would look like a cancellation.
-        for event in self.explain_stream(request, timeout=timeout):
-            if event.HasField("response"):
-                answer = event.response
-            else:
-                progress(event.progress.done, event.progress.planned)
-        if answer is None:
-            raise ExplainError("INTERNAL", "the stream ended without an answer", "", "INTERNAL")
+            tell = rising(progress)
+            return self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
+        answer: ExplainResponse = self._deliver(
+            parcel, timeout, lambda r, s: self._service.Explain(r, timeout=s)
+        )
         return answer
 
-    def _seconds(self, timeout: float | None) -> float | None:
-        return self._timeout if timeout is None else timeout
+    def explain_stream(
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
+    ) -> Iterator[ExplainStreamResponse]:
+        """Call ExplainStream; what breaks after its first event is not tried again."""
+        parcel = Parcel(request, files, self._terms.message_limit)
+        event, call = self._deliver(parcel, timeout, self._begun)
+        try:
+            with translated(self._terms.endpoint):
+                while event is not None:
+                    yield event
+                    event = next(call, None)
+        finally:
+            call.cancel()
+
+    def describe(
+        self,
+        request: DescribeModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
+    ) -> DescribeModelResponse:
+        """Call DescribeModel."""
+        parcel = Parcel(request, files, self._terms.message_limit)
+        answer: DescribeModelResponse = self._deliver(
+            parcel, timeout, lambda r, s: self._service.DescribeModel(r, timeout=s)
+        )
+        return answer
+
+    def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Call UploadModel or UploadTable, in parts."""
+        return self._upload(file, self._terms.attempts(timeout))
+
+    def health(self, service: str = "", *, timeout: float | None = None) -> str:
+        """Call the standard health service's Check: once, since it asks about this moment."""
+        with translated(self._terms.endpoint):
+            request = health_pb2.HealthCheckRequest(service=service)
+            reply = self._health.Check(request, timeout=self._terms.seconds(timeout))
+        return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
+
+    def close(self) -> None:
+        """Close the channel."""
+        self._channel.close()
+
+    def _deliver(
+        self,
+        parcel: Parcel[Any],
+        timeout: float | None,
+        call: Callable[[Any, float | None], _Answer],
+    ) -> _Answer:
+        """Make a call with the parcel's request; upload what the server has no longer."""
+        attempts = self._terms.attempts(timeout)
+        while True:
+            try:
+                return self._persist(attempts, lambda s: call(parcel.request, s))
+            except ExplainError as error:
+                file = parcel.missing(error)
+                if file is None:
+                    raise
+                self._upload(file, attempts)
+
+    def _persist(self, attempts: Attempts, call: Callable[[float | None], _Answer]) -> _Answer:
+        """Make a call, told its seconds, until it is answered or there is no use in it."""
+        while True:
+            try:
+                with translated(self._terms.endpoint):
+                    return call(attempts.seconds())
+            except ExplainError as error:
+                time.sleep(attempts.pause(error))
+
+    def _upload(self, file: File, attempts: Attempts) -> str:
+        service, size = self._service, self._terms.part_bytes
+        if isinstance(file, Model):
+            model = file
+            reply = self._persist(
+                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
+            )
+        else:
+            table = file
+            reply = self._persist(
+                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
+            )
+        return str(reply.id)
+
+    def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
+        """Begin a stream; return its first event, or None, and the call for the rest."""
+        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        return next(call, None), call
+
+    def _followed(
+        self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
+    ) -> ExplainResponse:
+        answer = None
+        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        try:
+            # To the end of the stream: leaving it at the response would look like a cancellation.
+            for event in call:
+                answer = take(event, tell) or answer
+        finally:
+            call.cancel()
+        return answer or no_answer()
+
+
+def take(event: ExplainStreamResponse, tell: ProgressCallback) -> ExplainResponse | None:
+    """Return the response where the event is that; otherwise tell the progress."""
+    if event.HasField("response"):
+        return event.response
+    tell(event.progress.done, event.progress.planned)
+    return None
+
+
+def no_answer() -> ExplainResponse:
+    """Raise for a stream that ended too early."""
+    raise ExplainError("INTERNAL", "the stream ended without an answer", "", "INTERNAL")

@@ -1,40 +1,24 @@
-"""The client: a channel to a server, and one method per call of the service."""
+"""The client: one method per call of the service."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.calls import Messages, ProgressCallback
+from onnxplain.calls import Messages, Remote
 from onnxplain.explanations import Explanations
 from onnxplain.methods import Method
 from onnxplain.models import to_model
+from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
-from onnxplain.requests import to_request
+from onnxplain.requests import Engine, RequestOptions, Scale, to_request
+from onnxplain.tables import to_table
+from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
+from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
-
-MESSAGE_LIMIT = 64 * 2**20
-"""Bytes: what the server takes and sends by default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a computation is.
-
-    Attributes
-    ----------
-    done : float
-        Rows predicted or found in the cache. Never falls.
-    planned : float
-        Rows planned: an upper bound, which never rises.
-    """
-
-    done: float
-    planned: float
 
 
 def connect(
@@ -43,6 +27,7 @@ def connect(
     credentials: grpc.ChannelCredentials | None = None,
     timeout: float | None = None,
     message_limit: int = MESSAGE_LIMIT,
+    retry_count: int = RETRY_COUNT,
 ) -> Client:
     """Make a client. Nothing is sent yet: a server that is missing shows at the first call.
 
@@ -55,36 +40,28 @@ def connect(
     timeout : float, optional
         Seconds for each call that names no other. Default: the server's limit.
     message_limit : int
-        Bytes that a request or an answer may have.
+        Bytes that a request or an answer may have. Models and tables beyond it are uploaded
+        in parts.
+    retry_count : int
+        How often a call is made again where nobody answers, or where the server says that it
+        has too much to do; with growing pauses, within the time of the call.
 
     Examples
     --------
     >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
     ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    options = [
-        ("grpc.max_send_message_length", message_limit),
-        ("grpc.max_receive_message_length", message_limit),
-    ]
-    channel = (
-        grpc.insecure_channel(endpoint, options)
-        if credentials is None
-        else grpc.secure_channel(endpoint, credentials, options)
-    )
-    return Client(channel, endpoint, timeout)
+    terms = Terms(endpoint, timeout, message_limit, retry_count)
+    return Client(Remote(terms.open(grpc, credentials), terms))
 
 
 class Client:
-    """Calls to one server; threads can share it. Use `connect` to make one.
+    """Explains models; threads can share it. Use `connect` or `local` to make one.
 
     Parameters
     ----------
-    channel : grpc.Channel
+    messages : Messages
         Closed with the client.
-    endpoint : str
-        Named in errors.
-    timeout : float, optional
-        Seconds for each call that names no other.
 
     Attributes
     ----------
@@ -92,9 +69,8 @@ class Client:
         The same calls with the contract's messages as they are.
     """
 
-    def __init__(self, channel: grpc.Channel, endpoint: str, timeout: float | None = None) -> None:
-        self._channel = channel
-        self.messages = Messages(channel, endpoint, timeout)
+    def __init__(self, messages: Messages) -> None:
+        self.messages = messages
 
     def __enter__(self) -> Client:
         return self
@@ -108,8 +84,8 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the channel; running calls end."""
-        self._channel.close()
+        """Let go of the connection; running calls end."""
+        self.messages.close()
 
     def explain(
         self,
@@ -120,22 +96,22 @@ class Client:
         target_column: str = "",
         weight_column: str = "",
         output_indices: Sequence[int] = (),
-        scale: Literal["RESPONSE", "MARGIN"] | None = None,
-        engine: Literal["BLACK_BOX"] | None = None,
+        scale: Scale | None = None,
+        engine: Engine | None = None,
         row_count: int | None = None,
         seed: int | None = None,
         plots: bool = True,
         timeout: float | None = None,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
         """Explain a model on the rows of a table.
 
         Parameters
         ----------
-        model : path, bytes or onnx.ModelProto
+        model : path, bytes, onnx.ModelProto, or what `upload_model` returned
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
-            See `onnxplain.tables.to_table`.
-        *methods : Interactions, PartialDependence
+            See `onnxplain.tables.to_table`; or what `upload_table` returned.
+        *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str
             For a model that takes one matrix: the columns it is fed. Default: every column
@@ -149,13 +125,15 @@ class Client:
         engine : "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw. Default 500 and 0.
+            How many rows to draw, and the seed of the draw, 0 by default. Default: 500, and
+            more for methods that can afford them.
         plots : bool
             Whether plots return with the results.
         timeout : float, optional
             Seconds. Default: the client's.
-        progress : callable (done, planned), optional
-            Told how many rows are predicted, of how many at most.
+        progress : bool or callable (done, planned), optional
+            True shows a bar, in a terminal or a notebook. A callable is told how many rows are
+            predicted, of how many at most.
 
         Raises
         ------
@@ -188,11 +166,18 @@ class Client:
             seed=seed,
             plots=plots,
         )
-        answer = self.messages.explain(request, timeout=timeout, progress=progress)
+        files = files_of(model, table)
+        with follow(progress) as tell:
+            answer = self.messages.explain(request, timeout=timeout, progress=tell, files=files)
         return Explanations(answer)
 
     def explain_stream(
-        self, model: Any, table: Any, *methods: Method, timeout: float | None = None, **request: Any
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
     ) -> Generator[Progress | Explanations]:
         """Explain a model, with progress on the way; the explanations come last.
 
@@ -204,7 +189,8 @@ class Client:
         ...     print(event)
         """
         message = to_request(model, table, *methods, **request)
-        for event in self.messages.explain_stream(message, timeout=timeout):
+        files = files_of(model, table)
+        for event in self.messages.explain_stream(message, timeout=timeout, files=files):
             if event.HasField("response"):
                 yield Explanations(event.response)
             else:
@@ -219,8 +205,41 @@ class Client:
         ('setosa', 'versicolor', 'virginica')
         """
         request = DescribeModelRequest(model=to_model(model))
-        answer = self.messages.describe(request, timeout=timeout)
+        answer = self.messages.describe(request, timeout=timeout, files=files_of(model))
         return ModelDescription.from_message(answer.model)
+
+    def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
+        """Have the server keep a model, so that later calls need not send it.
+
+        What it returns goes in place of the model, and holds the bytes of the file: where the
+        server has the model no longer, the call uploads it again.
+
+        Examples
+        --------
+        >>> model = client.upload_model("model.onnx")
+        >>> for frame in frames:
+        ...     client.explain(model, frame, onnxplain.Interactions())
+        """
+        file = to_model(model)
+        return ModelRef(self.messages.upload(file, timeout=timeout), content_of(file))
+
+    def upload_table(
+        self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
+    ) -> TableRef:
+        """Have the server keep a table, likewise.
+
+        Parameters
+        ----------
+        table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
+            See `onnxplain.tables.to_table`.
+        feature_columns : sequence of str
+            For an array: the names of its columns.
+        timeout : float, optional
+            Seconds. Default: the client's.
+        """
+        file = to_table(table, feature_columns)
+        uploaded = self.messages.upload(file, timeout=timeout)
+        return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Return the server's own verdict: "SERVING", or "NOT_SERVING" while it stops.

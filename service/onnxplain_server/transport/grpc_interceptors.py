@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport.grpc_errors import answering
+from onnxplain_server.transport.metrics import Metrics
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -34,8 +35,9 @@ class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no 
 class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
     """Blames the caller for bytes that are no message; grpc would blame the server."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, metrics: Metrics) -> None:
         self._prefix = prefix
+        self._metrics = metrics
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler, reading by itself where it is of this service."""
@@ -44,24 +46,49 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
-        behaviour = partial(_read, method, handler.request_deserializer, getattr(handler, kind))
+        read = partial(_deserialized, handler.request_deserializer, method)
+        inner = getattr(handler, kind)
+        behaviour = (
+            partial(_read_each, read=read, behaviour=inner)
+            if handler.request_streaming
+            else partial(_read, read=read, behaviour=inner, method=method, metrics=self._metrics)
+        )
         return handler._replace(request_deserializer=None, **{kind: behaviour})
 
 
 def _read(
-    method: str,
-    deserialize: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
     raw: bytes,
     context: grpc.ServicerContext,
+    *,
+    read: Callable[[bytes], Any],
+    behaviour: Callable[[Any, Any], Any],
+    method: str,
+    metrics: Metrics,
 ) -> Any:
     try:
-        request = deserialize(raw)
-    except DecodeError:
-        with answering(context, method):
-            message = f"the bytes are no {method}Request of this contract"
-            raise ExplainError(Reason.INVALID_REQUEST, message) from None
+        request = read(raw)
+    except ExplainError as error:
+        with answering(context, method, metrics):
+            raise error from None
     return behaviour(request, context)
+
+
+def _read_each(
+    raws: Iterator[bytes],
+    context: grpc.ServicerContext,
+    *,
+    read: Callable[[bytes], Any],
+    behaviour: Callable[[Any, Any], Any],
+) -> Any:
+    return behaviour(map(read, raws), context)
+
+
+def _deserialized(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:
+    try:
+        return deserialize(raw)
+    except DecodeError:
+        message = f"the bytes are no {method}Request of this contract"
+        raise ExplainError(Reason.INVALID_REQUEST, message) from None
 
 
 def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:

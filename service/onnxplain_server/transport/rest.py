@@ -8,10 +8,13 @@ from importlib.metadata import version
 
 from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport import rest_body, rest_events
 from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.rest_errors import PROBES, guard
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
@@ -19,20 +22,22 @@ from onnxplain_server.wire import canonical
 _TIMEOUT = "X-Request-Timeout-Ms"
 
 
-def create_app(service: Service, message_bytes: int) -> Flask:
+def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
     """Make the WSGI application.
 
     Parameters
     ----------
     service : Service
         Answers.
+    metrics : Metrics
+        Counts the requests.
     message_bytes : int
         Limit of a request's body.
     """
     app = Flask("onnxplain")
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    guard(app)
+    guard(app, metrics)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
     return app
@@ -56,6 +61,22 @@ def _explanations(service: Service) -> Blueprint:
     def describe() -> Response:
         with service.place():
             return _json(service.describe(rest_body.describe_request(), _caller()))
+
+    @routes.get("/v1/models/<model_id>")
+    def describe_uploaded(model_id: str) -> Response:
+        with service.place():
+            message = DescribeModelRequest(model=Model(id=model_id))
+            return _json(service.describe(message, _caller()))
+
+    @routes.put("/v1/models")
+    def upload_model() -> Response:
+        with service.place():
+            return _json(service.upload_model(rest_body.model_parts(), _caller()))
+
+    @routes.put("/v1/tables")
+    def upload_table() -> Response:
+        with service.place():
+            return _json(service.upload_table(*rest_body.table_parts(), _caller()))
 
     return routes
 

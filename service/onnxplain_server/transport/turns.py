@@ -6,11 +6,22 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
 
 _POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How many requests hold a place, and how many of them run or wait for their turn."""
+
+    place_count: int
+    running_count: int
+    waiting_count: int
 
 
 class Turns:
@@ -33,6 +44,7 @@ class Turns:
         self._taken = 0
         self._running: set[Call] = set()
         self._waiting: deque[Call] = deque()
+        self._standing_aside: set[Call] = set()
         self._changed = threading.Condition()
         self._closed = False
 
@@ -40,6 +52,11 @@ class Turns:
     def closed(self) -> bool:
         """Whether the server is stopping."""
         return self._closed
+
+    def counts(self) -> TurnCounts:
+        """Return what is so at this moment."""
+        with self._changed:
+            return TurnCounts(self._taken, len(self._running), len(self._waiting))
 
     @contextmanager
     def place(self) -> Iterator[None]:
@@ -64,13 +81,14 @@ class Turns:
     def turn(self, call: Call) -> Iterator[None]:
         """Wait for a turn and hold it; raises whatever ends the call while it waits."""
         with self._changed:
-            self._wait(call)
-            self._running.add(call)
+            self._waiting.append(call)
+            self._take(call)
+        call.stand_aside = partial(self._aside, call)
         try:
             yield
         finally:
             with self._changed:
-                self._running.remove(call)
+                self._running.discard(call)
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -86,7 +104,7 @@ class Turns:
     def end_all(self) -> None:
         """Make every call end at its next step, telling its caller to ask another server."""
         with self._changed:
-            for call in (*self._running, *self._waiting):
+            for call in (*self._running, *self._waiting, *self._standing_aside):
                 call.cancel(Reason.UNAVAILABLE, "the server stopped before the work was done")
 
     def _refuse(self) -> None:
@@ -98,8 +116,23 @@ class Turns:
                 f"the server takes {self.place_count} requests at a time; ask again later",
             )
 
-    def _wait(self, call: Call) -> None:
-        self._waiting.append(call)
+    @contextmanager
+    def _aside(self, call: Call) -> Iterator[None]:
+        """Give the turn to others while a call waits for another; the next free one is its own."""
+        with self._changed:
+            self._running.remove(call)
+            self._standing_aside.add(call)
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._standing_aside.remove(call)
+                self._waiting.appendleft(call)
+                self._take(call)
+
+    def _take(self, call: Call) -> None:
+        """Wait until it is the turn of a call that was put among the waiting ones."""
         try:
             call.check("while waiting for a turn")
             while self._waiting[0] is not call or len(self._running) >= self._running_count:
@@ -108,3 +141,4 @@ class Turns:
                 call.check("while waiting for a turn")
         finally:
             self._waiting.remove(call)
+        self._running.add(call)
