@@ -11,7 +11,8 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from contextlib import AbstractContextManager, nullcontext
+from itertools import combinations, pairwise
 
 import ensembles
 import numpy as np
@@ -47,6 +48,9 @@ class Nowhere:
 
     def remember(self, entries: object) -> None: ...
 
+    def alone(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002 - the protocol's
+        return nullcontext(True)
+
 
 def background(rows: ensembles.Rows) -> Background:
     width = rows.shape[1]
@@ -69,7 +73,8 @@ def explain(ensemble: Ensemble, rows: Background, threads: ThreadPoolExecutor) -
     times.append(time.perf_counter())
     for _ in engine.joint(list(combinations(range(PAIRED), 2))):
         pass
-    return np.diff([*times, time.perf_counter()]).tolist()
+    times.append(time.perf_counter())
+    return [after - before for before, after in pairwise(times)]
 
 
 def predicting(model: ModelProto, rows: ensembles.Rows) -> float:
@@ -81,7 +86,7 @@ def predicting(model: ModelProto, rows: ensembles.Rows) -> float:
     session.run(None, {"rows": some})
     seconds = (time.perf_counter() - start) / len(some)
     functions = 2 * rows.shape[1] + PAIRED * (PAIRED - 1) // 2
-    return functions * len(rows) ** 2 * seconds
+    return float(functions * len(rows) ** 2 * seconds)
 
 
 def main() -> None:
