@@ -229,6 +229,7 @@ def test_a_cache_that_keeps_nothing_costs_time_only(make: Any) -> None:
 def test_curves_of_single_rows_are_known_where_they_were_predicted(make: Any) -> None:
     host, points = make.host(), np.array([0.0, 2.0, 1.0])
     first = engine(make, host).effects.individual(0, points)
+    host.progress.clear()
 
     later = engine(make, host)
     again = later.effects.individual(0, points)
