@@ -121,7 +121,8 @@ def _in_any(code: int, sets: Any, number: int) -> bool:
 def _part(rows: Any, first: int, last: int, codes: Any, way: Any, node: int, spare: Any) -> int:
     """Move the rows that are inside a node's run to the front: where the others start."""
     front, back = first, 0
-    feature, low, span = way.nodes[node, FEATURE], way.nodes[node, LOW], way.nodes[node, SPAN]
+    nodes = way.nodes
+    feature, low, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
     for i in range(first, last):
         row = rows[i]
         code = codes[feature, row]

@@ -143,7 +143,7 @@ def _events(line: Any) -> Any:
 @kernel
 def _sweep(
     across: _Line, along: _Line, coefficients: Matrix, order: Indices, values: Matrix
-) -> None:  # noqa: E501
+) -> None:
     """Go across, place by place, and keep where along the other line coefficients come and go."""
     start, events = _events(across)
     size, point = along.place[-1] + 1, 0
