@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ from onnxplain_server.trees.forms import Leaves
 class Nowhere:
     """A host that wants nothing and keeps nothing."""
 
-    def advance(self, done, planned):
+    def advance(self, done: Any, planned: Any) -> None:
         pass
 
-    def recall(self, names):
+    def recall(self, names: Any) -> Any:
         return [None] * len(names)
 
-    def remember(self, entries):
+    def remember(self, entries: Any) -> None:
         pass
 
 
@@ -36,7 +37,7 @@ class Tree:
     A test is (column, mode, threshold) or (column, mode, threshold, missing is true).
     """
 
-    def __init__(self, trees):
+    def __init__(self, trees: Any) -> None:
         self.nodes = {name: [] for name in ("tree", "id", "column", "mode", "threshold", "true")}
         self.nodes |= {"false": [], "missing": []}
         self.leaves = []
@@ -44,7 +45,7 @@ class Tree:
             self._counter = 0
             self._add(number, tree)
 
-    def _add(self, number, tree):
+    def _add(self, number: Any, tree: Any) -> Any:
         own, self._counter = self._counter, self._counter + 1
         place = len(self.nodes["id"])
         for column in self.nodes.values():
@@ -59,11 +60,11 @@ class Tree:
         self._set(place, true=self._add(number, true), false=self._add(number, false))
         return own
 
-    def _set(self, place, **values):
+    def _set(self, place: Any, **values: Any) -> None:
         for name, value in values.items():
             self.nodes[name][place] = value
 
-    def attributes(self, prefix="target"):
+    def attributes(self, prefix: Any = "target") -> Any:
         tree, node, target, weight = (list(column) for column in zip(*self.leaves, strict=True))
         names = {
             "nodes_treeids": "tree",
@@ -98,10 +99,10 @@ def model_of(nodes, width, outputs, input_type=TensorProto.FLOAT, constants=()):
 
 
 @pytest.fixture
-def regressor():
+def regressor() -> Any:
     """Make a TreeEnsembleRegressor of nested trees: trees, width -> ModelProto."""
 
-    def make(trees, width, **attributes):
+    def make(trees: Any, width: Any, **attributes: Any) -> Any:
         nodes = Tree(trees)
         targets = 1 + max(target for *_, target, _ in nodes.leaves)
         node = helper.make_node(
@@ -117,13 +118,13 @@ def regressor():
 
 
 @pytest.fixture
-def collected():
+def collected() -> Any:
     """The attributes of nested trees: trees, prefix -> dict."""
     return lambda trees, prefix="target": Tree(trees).attributes(prefix)
 
 
 @pytest.fixture
-def model():
+def model() -> Any:
     """A model of given nodes."""
     return model_of
 
@@ -135,10 +136,10 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def engine(threads):
+def engine(threads: Any) -> Any:
     """Bind an ensemble to rows: model or ensemble, rows, weights -> Exact."""
 
-    def bind(of, rows, weights=None, pool=threads):
+    def bind(of: Any, rows: Any, weights: Any = None, pool: Any = threads) -> Any:
         ensemble = of if hasattr(of, "roots") else read(of)
         ledger = Ledger(Nowhere())
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
@@ -160,15 +161,15 @@ class Brute:
     Trees are nested as in `Tree`; a row goes down by comparing float32 values.
     """
 
-    def __init__(self, trees, rows, weights=None):
+    def __init__(self, trees: Any, rows: Any, weights: Any = None) -> None:
         self.trees = trees
         self.rows = np.asarray(rows, dtype=np.float32)
         self.weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
 
-    def predict(self, rows):
+    def predict(self, rows: Any) -> Any:
         return np.array([sum(np.array(self.descend(t, row)) for t in self.trees) for row in rows])
 
-    def descend(self, tree, row):
+    def descend(self, tree: Any, row: Any) -> Any:
         while not isinstance(tree, list):
             (column, mode, threshold, *missing), true, false = tree
             x, t = row[column], np.float32(threshold)
@@ -184,7 +185,7 @@ class Brute:
         # Weights are written as float32.
         return np.float32(tree).astype(np.float64)
 
-    def partial_dependence(self, features, points):
+    def partial_dependence(self, features: Any, points: Any) -> Any:
         """Average over the rows with some features at points: (n_points, n_outputs)."""
         effect = []
         for point in points:
@@ -195,5 +196,5 @@ class Brute:
 
 
 @pytest.fixture
-def brute():
+def brute() -> Any:
     return Brute

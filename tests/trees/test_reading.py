@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -24,7 +25,7 @@ from onnxplain_server.trees.refusal import Refusal
 class Nowhere:
     """A host that lets go on."""
 
-    def advance(self, done, planned):
+    def advance(self, done: Any, planned: Any) -> None:
         pass
 
 
@@ -34,7 +35,7 @@ STUMP = ((0, "LEQ", 0.5), [1.0], [2.0])
 EDGES = np.array([0.0, -0.0, 1e-45, -1e-45, 0.5, 1.0, -1.0, 3e38, -3e38, np.inf, -np.inf, np.nan])
 
 
-def runtime(model, rows):
+def runtime(model: Any, rows: Any) -> Any:
     session = ort.InferenceSession(model.SerializeToString())
     names = [output.name for output in model.graph.output]
     feeds = rows if isinstance(rows, dict) else {"X": rows}
@@ -42,18 +43,18 @@ def runtime(model, rows):
 
 
 @pytest.fixture
-def sums(threads):
+def sums(threads: Any) -> Any:
     """What the view predicts for rows, given by columns: view, columns -> (n, n_outputs)."""
     crew = Crew(threads, Ledger(Nowhere()))
 
-    def predict(view, columns):
+    def predict(view: Any, columns: Any) -> Any:
         codes = np.stack([view.codes(j, column) for j, column in enumerate(columns)])
         return summing.sums(view, codes, crew) @ view.matrix.T + view.offset
 
     return predict
 
 
-def exported(scale):
+def exported(scale: Any) -> Any:
     """Fixtures of exporters whose answer on a scale is a sum over trees."""
     for path in sorted(MODELS.glob("*.onnx")):
         graph = read_graph(path.read_bytes())
@@ -63,7 +64,7 @@ def exported(scale):
             yield path.stem
 
 
-def view_of(name, scale):
+def view_of(name: Any, scale: Any) -> Any:
     graph = read_graph((MODELS / f"{name}.onnx").read_bytes())
     parts = read_parts(graph)
     if scale is Scale.MARGIN:
@@ -75,7 +76,7 @@ def view_of(name, scale):
 @pytest.mark.parametrize(
     ("name", "scale"), [(name, scale) for scale in Scale for name in exported(scale)]
 )
-def test_views_of_exported_models_predict_as_the_runtime(name, scale, sums):
+def test_views_of_exported_models_predict_as_the_runtime(name: Any, scale: Any, sums: Any) -> None:
     view = view_of(name, scale)
     if isinstance(view, Refusal):
         assert scale is Scale.RESPONSE
@@ -106,7 +107,9 @@ MODES = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ"]
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_every_mode_compares_as_the_runtime(regressor, sums, mode, missing):
+def test_every_mode_compares_as_the_runtime(
+    regressor: Any, sums: Any, mode: Any, missing: Any
+) -> None:
     rng = np.random.default_rng(0)
     thresholds = [0.1, -0.1, 0.5, 0.0, -0.0, 1e-40]
     trees = [((0, mode, t, missing), [2.0**-k], [-(2.0**-k)]) for k, t in enumerate(thresholds)]
@@ -114,7 +117,7 @@ def test_every_mode_compares_as_the_runtime(regressor, sums, mode, missing):
     assert sums(read(model), rows.T).tolist() == runtime(model, rows).tolist()
 
 
-def test_modes_may_be_mixed(regressor, sums):
+def test_modes_may_be_mixed(regressor: Any, sums: Any) -> None:
     rng = np.random.default_rng(1)
     trees = [
         ((0, a, 0.1, True), ((0, b, 0.5), [1.0], [2.0]), ((0, b, -0.1, True), [4.0], [8.0]))
@@ -125,7 +128,7 @@ def test_modes_may_be_mixed(regressor, sums):
     assert sums(read(model), rows.T).tolist() == runtime(model, rows).tolist()
 
 
-def test_averages_and_base_values(regressor, sums):
+def test_averages_and_base_values(regressor: Any, sums: Any) -> None:
     trees = [STUMP, ((1, "GT", 0.0), [3.0], [5.0]), [4.0]]
     rows = varied(np.random.default_rng(2), 50, 2, [0.5, 0.0])
     for attributes in ({"aggregate_function": "AVERAGE"}, {"base_values": [10.0]}):
@@ -134,7 +137,7 @@ def test_averages_and_base_values(regressor, sums):
 
 
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
-def test_a_minimum_over_trees_is_refused(regressor, aggregate):
+def test_a_minimum_over_trees_is_refused(regressor: Any, aggregate: Any) -> None:
     view = read(regressor([STUMP], 1, aggregate_function=aggregate))
     assert view == Refusal(f"the model takes the {aggregate} over its trees, which is no sum")
 
@@ -142,7 +145,9 @@ def test_a_minimum_over_trees_is_refused(regressor, aggregate):
 @pytest.mark.parametrize("labels", [1, 2, 3])
 @pytest.mark.parametrize("base", [False, True])
 @pytest.mark.parametrize("negative", [False, True])
-def test_classifiers_with_one_column_of_weights(collected, model, sums, labels, base, negative):
+def test_classifiers_with_one_column_of_weights(
+    collected: Any, model: Any, sums: Any, labels: Any, base: Any, negative: Any
+) -> None:
     sign = -1 if negative else 1
     node = helper.make_node(
         "TreeEnsembleClassifier",
@@ -158,7 +163,7 @@ def test_classifiers_with_one_column_of_weights(collected, model, sums, labels, 
     assert sums(read(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
 
 
-def test_classifiers_with_two_columns_of_weights(collected, model, sums):
+def test_classifiers_with_two_columns_of_weights(collected: Any, model: Any, sums: Any) -> None:
     node = helper.make_node(
         "TreeEnsembleClassifier",
         ["X"],
@@ -172,7 +177,9 @@ def test_classifiers_with_two_columns_of_weights(collected, model, sums):
     assert sums(read(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
 
 
-def test_two_classes_that_the_runtime_treats_row_by_row_are_refused(collected, model):
+def test_two_classes_that_the_runtime_treats_row_by_row_are_refused(
+    collected: Any, model: Any
+) -> None:
     attributes = collected([((0, "LEQ", 0.5), [0.2, 0.8], [0.7, 0.3])], "class")
     for name in ("class_treeids", "class_nodeids", "class_ids", "class_weights"):
         del attributes[name][-1]  # the second leaf says nothing of the second class
@@ -208,7 +215,9 @@ PREPARATIONS = {
 }
 
 
-def prepared(regressor, model, trees, steps, input_type=TensorProto.FLOAT):
+def prepared(
+    regressor: Any, model: Any, trees: Any, steps: Any, input_type: Any = TensorProto.FLOAT
+) -> Any:
     nodes, constants, tensor = [], [], "X"
     for i, (op_type, domain, attributes, *constant) in enumerate(steps):
         inputs = [tensor]
@@ -223,7 +232,7 @@ def prepared(regressor, model, trees, steps, input_type=TensorProto.FLOAT):
 
 
 @pytest.mark.parametrize("steps", PREPARATIONS.values(), ids=PREPARATIONS.keys())
-def test_preparation_folds_exactly(regressor, model, sums, steps):
+def test_preparation_folds_exactly(regressor: Any, model: Any, sums: Any, steps: Any) -> None:
     """Rows one unit in the last place around every cut that was found for the features."""
     rng = np.random.default_rng(3)
     trees = [
@@ -237,7 +246,7 @@ def test_preparation_folds_exactly(regressor, model, sums, steps):
     assert sums(view, rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def column_around_cuts(rng, axis):
+def column_around_cuts(rng: Any, axis: Any) -> Any:
     cuts = value_of(axis.cuts[(axis.cuts < MISSING)]).astype(np.float32)
     near = [cuts, np.nextafter(cuts, np.float32(np.inf)), np.nextafter(cuts, np.float32(-np.inf))]
     odd = EDGES[np.abs(np.nan_to_num(EDGES)) < 1e38].astype(np.float32)
@@ -248,7 +257,9 @@ def column_around_cuts(rng, axis):
 @pytest.mark.parametrize(
     ("input_type", "dtype"), [(TensorProto.DOUBLE, np.float64), (TensorProto.INT64, np.int64)]
 )
-def test_other_types_of_input(collected, model, sums, input_type, dtype):
+def test_other_types_of_input(
+    collected: Any, model: Any, sums: Any, input_type: Any, dtype: Any
+) -> None:
     """Doubles are compared as doubles, whole numbers as float32."""
     trees = [((0, "LEQ", 0.1), [1.0, 0, 0], [2.0, 0, 0])]
     trees.append(((1, "LT", 2**24 + 2), [4.0, 0, 0], [8.0, 0, 0]))
@@ -268,7 +279,7 @@ def test_other_types_of_input(collected, model, sums, input_type, dtype):
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def pipeline(regressor, zeros):
+def pipeline(regressor: Any, zeros: Any) -> Any:
     """A text column one-hot encoded beside a number."""
     tree = regressor(
         [((0, "GT", 0.5), [1.0], ((2, "LEQ", 0.1), [2.0], [4.0])), ((1, "LT", 0.5), [8.0], [16.0])],
@@ -293,7 +304,7 @@ def pipeline(regressor, zeros):
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def test_one_hot_columns_are_one_feature(regressor, sums):
+def test_one_hot_columns_are_one_feature(regressor: Any, sums: Any) -> None:
     made = pipeline(regressor, zeros=1)
     city = np.array(["a", "b", "c", "", "a", "b"], dtype=object)
     size = np.array([0.0, 1.0, 0.1, 0.2, np.nan, -1.0], dtype=np.float32)
@@ -301,14 +312,14 @@ def test_one_hot_columns_are_one_feature(regressor, sums):
     assert sums(read(made), [city, size]).tolist() == expected.tolist()
 
 
-def test_a_category_that_the_model_refuses_is_an_error(regressor, sums):
+def test_a_category_that_the_model_refuses_is_an_error(regressor: Any, sums: Any) -> None:
     view = read(pipeline(regressor, zeros=0))
     city, size = np.array(["a", "c"], dtype=object), np.zeros(2, np.float32)
     with pytest.raises(ExplainError, match="refuses 'c'"):
         sums(view, [city, size])
 
 
-def test_label_encoders(regressor, model, sums):
+def test_label_encoders(regressor: Any, model: Any, sums: Any) -> None:
     trees = [((0, "LEQ", 3.5), [1.0], [2.0]), ((1, "EQ", -1.0), [4.0], [8.0])]
     steps = [
         (
@@ -326,7 +337,7 @@ def test_label_encoders(regressor, model, sums):
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def test_what_follows_the_trees_may_be_affine(regressor, model, sums):
+def test_what_follows_the_trees_may_be_affine(regressor: Any, model: Any, sums: Any) -> None:
     tree = regressor([((0, "LEQ", 0.5), [1.0, 2.0], [4.0, 8.0])], 1).graph.node[0]
     constants = [
         numpy_helper.from_array(np.array([3.0, -2.0], np.float32), "k"),
@@ -347,7 +358,7 @@ def test_what_follows_the_trees_may_be_affine(regressor, model, sums):
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def test_several_tree_operators_are_summed(regressor, model, sums):
+def test_several_tree_operators_are_summed(regressor: Any, model: Any, sums: Any) -> None:
     first = regressor([STUMP], 2).graph.node[0]
     second = regressor([((1, "GT", 0.0), [3.0], [5.0])], 2).graph.node[0]
     second.output[0] = "z"
@@ -356,10 +367,10 @@ def test_several_tree_operators_are_summed(regressor, model, sums):
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def ensemble_5(**changed):
+def ensemble_5(**changed: Any) -> Any:
     """A TreeEnsemble: two trees, one of them a node with the same leaf on both sides."""
 
-    def tensor(values, dtype=np.float32):
+    def tensor(values: Any, dtype: Any = np.float32) -> Any:
         return numpy_helper.from_array(np.array(values, dtype=dtype))
 
     attributes = {
@@ -391,13 +402,13 @@ def ensemble_5(**changed):
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def test_tree_ensembles_of_opset_5_with_members(sums):
+def test_tree_ensembles_of_opset_5_with_members(sums: Any) -> None:
     made = ensemble_5()
     rows = varied(np.random.default_rng(6), 300, 2, [0.5, 1.0, 2.0, 3.0, 2.5])
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def test_node_ids_may_be_any_numbers(regressor, sums):
+def test_node_ids_may_be_any_numbers(regressor: Any, sums: Any) -> None:
     made = regressor([((0, "LEQ", 0.5), ((1, "GT", 0.0), [1.0], [2.0]), [4.0]), STUMP], 2)
     for attribute in made.graph.node[0].attribute:
         if attribute.name.endswith("nodeids"):
@@ -408,7 +419,7 @@ def test_node_ids_may_be_any_numbers(regressor, sums):
     assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
-def damaged(regressor, **changed):
+def damaged(regressor: Any, **changed: Any) -> Any:
     """Two trees of three nodes each, with some entries overwritten: name -> {position: value}."""
     made = regressor([STUMP, ((0, "GT", 1.0), [3.0], [4.0])], 1)
     for attribute in made.graph.node[0].attribute:
@@ -433,11 +444,13 @@ def damaged(regressor, **changed):
         ({"target_nodeids": {0: 8}}, "refers to node 8 of tree 0, which does not exist"),
     ],
 )
-def test_damaged_trees_are_refused_by_tree_and_node(regressor, changed, reason):
+def test_damaged_trees_are_refused_by_tree_and_node(
+    regressor: Any, changed: Any, reason: Any
+) -> None:
     assert reason in read(damaged(regressor, **changed)).reason
 
 
-def test_a_cycle_is_refused(regressor):
+def test_a_cycle_is_refused(regressor: Any) -> None:
     tree = ((0, "LEQ", 0.0), [1.0], ((0, "LEQ", 1.0), ((0, "LEQ", 2.0), [2.0], [3.0]), [4.0]))
     made = regressor([tree], 1)
     nodes = {a.name: a for a in made.graph.node[0].attribute}
@@ -449,7 +462,7 @@ def test_a_cycle_is_refused(regressor):
     assert "is part of a cycle" in read(made).reason
 
 
-def test_a_model_without_trees_is_refused(model):
+def test_a_model_without_trees_is_refused(model: Any) -> None:
     made = model([helper.make_node("Identity", ["X"], ["y"])], 1, ["y"])
     assert read(made) == Refusal("the model has no trees")
 
@@ -458,7 +471,9 @@ def test_a_model_without_trees_is_refused(model):
     ("before", "after", "reason"),
     [("Abs", None, "computes Abs before its trees"), (None, "Exp", "computes Exp after its trees")],
 )
-def test_other_operators_are_refused_by_name(regressor, model, before, after, reason):
+def test_other_operators_are_refused_by_name(
+    regressor: Any, model: Any, before: Any, after: Any, reason: Any
+) -> None:
     tree = regressor([STUMP], 1).graph.node[0]
     nodes = [tree]
     if before:

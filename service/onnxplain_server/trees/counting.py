@@ -15,7 +15,7 @@ import numpy as np
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel, lowest, popcount
-from onnxplain_server.trees.crew import Crew, blocks, run
+from onnxplain_server.trees.crew import Crew, blocks, side_by_side
 from onnxplain_server.trees.ensemble import Numbers, Sets
 from onnxplain_server.trees.ranked import Bits, Ranked, Words, to_words
 
@@ -54,8 +54,10 @@ class Counter:
         self._sets = bits.placed(boxes.met)
         valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
         planes = ranked.planes.reshape(len(ranked.planes), valid.size)
-        shape = bits.words.shape[1:]
-        self._rows = _Rows(bits.words.ravel(), *shape, valid, planes, ranked.unit, ranked.shares)
+        n_sets, size = bits.words.shape[1:]
+        self._rows = _Rows(
+            bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
+        )
 
     def lifted(self, leaves: Numbers, held: Numbers, crew: Crew | None) -> Matrix:
         """Count with conditions lifted.
@@ -74,9 +76,12 @@ class Counter:
             Share of the rows that meet all conditions but those whose bit is set in the column.
         """
         shares = np.zeros((len(leaves), 1 << held.shape[1]))
-        given = (leaves, held, self._start, self._sets, self._rows)
-        spans = blocks(len(leaves), _BLOCK)
-        run(crew, lambda span: _lifted(*span, *given, shares), spans)
+        start, sets, rows = self._start, self._sets, self._rows
+        side_by_side(
+            crew,
+            lambda span: _lifted(*span, leaves, held, start, sets, rows, shares),
+            blocks(len(leaves), _BLOCK),
+        )
         return shares
 
 
@@ -135,7 +140,7 @@ def _is_held(held: Numbers, i: int, condition: int) -> bool:
 
 
 @kernel
-def _lifted(
+def _lifted(  # noqa: C901 - calls would take longer than the steps
     a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, sets: Sets, rows: _Rows,
     lifted: Matrix,
 ) -> None:  # fmt: skip

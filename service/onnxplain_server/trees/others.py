@@ -83,7 +83,7 @@ def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> 
 
 
 @kernel
-def _visit(
+def _visit(  # noqa: C901 - calls would take longer than the steps
     a: int, b: int, leaves: _Leaves, places: Numbers, first_sets: Numbers, effects: Cube
 ) -> None:
     """Visit all leaves for the rows in the words from a to b.

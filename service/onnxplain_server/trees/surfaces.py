@@ -63,7 +63,8 @@ def evaluate(
     """
     values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
     if not points.features:
-        return values + coefficients.sum(axis=0)
+        values += coefficients.sum(axis=0)
+        return values
     if len(points.features) > 2:
         bits = lay_bits(ensemble, points.codes, points.features)
         valid = to_words(np.ones(len(values), dtype=np.bool_))
