@@ -21,6 +21,7 @@ from onnxplain_server.model import Model, Note
 from onnxplain_server.rows import Features, feeds
 from onnxplain_server.run import Host
 from onnxplain_server.table import draw
+from onnxplain_server.trees.check import disagreement
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.exact import Exact
@@ -31,8 +32,6 @@ _ROW_COUNT = 500
 """Rows by default where their cost grows with their square."""
 
 _CHECKED_ROWS = 200
-_TOLERANCE = 1e-5
-"""Relative: onnxruntime adds leaves up in float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +94,14 @@ def choose(
     if isinstance(trees, Refusal):
         return _black_box(caller, question, _refused(question, trees.reason)), ledger
 
-    def exact(background: Background, ledger: Ledger = ledger) -> Exact:
-        names = model.output_names
-        return Exact(leaves, background, names, outputs, ledger, means.threads)
+    def exact(background: Background) -> Exact:
+        return Exact(leaves, background, model.output_names, outputs, ledger, means.threads)
 
     leaves = Leaves(trees, Crew(means.threads, ledger))
-    unseen = Ledger(_Unseen(means.host))
-    difference = _difference(lambda rows: exact(rows, unseen), model, features, outputs)
-    if difference > _TOLERANCE:
-        reason = f"its sums differ from the model's predictions by {difference:.1e} of their size"
-        note = Note("TREES_DISAGREE", f"The trees engine was not used: {reason}.")
-        return _black_box(caller, question, _refused(question, reason), note), ledger
+    wrong = _checked(leaves, model, features, means)
+    if wrong is not None:
+        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
+        return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
     reason = "the model's outputs are sums over trees, so effects are exact without predicting"
     return Choice(Engine.TREES, reason, (), None, exact), ledger
 
@@ -147,14 +143,12 @@ def _refused(question: Question, reason: str) -> str:
     return f"the trees engine does not apply: {reason}"
 
 
-def _difference(
-    exact: Callable[[Background], Exact], model: Model, features: Features, outputs: Indices
-) -> float:
-    """Largest difference to the model's predictions on some rows, relative to their size."""
+def _checked(leaves: Leaves, model: Model, features: Features, means: Means) -> Refusal | None:
+    """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
     background = keep(features.take(rows), np.ones(len(rows)), rows)
-    predicted = model.predict(feeds(features, background.columns))[:, outputs].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(exact(background).outputs() - predicted).max()
-    size = max(float(np.abs(predicted).max()), np.finfo(np.float32).tiny)
-    return float(difference / size)
+    predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
+    ledger = Ledger(_Unseen(means.host))
+    every = np.arange(len(model.output_names))
+    view = Exact(leaves, background, model.output_names, every, ledger, means.threads)
+    return disagreement(leaves.ensemble, view.outputs(), predicted)
