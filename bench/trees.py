@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import ensembles
 import numpy as np
 import onnxruntime as ort
+from nowhere import Nowhere
 from onnx import ModelProto
 from onnxplain_server.effects.background import Background, merge
 from onnxplain_server.effects.ledger import Ledger
@@ -36,20 +36,6 @@ CASES: tuple[tuple[str, Callable[[], ModelProto], int, tuple[int, ...]], ...] = 
     ("forest, 500 grown full", lambda: ensembles.forest(500, 10, 5_000), 10, (500, 5_000)),
     ("1,000 × 31 leaves", lambda: ensembles.many_small(1_000, 31, 50), 50, (100_000,)),
 )
-
-
-class Nowhere:
-    """A host that wants nothing and keeps nothing."""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        return [None] * len(names)
-
-    def remember(self, entries: object) -> None: ...
-
-    def alone(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002 - the protocol's
-        return nullcontext(True)
 
 
 def background(rows: ensembles.Rows) -> Background:
@@ -73,8 +59,8 @@ def explain(ensemble: Ensemble, rows: Background, threads: ThreadPoolExecutor) -
     times.append(time.perf_counter())
     for _ in engine.joint(list(combinations(range(PAIRED), 2))):
         pass
-    times.append(time.perf_counter())
-    return [after - before for before, after in pairwise(times)]
+    seconds: list[float] = np.diff([*times, time.perf_counter()]).tolist()
+    return seconds
 
 
 def predicting(model: ModelProto, rows: ensembles.Rows) -> float:

@@ -57,7 +57,12 @@ class InProcess:
         asked, rows = question.read(message), table.read(message.table, blobs)
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
-        given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
+        given = explain(
+            loaded.model,
+            rows,
+            asked,
+            Means(host, loaded.pace, self._threads, lambda: loaded.model.trees),
+        )
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
