@@ -29,7 +29,10 @@ def target(drawn: Rows) -> npt.NDArray[np.float64]:
     """Interactions of two and three features, and plain effects of all."""
     x = drawn.astype(np.float64).T
     noise = np.random.default_rng(1).normal(size=len(drawn)) / 2
-    return np.sin(x[0] * x[1]) + x[2] * (x[3] > 0) * (x[4] > 0) + x.sum(axis=0) / 10 + noise
+    score: npt.NDArray[np.float64] = (
+        np.sin(x[0] * x[1]) + x[2] * (x[3] > 0) * (x[4] > 0) + x.sum(axis=0) / 10 + noise
+    )
+    return score
 
 
 def boosted(trees: int, depth: int, width: int) -> ModelProto:

@@ -131,7 +131,8 @@ def test_curves_of_rows_are_arrays_of_rows_by_points_by_outputs(every: Explanati
 def test_curves_of_rows_become_one_row_per_row_point_and_output(every: Explanations) -> None:
     table = every.individual_conditional_expectation.curves[0].to_arrow()
 
-    assert table.num_rows == 12
+    assert table["row_index"].to_pylist() == [4] * 6 + [1] * 6
+    assert table["value"].to_pylist() == list(range(12))
     assert table.slice(9, 1).to_pylist() == [
         {"age": 30.0, "row_index": 1, "group": "m / old", "output": "high", "value": 9.0}
     ]

@@ -93,14 +93,17 @@ def test_what_the_server_has_lost_is_uploaded_again(
     assert sources(server) == [("id", "id")] * 3  # for the model, for the table, answered
 
 
-def test_only_what_is_lost_is_uploaded_again(client: onnxplain.Client, server: Any) -> None:
+@pytest.mark.parametrize(("lost", "table_uploads"), [("model", 1), ("table", 2)])
+def test_only_what_is_lost_is_uploaded_again(
+    client: onnxplain.Client, server: Any, lost: str, table_uploads: int
+) -> None:
     model, table = client.upload_model(MODEL), client.upload_table(CSV)
-    del server.service.files[model.id]
+    del server.service.files[{"model": model.id, "table": table.id}[lost]]
 
     client.explain(model, table, METHOD)
 
     assert server.service.parts == [1, 1, 1]
-    assert len(server.service.formats) == 1
+    assert len(server.service.formats) == table_uploads
 
 
 def test_a_model_is_described_though_the_server_has_lost_it(

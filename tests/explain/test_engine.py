@@ -132,7 +132,7 @@ def test_trees_that_disagree_with_the_model_are_not_used(
 
     assert answer.receipt.engine == BLACK_BOX
     assert "TREES_DISAGREE" in [warning.code for warning in answer.warnings]
-    with pytest.raises(ExplainError, match="differ from the model's predictions"):
+    with pytest.raises(ExplainError, match="where the runtime predicts"):
         explain(runner, "lightgbm_regressor", engine="TREES")
     runner.close()
 

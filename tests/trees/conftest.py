@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from onnx import TensorProto, helper
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.rows import Features
+from onnxplain_server.run import Host
 from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import read
+from onnxplain_server.trees.ensemble import Ensemble, read
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.forms import Leaves
 
@@ -20,14 +23,25 @@ from onnxplain_server.trees.forms import Leaves
 class Nowhere:
     """A host that wants nothing and keeps nothing."""
 
-    def advance(self, done, planned):
-        pass
+    def advance(self, done: float, planned: float) -> None: ...
 
-    def recall(self, names):
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(names)
 
-    def remember(self, entries):
-        pass
+    def remember(self, entries: object) -> None: ...
+
+    def alone(self, name: str) -> AbstractContextManager[bool]:
+        return nullcontext(True)
+
+
+@pytest.fixture(scope="session")
+def nowhere() -> Host:
+    return Nowhere()
+
+
+@pytest.fixture
+def ledger(nowhere: Host) -> Ledger:
+    return Ledger(nowhere)
 
 
 class Tree:
@@ -36,15 +50,15 @@ class Tree:
     A test is (column, mode, threshold) or (column, mode, threshold, missing is true).
     """
 
-    def __init__(self, trees):
-        self.nodes = {name: [] for name in ("tree", "id", "column", "mode", "threshold", "true")}
-        self.nodes |= {"false": [], "missing": []}
-        self.leaves = []
+    def __init__(self, trees: Any) -> None:
+        names = ("tree", "id", "column", "mode", "threshold", "true", "false", "missing")
+        self.nodes: dict[str, list[Any]] = {name: [] for name in names}
+        self.leaves: list[Any] = []
         for number, tree in enumerate(trees):
             self._counter = 0
             self._add(number, tree)
 
-    def _add(self, number, tree):
+    def _add(self, number: Any, tree: Any) -> Any:
         own, self._counter = self._counter, self._counter + 1
         place = len(self.nodes["id"])
         for column in self.nodes.values():
@@ -59,11 +73,11 @@ class Tree:
         self._set(place, true=self._add(number, true), false=self._add(number, false))
         return own
 
-    def _set(self, place, **values):
+    def _set(self, place: Any, **values: Any) -> None:
         for name, value in values.items():
             self.nodes[name][place] = value
 
-    def attributes(self, prefix="target"):
+    def attributes(self, prefix: Any = "target") -> Any:
         tree, node, target, weight = (list(column) for column in zip(*self.leaves, strict=True))
         names = {
             "nodes_treeids": "tree",
@@ -85,7 +99,9 @@ class Tree:
         }
 
 
-def model_of(nodes, width, outputs, input_type=TensorProto.FLOAT, constants=()):
+def model_of(
+    nodes: Any, width: int, outputs: Any, input_type: int = TensorProto.FLOAT, constants: Any = ()
+) -> Any:
     graph = helper.make_graph(
         nodes,
         "trees",
@@ -98,10 +114,10 @@ def model_of(nodes, width, outputs, input_type=TensorProto.FLOAT, constants=()):
 
 
 @pytest.fixture
-def regressor():
+def regressor() -> Any:
     """Make a TreeEnsembleRegressor of nested trees: trees, width -> ModelProto."""
 
-    def make(trees, width, **attributes):
+    def make(trees: Any, width: Any, **attributes: Any) -> Any:
         nodes = Tree(trees)
         targets = 1 + max(target for *_, target, _ in nodes.leaves)
         node = helper.make_node(
@@ -117,13 +133,13 @@ def regressor():
 
 
 @pytest.fixture
-def collected():
+def collected() -> Any:
     """The attributes of nested trees: trees, prefix -> dict."""
     return lambda trees, prefix="target": Tree(trees).attributes(prefix)
 
 
 @pytest.fixture
-def model():
+def model() -> Any:
     """A model of given nodes."""
     return model_of
 
@@ -135,12 +151,12 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def engine(threads):
+def engine(threads: Any, ledger: Ledger) -> Any:
     """Bind an ensemble to rows: model or ensemble, rows, weights -> Exact."""
 
-    def bind(of, rows, weights=None, pool=threads):
-        ensemble = of if hasattr(of, "roots") else read(of)
-        ledger = Ledger(Nowhere())
+    def bind(of: Any, rows: Any, weights: Any = None, pool: Any = threads) -> Any:
+        ensemble = of if isinstance(of, Ensemble) else read(of)
+        assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
         names = tuple(f"x{j}" for j in range(len(dtypes)))
         features = Features(names, tuple(np.asarray(rows, dtype=float).T), dtypes, "X")
@@ -160,15 +176,15 @@ class Brute:
     Trees are nested as in `Tree`; a row goes down by comparing float32 values.
     """
 
-    def __init__(self, trees, rows, weights=None):
+    def __init__(self, trees: Any, rows: Any, weights: Any = None) -> None:
         self.trees = trees
         self.rows = np.asarray(rows, dtype=np.float32)
         self.weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
 
-    def predict(self, rows):
+    def predict(self, rows: Any) -> Any:
         return np.array([sum(np.array(self.descend(t, row)) for t in self.trees) for row in rows])
 
-    def descend(self, tree, row):
+    def descend(self, tree: Any, row: Any) -> Any:
         while not isinstance(tree, list):
             (column, mode, threshold, *missing), true, false = tree
             x, t = row[column], np.float32(threshold)
@@ -182,9 +198,9 @@ class Brute:
             }[mode]
             tree = true if holds or (np.isnan(x) and missing and missing[0]) else false
         # Weights are written as float32.
-        return np.float32(tree).astype(np.float64)
+        return np.array(tree, np.float32).astype(np.float64)
 
-    def partial_dependence(self, features, points):
+    def partial_dependence(self, features: Any, points: Any) -> Any:
         """Average over the rows with some features at points: (n_points, n_outputs)."""
         effect = []
         for point in points:
@@ -195,5 +211,5 @@ class Brute:
 
 
 @pytest.fixture
-def brute():
+def brute() -> Any:
     return Brute

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,16 +15,18 @@ FORMS = pytest.mark.parametrize("counting", [True, False], ids=["counting", "spr
 
 
 @pytest.fixture
-def form(monkeypatch):
+def form(monkeypatch: Any) -> Any:
     """Choose how rows are counted."""
 
-    def choose(counting):
+    def choose(counting: Any) -> Any:
         monkeypatch.setattr(exact, "prefers_counting", lambda *_: counting)
 
     return choose
 
 
-def grown(rng, depth, width, targets=1, values=None, missing=True):
+def grown(
+    rng: Any, depth: Any, width: Any, targets: Any = 1, values: Any = None, missing: Any = True
+) -> Any:
     """A random tree whose thresholds are values of a coarse grid, so that rows tie with them."""
     if depth == 0 or rng.random() < 0.15:
         return rng.normal(size=targets).tolist()
@@ -34,17 +37,19 @@ def grown(rng, depth, width, targets=1, values=None, missing=True):
     return (test, *branches)
 
 
-def drawn(rng, n, width, missing=True):
+def drawn(rng: Any, n: Any, width: Any, missing: Any = True) -> Any:
     rows = rng.integers(-4, 5, size=(n, width)) / rng.choice([1.0, 2.0])
     rows[rng.random(size=rows.shape) < (0.1 if missing else 0)] = np.nan
     return rows
 
 
-def close(found, expected):
+def close(found: Any, expected: Any) -> Any:
     return found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
-def check(engine, brute, trees, rows, weights=None, groups=3):
+def check(
+    engine: Any, brute: Any, trees: Any, rows: Any, weights: Any = None, groups: Any = 3
+) -> None:
     """Compare all effects up to an order with their definitions."""
     width = rows.shape[1]
     own = engine.background.columns
@@ -76,8 +81,15 @@ def check(engine, brute, trees, rows, weights=None, groups=3):
 )
 @given(seed=st.integers(0, 2**32 - 1), targets=st.integers(1, 3), weigh=st.sampled_from("ewr"))
 def test_effects_are_those_of_their_definitions(
-    form, regressor, engine, brute, counting, seed, targets, weigh
-):
+    form: Any,
+    regressor: Any,
+    engine: Any,
+    brute: Any,
+    counting: Any,
+    seed: Any,
+    targets: Any,
+    weigh: Any,
+) -> None:
     """Random trees of all modes, with ties, missing values and repeated features on a path."""
     form(counting)
     rng = np.random.default_rng(seed)
@@ -91,7 +103,9 @@ def test_effects_are_those_of_their_definitions(
 
 @FORMS
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 129, 200])
-def test_rows_need_not_fill_words(form, regressor, engine, brute, counting, n):
+def test_rows_need_not_fill_words(
+    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any, n: Any
+) -> None:
     """Bits after the last row must not be counted where few conditions are left."""
     form(counting)
     rng = np.random.default_rng(n)
@@ -104,7 +118,9 @@ def test_rows_need_not_fill_words(form, regressor, engine, brute, counting, n):
 
 
 @pytest.mark.parametrize("counting", [True, False])
-def test_more_than_one_chunk_of_rows(form, regressor, engine, brute, counting):
+def test_more_than_one_chunk_of_rows(
+    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any
+) -> None:
     form(counting)
     rng = np.random.default_rng(0)
     trees = [grown(rng, 4, 2) for _ in range(2)]
@@ -120,7 +136,7 @@ def test_more_than_one_chunk_of_rows(form, regressor, engine, brute, counting):
 
 
 @FORMS
-def test_a_tree_may_be_a_leaf(form, regressor, engine, counting):
+def test_a_tree_may_be_a_leaf(form: Any, regressor: Any, engine: Any, counting: Any) -> None:
     form(counting)
     bound = engine(regressor([[2.0], [3.0]], 2), np.array([[0.0, 1.0], [1.0, 0.0]]))
     single = next(bound.single([0]))
@@ -129,7 +145,9 @@ def test_a_tree_may_be_a_leaf(form, regressor, engine, counting):
 
 
 @FORMS
-def test_features_that_share_no_leaf_do_not_interact_at_all(form, regressor, engine, counting):
+def test_features_that_share_no_leaf_do_not_interact_at_all(
+    form: Any, regressor: Any, engine: Any, counting: Any
+) -> None:
     form(counting)
     rng = np.random.default_rng(0)
     trees = [((j, "LEQ", t), [rng.normal()], [rng.normal()]) for j in range(3) for t in (-0.1, 0.3)]
@@ -140,10 +158,12 @@ def test_features_that_share_no_leaf_do_not_interact_at_all(form, regressor, eng
 
 
 @FORMS
-def test_a_path_may_hold_a_hundred_features(form, regressor, engine, counting):
+def test_a_path_may_hold_a_hundred_features(
+    form: Any, regressor: Any, engine: Any, counting: Any
+) -> None:
     """A chain of conditions: the product of 100 indicators, whose effects are known."""
     form(counting)
-    tree = [1.0]
+    tree: Any = [1.0]
     for j in range(100):
         tree = ((j, "GT", 0.0), tree, [0.0])
     rows = np.ones((4, 100))
@@ -158,7 +178,7 @@ def test_a_path_may_hold_a_hundred_features(form, regressor, engine, counting):
     assert joint.whole.tolist() == [[0.75], [0.0], [0.75]]
 
 
-def test_ten_outputs(regressor, engine, brute):
+def test_ten_outputs(regressor: Any, engine: Any, brute: Any) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 3, 3, 10) for _ in range(4)]
     rows = drawn(rng, 30, 3)
@@ -167,8 +187,8 @@ def test_ten_outputs(regressor, engine, brute):
 
 @FORMS
 def test_curves_are_right_between_thresholds_and_for_missing_values(
-    form, regressor, engine, brute, counting
-):
+    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any
+) -> None:
     form(counting)
     rng = np.random.default_rng(5)
     trees = [grown(rng, 5, 4, 2) for _ in range(5)]
@@ -182,7 +202,7 @@ def test_curves_are_right_between_thresholds_and_for_missing_values(
         assert close(bound.curve(features, grid), expected)
 
 
-def test_a_group_of_rows_is_explained_on_its_own(regressor, engine, brute):
+def test_a_group_of_rows_is_explained_on_its_own(regressor: Any, engine: Any, brute: Any) -> None:
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 2) for _ in range(3)]
     rows = rng.normal(size=(20, 2))
@@ -194,7 +214,9 @@ def test_a_group_of_rows_is_explained_on_its_own(regressor, engine, brute):
 
 
 @FORMS
-def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting):
+def test_the_number_of_threads_changes_nothing(
+    form: Any, regressor: Any, engine: Any, counting: Any
+) -> None:
     form(counting)
     rng = np.random.default_rng(7)
     trees = [grown(rng, 7, 5, 2) for _ in range(60)]
@@ -211,7 +233,7 @@ def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting
     assert answers[0] == answers[1] == answers[2]
 
 
-def test_repeating_a_row_is_doubling_its_weight(regressor, engine):
+def test_repeating_a_row_is_doubling_its_weight(regressor: Any, engine: Any) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 3) for _ in range(3)]
     rows = rng.normal(size=(30, 3))
@@ -222,7 +244,7 @@ def test_repeating_a_row_is_doubling_its_weight(regressor, engine):
         assert one.others.tolist() == other.others.tolist()
 
 
-def test_a_prediction_that_is_not_finite_is_an_error(regressor, engine):
+def test_a_prediction_that_is_not_finite_is_an_error(regressor: Any, engine: Any) -> None:
     bound = engine(regressor([((0, "LEQ", 0.0), [np.inf], [1.0])], 1), np.array([[1.0], [-1.0]]))
     with pytest.raises(Exception, match="not finite for rows 1 "):
         bound.outputs()

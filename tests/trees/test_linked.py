@@ -1,7 +1,9 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
 """Effects on probabilities of trees with a link, against their definitions and by hand."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from onnxplain_server.effects.weighted import mean_square
 from onnxplain_server.methods import interactions
 from onnxplain_server.rows import Features
 from onnxplain_server.trees import linked, planes, steps
-from onnxplain_server.trees.ensemble import read
+from onnxplain_server.trees.ensemble import Ensemble, read
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.links import Link, LinkedEnsemble
 
@@ -60,6 +62,7 @@ def bind(regressor, brute, threads):
     def make(link, trees, rows, weights=None, outputs=None, pool=threads, host=None):
         rows = np.asarray(rows, dtype=float)
         ensemble = read(regressor(trees, rows.shape[1]))
+        assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
         names = tuple(f"x{j}" for j in range(len(dtypes)))
         features = Features(names, tuple(rows.T), dtypes, "X")
@@ -68,7 +71,8 @@ def bind(regressor, brute, threads):
         count = len(ensemble.offset)
         chosen = np.arange(count) if outputs is None else np.array(outputs)
         titles = tuple(f"y{k}" for k in range(count))
-        ledger = Ledger(host or Host())
+        watched: Any = host or Host()
+        ledger = Ledger(watched)
         bound = Linked(LinkedEnsemble(ensemble, link), background, titles, chosen, ledger, pool)
         reference = brute(trees, np.stack(background.columns, axis=1), background.weights)
         add_up = reference.predict

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
 """Exported classifiers: their trees give the effects on probabilities that predicting gives."""
 
 import json
@@ -34,21 +35,8 @@ NAMES = (
 N_ROWS = 40
 
 
-class Nowhere:
-    """A host that wants nothing and keeps nothing."""
-
-    def advance(self, done, planned):
-        pass
-
-    def recall(self, names):
-        return [None] * len(names)
-
-    def remember(self, entries):
-        pass
-
-
 @pytest.fixture(scope="module", params=NAMES)
-def engines(request):
+def engines(request, nowhere):
     """Both engines on noisy weighted rows of a fixture, some of their values missing."""
     model = load((MODELS / f"{request.param}.onnx").read_bytes())
     known = json.loads((MODELS / f"{request.param}.json").read_text())
@@ -62,7 +50,7 @@ def engines(request):
     features = bind(model.inputs, table, tuple(columns), ())
     background = merge(features, random.integers(1, 4, N_ROWS).astype(float), np.arange(N_ROWS))
     with ThreadPoolExecutor(2) as threads:
-        ledger, outputs = Ledger(Nowhere()), np.arange(len(model.output_names))
+        ledger, outputs = Ledger(nowhere), np.arange(len(model.output_names))
         assert isinstance(model.trees, LinkedEnsemble)
         names = model.output_names
         trees = Linked(model.trees, background, names, outputs, ledger, threads)

@@ -13,6 +13,9 @@ from onnxplain_server.adapters.redis_link import KEYS, Link
 
 _INDEX = f"{KEYS}blobs"
 
+# What a file counts for at least: the list is read as a whole, and must stay short.
+_LEAST_BYTES = 64 * 2**10
+
 _ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18})")
 
 
@@ -76,12 +79,13 @@ class Room:
                 self._strike(text)
             else:
                 entries.append(entry)
-        excess = sum(entry.size for entry in entries) + size - self._byte_limit
+        excess = max(size, _LEAST_BYTES) - self._byte_limit
+        excess += sum(max(entry.size, _LEAST_BYTES) for entry in entries)
         for entry in entries:
             if excess <= 0:
                 break
             self.clear(entry)
-            excess -= entry.size
+            excess -= max(entry.size, _LEAST_BYTES)
 
     def _strike(self, text: str) -> None:
         self._link.ask(lambda redis: redis.zrem(_INDEX, text))

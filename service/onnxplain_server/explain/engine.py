@@ -21,6 +21,7 @@ from onnxplain_server.model import Model, Note
 from onnxplain_server.rows import Features, feeds
 from onnxplain_server.run import Host
 from onnxplain_server.table import draw
+from onnxplain_server.trees.check import disagreement
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.exact import Exact
@@ -33,8 +34,7 @@ _ROW_COUNT = 500
 """Rows by default where their cost grows with their square."""
 
 _CHECKED_ROWS = 200
-_TOLERANCE = 1e-5
-"""Relative: onnxruntime adds leaves up in float32."""
+_PROBABILITY_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,10 @@ def choose(
         return _black_box(caller, question, _refused(question, trees.reason)), ledger
 
     on, reason = _with_trees(trees, model, outputs, means.threads, ledger)
-    difference = _difference(on, model, features, outputs)
-    if not difference <= _TOLERANCE:  # NaN is a difference
-        fault = f"its sums differ from the model's predictions by {difference:.1e} of their size"
-        note = Note("TREES_DISAGREE", f"The trees engine was not used: {fault}.")
-        return _black_box(caller, question, _refused(question, fault), note), ledger
+    wrong = _checked(trees, model, features, means)
+    if wrong is not None:
+        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
+        return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
     return Choice(Engine.TREES, reason, (), None, on), ledger
 
 
@@ -128,6 +127,20 @@ def _with_trees(
     )
 
 
+class _Unseen:
+    """A host for the check: it can end it, but sees none of its rows as progress."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.alone = host.alone
+        self.recall = host.recall
+        self.remember = host.remember
+
+    def advance(self, _done: float, _planned: float) -> None:
+        """See `Host.advance`."""
+        self._host.advance(0, 0)
+
+
 def _black_box(caller: Caller, question: Question, reason: str, *notes: Note) -> Choice:
     scale = question.scale.value
     return Choice(
@@ -151,14 +164,17 @@ def _refused(question: Question, reason: str) -> str:
     return f"the trees engine does not apply: {reason}"
 
 
-def _difference(
-    on: Callable[[Background], Effects], model: Model, features: Features, outputs: Indices
-) -> float:
-    """Largest difference to the model's predictions on some rows, relative to their size."""
+def _checked(
+    trees: Ensemble | LinkedEnsemble, model: Model, features: Features, means: Means
+) -> Refusal | None:
+    """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
     background = keep(features.take(rows), np.ones(len(rows)), rows)
-    predicted = model.predict(feeds(features, background.columns))[:, outputs].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(on(background).outputs() - predicted).max()
-    size = max(float(np.abs(predicted).max()), np.finfo(np.float32).tiny)
-    return float(difference / size)
+    predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
+    every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))
+    found = _with_trees(trees, model, every, means.threads, unseen)[0](background).outputs()
+    if isinstance(trees, Ensemble):
+        return disagreement(trees, found, predicted)
+    if np.allclose(found, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):
+        return None
+    return Refusal("its trees and their link give other probabilities than the runtime")

@@ -15,7 +15,7 @@ import numpy as np
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel, lowest, popcount
-from onnxplain_server.trees.crew import Crew, blocks, run
+from onnxplain_server.trees.crew import Crew, blocks, side_by_side
 from onnxplain_server.trees.ensemble import Numbers, Sets
 from onnxplain_server.trees.ranked import Bits, Ranked, Words, to_words
 
@@ -54,8 +54,10 @@ class Counter:
         self._sets = bits.placed(boxes.met)
         valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
         planes = ranked.planes.reshape(len(ranked.planes), valid.size)
-        shape = bits.words.shape[1:]
-        self._rows = _Rows(bits.words.ravel(), *shape, valid, planes, ranked.unit, ranked.shares)
+        n_sets, size = bits.words.shape[1:]
+        self._rows = _Rows(
+            bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
+        )
 
     def lifted(self, leaves: Numbers, held: Numbers, crew: Crew | None) -> Matrix:
         """Count with conditions lifted.
@@ -74,103 +76,105 @@ class Counter:
             Share of the rows that meet all conditions but those whose bit is set in the column.
         """
         shares = np.zeros((len(leaves), 1 << held.shape[1]))
-        given = (leaves, held, self._start, self._sets, self._rows)
-        spans = blocks(len(leaves), _BLOCK)
-        run(crew, lambda span: _lifted(*span, *given, shares), spans)
+        start, sets, rows = self._start, self._sets, self._rows
+        side_by_side(
+            crew,
+            lambda span: _lifted(*span, leaves, held, start, sets, rows, shares),
+            blocks(len(leaves), _BLOCK),
+        )
         return shares
 
 
 # Below, arrays are flat and positions unsigned: a view of an array costs more than a step on a
-# few words, and a position that might be negative keeps steps from being taken several at a time.
+# few words, as does looking it up in a tuple, and a position that might be negative keeps steps
+# from being taken several at a time.
 
 
 @inlined
-def _meet_run(rows: Any, origin: Any, sets: Any, piece: int, mask: Words) -> None:
-    """Keep of a mask the rows that are in a run; `origin` is where the chunk starts."""
-    size = np.uint64(rows.size)
-    below = origin + np.uint64(sets.low[piece]) * size
-    above = origin + np.uint64(sets.high[piece]) * size
+def _meet(words: Words, below: Any, above: Any, size: Any, mask: Words) -> None:
+    """Keep of a mask the rows between two sets, which start at these words."""
     for w in range(size):
-        mask[w] &= rows.words[above + w] & ~rows.words[below + w]
+        mask[w] &= words[above + w] & ~words[below + w]
 
 
 @inlined
-def _meet(rows: Any, origin: Any, sets: Any, condition: int, mask: Words, spare: Words) -> None:
-    """Keep of a mask the rows that meet a condition."""
-    size = np.uint64(rows.size)
-    start, stop = sets.start[condition], sets.start[condition + 1]
-    if stop == start + 1:
-        _meet_run(rows, origin, sets, start, mask)
-        return
+def _meet_any(
+    words: Words, origin: Any, low: Numbers, high: Numbers, size: Any, mask: Words, spare: Words
+) -> None:
+    """Keep of a mask the rows in any of the runs; `origin` is where the chunk starts."""
     for w in range(size):
         spare[w] = np.uint64(0)
-    for piece in range(start, stop):
-        below = origin + np.uint64(sets.low[piece]) * size
-        above = origin + np.uint64(sets.high[piece]) * size
+    for run in range(len(low)):
+        below, above = origin + np.uint64(low[run]) * size, origin + np.uint64(high[run]) * size
         for w in range(size):
-            spare[w] |= rows.words[above + w] & ~rows.words[below + w]
+            spare[w] |= words[above + w] & ~words[below + w]
     for w in range(size):
         mask[w] &= spare[w]
 
 
 @inlined
-def _measure(rows: Any, first: Any, mask: Words) -> float:
+def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, shares: Vector) -> Any:
     """Share of the rows of a mask: by the digits of their weights, or by adding them up."""
-    size, total = np.uint64(rows.size), 0.0
-    for plane in range(rows.planes.shape[0]):
+    total = 0.0
+    for plane in range(planes.shape[0]):
         count = 0
         for w in range(size):
-            count += popcount(mask[w] & rows.planes[plane, first + w])
-        total += rows.unit * float(count << plane)
-    if rows.planes.shape[0] == 0:
+            count += popcount(mask[w] & planes[plane, first + w])
+        total += unit * float(count << plane)
+    if planes.shape[0] == 0:
         for w in range(size):
             word, row = mask[w], (first + w) << np.uint64(6)
             while word:
-                total += rows.shares[row + np.uint64(lowest(word))]
+                total += shares[row + np.uint64(lowest(word))]
                 word &= word - np.uint64(1)
     return total
 
 
 @inlined
-def _meet_others(
-    rows: Any, origin: Any, sets: Any, start: int, stop: int, held: Any, i: int, mask: Words,
-    spare: Words,
-) -> None:  # fmt: skip
-    """Keep of a mask the rows that meet a leaf's conditions, but for those held."""
-    for condition in range(start, stop):
-        is_held = False
-        for q in range(held.shape[1]):
-            is_held |= held[i, q] == condition
-        if not is_held:
-            _meet(rows, origin, sets, condition, mask, spare)
+def _is_held(held: Numbers, i: int, condition: int) -> bool:
+    """Whether a condition is one that is lifted."""
+    found = False
+    for q in range(held.shape[1]):
+        found |= held[i, q] == condition
+    return found
 
 
 @kernel
-def _lifted(
+def _lifted(  # noqa: C901 - calls would take longer than the steps
     a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, sets: Sets, rows: _Rows,
-    shares: Matrix,
+    lifted: Matrix,
 ) -> None:  # fmt: skip
     """Count for the leaves from a to b."""
-    size, everything = np.uint64(rows.size), (1 << held.shape[1]) - 1
+    words, n_sets, length, valid, planes, unit, shares = rows
+    runs, low, high = sets
+    size, everything = np.uint64(length), (1 << held.shape[1]) - 1
     mask, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    lifted = np.empty((everything + 1, size), np.uint64)
-    for chunk in range(len(rows.valid) // rows.size):
+    masks = np.empty((everything + 1, size), np.uint64)
+    for chunk in range(len(valid) // length):
         first = np.uint64(chunk) * size
-        origin = first * np.uint64(rows.n_sets)
+        origin = first * np.uint64(n_sets)
         for i in range(a, b):
-            for part in range(everything, -1, -1):
-                if part == everything:
-                    for w in range(size):
-                        mask[w] = rows.valid[first + w]
-                    stop = start[leaves[i] + 1]
-                    _meet_others(rows, origin, sets, start[leaves[i]], stop, held, i, mask, spare)
+            for w in range(size):
+                mask[w] = valid[first + w]
+            for c in range(start[leaves[i]], start[leaves[i] + 1]):
+                if _is_held(held, i, c):
+                    continue
+                run, stop = runs[c], runs[c + 1]
+                if stop == run + 1:
+                    below = origin + np.uint64(low[run]) * size
+                    above = origin + np.uint64(high[run]) * size
+                    _meet(words, below, above, size, mask)
                 else:
-                    q = 0  # a condition that is met here and lifted in a part before
+                    _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
+            for part in range(everything, -1, -1):
+                if part < everything:
+                    q = 0  # a condition that is met here, and lifted in a part before
                     while part >> q & 1:
                         q += 1
                     for w in range(size):
-                        mask[w] = lifted[part | 1 << q, w]
-                    _meet(rows, origin, sets, held[i, q], mask, spare)
+                        mask[w] = masks[part | 1 << q, w]
+                    run, stop = runs[held[i, q]], runs[held[i, q] + 1]
+                    _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
                 for w in range(size):
-                    lifted[part, w] = mask[w]
-                shares[i, part] += _measure(rows, first, mask)
+                    masks[part, w] = mask[w]
+                lifted[i, part] += _measure(mask, first, size, planes, unit, shares)

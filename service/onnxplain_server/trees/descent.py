@@ -57,4 +57,5 @@ def _all_but_one(ensemble: Ensemble) -> Numbers:
     feature, begin = ensemble.feature[two], start[two]
     at_ends = low[begin] == ensemble.first[feature]
     at_ends &= high[begin + 1] == ensemble.first[feature + 1] - 1
-    return two[at_ends].astype(np.int32)
+    found: Numbers = two[at_ends].astype(np.int32)
+    return found

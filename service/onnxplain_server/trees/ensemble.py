@@ -87,7 +87,8 @@ class Ensemble:
 
     def codes(self, feature: int, values: Array) -> Numbers:
         """Return the lower border of each value's cell: (n,)."""
-        return (self.first[feature] + self.axes[feature].cells(values)).astype(np.int32)
+        codes: Numbers = (self.first[feature] + self.axes[feature].cells(values)).astype(np.int32)
+        return codes
 
 
 def read(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
@@ -241,7 +242,8 @@ def _bordered(
 
 
 def _borders(cuts: Keys, keys: Keys) -> Indices:
-    return np.searchsorted(cuts, keys, side="right") + (keys == END)
+    borders: Indices = np.searchsorted(cuts, keys, side="right") + (keys == END)
+    return borders
 
 
 def _values(checked: Sequence[_Checked]) -> Matrix:

@@ -57,7 +57,7 @@ class Linked:
     the background once for each single feature, and once per point otherwise.
     """
 
-    def __init__(  # noqa: PLR0917 - as `Exact`
+    def __init__(
         self,
         linked: LinkedEnsemble,
         background: Background,

@@ -82,52 +82,45 @@ def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> 
             words[k] |= words[k - 1]
 
 
-@inlined
-def _sift(leaves: Any, leaf: int, words: Any, none: Any, met: Any) -> Any:
-    """Find the rows that miss none and one of a leaf's conditions; `met` are those of each."""
-    one, start = np.uint64(0), leaves.start[leaf]
-    for c in range(start, leaves.start[leaf + 1]):
-        mask = np.uint64(0)
-        for run in range(leaves.sets.start[c], leaves.sets.start[c + 1]):
-            mask |= words[leaves.sets.high[run]] & ~words[leaves.sets.low[run]]
-        met[c - start] = mask
-        one = (one & mask) | (none & ~mask)
-        none &= mask
-        if not none | one:
-            break
-    return none, one
-
-
 @kernel
-def _visit(
-    a: int, b: int, leaves: _Leaves, places: Numbers, starts: Numbers, effects: Cube
+def _visit(  # noqa: C901 - calls would take longer than the steps
+    a: int, b: int, leaves: _Leaves, places: Numbers, first_sets: Numbers, effects: Cube
 ) -> None:
     """Visit all leaves for the rows in the words from a to b.
 
     `effects` are (n, n_features + 1, n_targets): last the sum of the trees.
     """
-    values, total = leaves.values, effects.shape[1] - 1
-    words, met = np.empty(starts[-1], np.uint64), np.empty(leaves.most, np.uint64)
+    starts, (runs, low, high), share, slot, values, most = leaves
+    total, n_targets = effects.shape[1] - 1, values.shape[1]
+    words, met = np.empty(first_sets[-1], np.uint64), np.empty(most, np.uint64)
     for word in range(a, b):
         first, last = word << 6, min((word + 1) << 6, places.shape[1])
-        _spread(places, starts, first, last, words)
+        _spread(places, first_sets, first, last, words)
         everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
         for leaf in range(len(values)):
-            none, one = _sift(leaves, leaf, words, everyone, met)
-            start, stop = leaves.start[leaf], leaves.start[leaf + 1]
+            start, stop = starts[leaf], starts[leaf + 1]
+            none, one = everyone, np.uint64(0)
+            for c in range(start, stop):
+                mask = np.uint64(0)
+                for run in range(runs[c], runs[c + 1]):
+                    mask |= words[high[run]] & ~words[low[run]]
+                met[c - start] = mask
+                one = (one & mask) | (none & ~mask)
+                none &= mask
+                if not none | one:
+                    break
             while none:
                 i = first + lowest(none)
                 none &= none - np.uint64(1)
-                for k in range(values.shape[1]):
+                for k in range(n_targets):
                     effects[i, total, k] += values[leaf, k]
                     for c in range(start, stop):
-                        if leaves.slot[c] >= 0:
-                            change = values[leaf, k] * (leaves.share[c] - 1.0)
-                            effects[i, leaves.slot[c], k] += change
+                        if slot[c] >= 0:
+                            effects[i, slot[c], k] += values[leaf, k] * (share[c] - 1.0)
             for c in range(start, stop if one else start):
-                missed = one & ~met[c - start] if leaves.slot[c] >= 0 else np.uint64(0)
+                missed = one & ~met[c - start] if slot[c] >= 0 else np.uint64(0)
                 while missed:
                     i = first + lowest(missed)
                     missed &= missed - np.uint64(1)
-                    for k in range(values.shape[1]):
-                        effects[i, leaves.slot[c], k] += values[leaf, k] * leaves.share[c]
+                    for k in range(n_targets):
+                        effects[i, slot[c], k] += values[leaf, k] * share[c]

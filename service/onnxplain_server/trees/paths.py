@@ -126,7 +126,7 @@ def _make_scratch(paths: Any) -> Any:
 @inlined
 def _cut(
     paths: Any, split: int, is_true: bool, low: Numbers, high: Numbers, count: int, fresh: Any
-) -> int:  # noqa: E501
+) -> int:
     """Cut runs, in place, with those where a node is true, or with the gaps between: how many."""
     start, j = paths.truth.start[split], paths.feature[split]
     pieces = paths.truth.start[split + 1] - start + (0 if is_true else 1)
@@ -167,19 +167,23 @@ def _intersect(paths: Any, leaf: int, j: int, low: Numbers, high: Numbers, fresh
 @inlined
 def _climb(paths: Any, leaf: int, scratch: Any) -> int:
     """Go from a leaf to its root and narrow the run of each feature met: how many are met."""
+    # Looked up once: in a tuple that takes longer than a step up.
+    parent, feature, first, low, high = (
+        paths.parent, paths.feature, paths.first, paths.low, paths.high,
+    )  # fmt: skip
+    seen, features, least, most = scratch.seen, scratch.features, scratch.least, scratch.most
     count, node = 0, leaf
-    while paths.parent[node] >= 0:
-        j = paths.feature[paths.parent[node]]
-        if scratch.seen[j] != leaf:
-            scratch.seen[j], scratch.features[count] = leaf, j
-            scratch.least[j], scratch.most[j] = paths.first[j], paths.first[j + 1] - 1
+    while parent[node] >= 0:
+        j = feature[parent[node]]
+        if seen[j] != leaf:
+            seen[j], features[count] = leaf, j
+            least[j], most[j] = first[j], first[j + 1] - 1
             count += 1
-        if paths.high[node] == _MANY:
-            scratch.most[j] = _MANY
-        elif scratch.most[j] != _MANY:
-            scratch.least[j] = max(scratch.least[j], paths.low[node])
-            scratch.most[j] = min(scratch.most[j], paths.high[node])
-        node = paths.parent[node]
+        if high[node] == _MANY:
+            most[j] = _MANY
+        elif most[j] != _MANY:
+            least[j], most[j] = max(least[j], low[node]), min(most[j], high[node])
+        node = parent[node]
     return count
 
 
@@ -187,19 +191,19 @@ def _climb(paths: Any, leaf: int, scratch: Any) -> int:
 def _box(paths: Any, leaf: int, scratch: Any) -> tuple[int, int]:
     """Collect a leaf's conditions: how many, -1 for a contradiction, and how many runs."""
     count = runs = 0
+    first, features, least, most = paths.first, scratch.features, scratch.least, scratch.most
+    lows, highs, conditions, starts = scratch.low, scratch.high, scratch.feature, scratch.run
     for f in range(_climb(paths, leaf, scratch)):
-        j = scratch.features[f]
-        low, high, made = scratch.least[j], scratch.most[j], 1
+        j = features[f]
+        low, high, made = least[j], most[j], 1
         if high == _MANY:
-            made = _intersect(
-                paths, leaf, j, scratch.low[runs:], scratch.high[runs:], scratch.fresh
-            )
-            low, high = scratch.low[runs], scratch.high[runs]
+            made = _intersect(paths, leaf, j, lows[runs:], highs[runs:], scratch.fresh)
+            low, high = lows[runs], highs[runs]
         if made == 0 or low >= high:
             return -1, 0
-        if made > 1 or low > paths.first[j] or high < paths.first[j + 1] - 1:
-            scratch.low[runs], scratch.high[runs] = low, high
-            scratch.feature[count], scratch.run[count] = j, runs
+        if made > 1 or low > first[j] or high < first[j + 1] - 1:
+            lows[runs], highs[runs] = low, high
+            conditions[count], starts[count] = j, runs
             count, runs = count + 1, runs + made
     return count, runs
 

@@ -63,7 +63,7 @@ def fits(linked: LinkedEnsemble, cells: Numbers) -> bool:
     return len(cells) == 2 and sizes[0] * sizes[1] * _targets(linked) <= _MOST_ENTRIES
 
 
-def means(  # noqa: PLR0917 - the rows, in their several forms
+def means(
     linked: LinkedEnsemble,
     walk: Walk,
     shares: Vector,
@@ -131,7 +131,7 @@ def _wait(stack: _Stack, top: int, node: int, piece: Numbers) -> int:
 
 
 @inlined
-def _divide(  # noqa: PLR0917 - a kernel
+def _divide(
     stack: _Stack, top: int, axis: int, piece: Numbers, code: int, walk: Walk, plane: Plane
 ) -> int:
     """Send the parts of a piece both ways, along one of its axes."""
@@ -193,7 +193,7 @@ def _note(piece: Numbers, value: Vector, table: Cube, own: Vector) -> None:
 
 
 @inlined
-def _spread(  # noqa: PLR0917 - a kernel
+def _spread(
     row: Numbers, walk: Walk, plane: Plane, stack: _Stack, table: Cube, own: Vector
 ) -> None:
     """Fill the table for a row, and what the same trees give at the row's own cells."""
@@ -247,7 +247,7 @@ def _link(level: Vector, scale: Scale, answer: Vector) -> None:
 
 
 @kernel
-def _average(  # noqa: PLR0917 - a kernel
+def _average(
     a: int, b: int, walk: Walk, plane: Plane, scale: Scale, shares: Vector, total: Matrix
 ) -> None:
     """Add to `total` the answers of the rows from a to b, times their shares."""

@@ -173,7 +173,7 @@ the one after its last, and whether the row's own cell is in it."""
 
 
 @inlined
-def _wait(stack: _Stack, top: int, node: int, low: int, high: int, own: int) -> int:  # noqa: PLR0917 - a kernel
+def _wait(stack: _Stack, top: int, node: int, low: int, high: int, own: int) -> int:
     """Put a piece on the stack, unless nothing is in it."""
     if low < high or own:
         stack[top, 0] = node
@@ -185,7 +185,7 @@ def _wait(stack: _Stack, top: int, node: int, low: int, high: int, own: int) -> 
 
 
 @inlined
-def _divide(  # noqa: PLR0917 - a kernel
+def _divide(
     stack: _Stack, top: int, node: int, piece: Any, code: int, way: Descent, free: Free
 ) -> int:
     """Send the parts of a piece of the axis both ways."""
@@ -281,7 +281,7 @@ def _link(level: Vector, scale: Scale, answer: Vector) -> None:
 
 
 @kernel
-def _average(  # noqa: PLR0917 - a kernel
+def _average(
     a: int,
     b: int,
     walk: Walk,
@@ -308,7 +308,7 @@ def _average(  # noqa: PLR0917 - a kernel
 
 
 @kernel
-def _answers(a: int, b: int, walk: Walk, free: Free, scale: Scale, given: Cube) -> None:  # noqa: PLR0917 - a kernel
+def _answers(a: int, b: int, walk: Walk, free: Free, scale: Scale, given: Cube) -> None:
     """Answers of the rows from a to b at all points."""
     steps = np.empty((free.n_points + 2, walk.values.shape[1]))
     stack = np.empty((free.room, 4), np.int32)

@@ -101,7 +101,8 @@ class _Keys:
             raise RefusedError(
                 f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
             )
-        return self._order[place]
+        positions: Indices = self._order[place]
+        return positions
 
 
 def _check_columns(nodes: Nodes, column_count: int) -> None:

@@ -63,7 +63,8 @@ def evaluate(
     """
     values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
     if not points.features:
-        return values + coefficients.sum(axis=0)
+        values += coefficients.sum(axis=0)
+        return values
     if len(points.features) > 2:
         bits = lay_bits(ensemble, points.codes, points.features)
         valid = to_words(np.ones(len(values), dtype=np.bool_))
@@ -143,7 +144,7 @@ def _events(line: Any) -> Any:
 @kernel
 def _sweep(
     across: _Line, along: _Line, coefficients: Matrix, order: Indices, values: Matrix
-) -> None:  # noqa: E501
+) -> None:
     """Go across, place by place, and keep where along the other line coefficients come and go."""
     start, events = _events(across)
     size, point = along.place[-1] + 1, 0

@@ -111,6 +111,40 @@ def test_those_that_end_first_make_room(redis_server: Any, blobs: RedisBlobs) ->
     assert len(redis_server.keys("part")) == 3 * 7
 
 
+def test_a_file_that_was_uploaded_again_is_not_the_first_to_go(blobs: RedisBlobs) -> None:
+    files = {name: blob(6 * MIB, seed) for seed, name in enumerate("abcd")}
+    for name in "abcad":
+        blobs.put(name, files[name])
+
+    assert [is_kept(blobs, name, given) for name, given in files.items()] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
+    redis_server: Any, link: Link
+) -> None:
+    store = RedisBlobs(link, SEAL, 20 * MIB, 1.0)
+    for seed in range(5):
+        store.put(str(seed), blob(100, seed))
+    time.sleep(1.1)
+
+    store.put("a", blob(100))
+
+    assert redis_server.admin.zcard("onnxplain:blobs") == 1
+
+
+def test_small_files_are_not_kept_in_any_number(redis_server: Any, link: Link) -> None:
+    store = RedisBlobs(link, SEAL, MIB, 60)
+    for seed in range(30):
+        store.put(str(seed), blob(100, seed))
+
+    assert redis_server.admin.zcard("onnxplain:blobs") == 16
+
+
 def test_what_is_over_its_time_takes_no_room(redis_server: Any, link: Link) -> None:
     RedisBlobs(link, SEAL, 20 * MIB, 1.0).put("a", blob(15 * MIB))
     store, given = RedisBlobs(link, SEAL, 20 * MIB, 3_600), blob(10 * MIB)
