@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import black_box
+import intervals
+import rivals
+import trees
+import woodelf_miami
 
-BENCHES = {"The black-box engine": black_box.main}
+BENCHES = {
+    "The black-box engine": black_box.main,
+    "The trees engine": trees.main,
+    "The trees engine beside others": rivals.main,
+    "The trees engine beside WOODELF": woodelf_miami.main,
+    "Intervals": intervals.main,
+}
 
 
 def main() -> None:
