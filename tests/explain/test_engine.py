@@ -100,9 +100,14 @@ def test_probabilities_of_boosted_trees_are_explained_on_all_rows_but_pairs_on_5
     assert answer.receipt.predicted_row_count == 0
     assert "softmax of sums over trees" in answer.receipt.engine_reason
     (warning,) = (each for each in answer.warnings if each.code == "PAIRS_SAMPLED")
-    assert warning.message == (
-        f"Pairs and triples were computed on 500 of {answer.receipt.row_count:,} distinct rows."
-    )
+    assert f"on 500 of {answer.receipt.row_count:,} distinct rows" in warning.message
+
+
+def test_pairs_are_computed_on_as_many_rows_as_are_asked_for(runner: InProcess) -> None:
+    answer = explain(runner, "xgboost_3class", copies=40, row_count=600)
+
+    assert answer.receipt.engine == TREES
+    assert "PAIRS_SAMPLED" not in [warning.code for warning in answer.warnings]
 
 
 def test_where_all_rows_serve_for_pairs_there_is_nothing_to_say(runner: InProcess) -> None:

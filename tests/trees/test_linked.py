@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 """Effects on probabilities of trees with a link, against their definitions and by hand."""
 
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +25,13 @@ STUMP = ((0, "LEQ", 0.0), [-1.0, 0.0], [1.0, 2.0])
 class Host:
     """A host that counts progress."""
 
-    done = planned = 0
+    done = planned = 0.0
 
-    def advance(self, done, planned):
+    def advance(self, done: float, planned: float) -> None:
         self.done, self.planned = done, planned
 
 
-def grown(rng, depth, width, targets):
+def grown(rng: np.random.Generator, depth: int, width: int, targets: int) -> Any:
     """A random tree whose thresholds are values of a coarse grid, so that rows tie with them."""
     if depth == 0 or rng.random() < 0.15:
         return rng.normal(size=targets).tolist()
@@ -41,13 +40,13 @@ def grown(rng, depth, width, targets):
     return (test, *(grown(rng, depth - 1, width, targets) for _ in range(2)))
 
 
-def drawn(rng, n, width):
+def drawn(rng: np.random.Generator, n: int, width: int) -> Any:
     rows = rng.integers(-4, 5, size=(n, width)) / rng.choice([1.0, 2.0])
     rows[rng.random(size=rows.shape) < 0.1] = np.nan
     return rows
 
 
-def linking(link, scores):
+def linking(link: Link, scores: Any) -> Any:
     """The link by its definition, with powers in long double."""
     powers = np.exp(scores.astype(np.longdouble))
     if link is Link.LOGISTIC:
@@ -56,10 +55,19 @@ def linking(link, scores):
 
 
 @pytest.fixture
-def bind(regressor, brute, threads):
+def bind(regressor: Any, brute: Any, threads: ThreadPoolExecutor) -> Any:
     """Engine and reference: link, trees, rows, weights -> Linked, Brute."""
 
-    def make(link, trees, rows, weights=None, outputs=None, pool=threads, host=None):
+    def make(
+        link: Link,
+        trees: Any,
+        rows: Any,
+        weights: Any = None,
+        outputs: Any = None,
+        pool: ThreadPoolExecutor = threads,
+        host: Any = None,
+        joint_rows: int = 500,
+    ) -> Any:
         rows = np.asarray(rows, dtype=float)
         ensemble = read(regressor(trees, rows.shape[1]))
         assert isinstance(ensemble, Ensemble)
@@ -73,7 +81,9 @@ def bind(regressor, brute, threads):
         titles = tuple(f"y{k}" for k in range(count))
         watched: Any = host or Host()
         ledger = Ledger(watched)
-        bound = Linked(LinkedEnsemble(ensemble, link), background, titles, chosen, ledger, pool)
+        bound = Linked(
+            LinkedEnsemble(ensemble, link), background, titles, chosen, ledger, pool, joint_rows
+        )
         reference = brute(trees, np.stack(background.columns, axis=1), background.weights)
         add_up = reference.predict
         reference.predict = lambda rows: linking(link, add_up(rows))
@@ -82,16 +92,16 @@ def bind(regressor, brute, threads):
     return make
 
 
-def close(found, expected):
-    return found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+def close(found: Any, expected: Any) -> bool:
+    return bool(found == pytest.approx(expected, rel=1e-10, abs=1e-12))
 
 
-def check(bound, reference, most=3):
+def check(bound: Linked, reference: Any, most: int = 3) -> None:
     """Compare all effects up to an order with their definitions."""
     at = reference.rows
     width = at.shape[1]
     assert close(bound.outputs(), reference.predict(at))
-    effects = {}
+    effects: dict[tuple[int, ...], Any] = {}
     for single in bound.single(range(width)):
         j, others = single.feature, [k for k in range(width) if k != single.feature]
         effects[j,] = reference.partial_dependence([j], at[:, [j]])
@@ -115,7 +125,9 @@ def check(bound, reference, most=3):
     link=st.sampled_from(Link),
     weigh=st.sampled_from("ewr"),
 )
-def test_effects_are_those_of_their_definitions(bind, seed, targets, link, weigh):
+def test_effects_are_those_of_their_definitions(
+    bind: Any, seed: int, targets: int, link: Link, weigh: str
+) -> None:
     """Random trees of all modes, with ties, missing values and repeated features on a path."""
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 3, targets) for _ in range(3)]
@@ -129,7 +141,7 @@ def test_effects_are_those_of_their_definitions(bind, seed, targets, link, weigh
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(Link))
-def test_curves_are_right_at_any_points_in_any_order(bind, seed, link):
+def test_curves_are_right_at_any_points_in_any_order(bind: Any, seed: int, link: Link) -> None:
     """Also at points of no row, beyond all rows, missing, or asked for twice."""
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 2, 2) for _ in range(3)]
@@ -148,7 +160,7 @@ def test_curves_are_right_at_any_points_in_any_order(bind, seed, link):
     assert close(bound.individual(0, points), answers)
 
 
-def test_a_stump_by_hand(bind):
+def test_a_stump_by_hand(bind: Any) -> None:
     bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
     low, high = 1 / (1 + np.e), 1 / (1 + np.exp(-1.0))
     (single,) = bound.single([0])
@@ -156,7 +168,7 @@ def test_a_stump_by_hand(bind):
     assert close(single.others[:, 0], [low / 3 + 2 * high / 3] * 2)
 
 
-def test_outputs_are_chosen_after_the_link(bind):
+def test_outputs_are_chosen_after_the_link(bind: Any) -> None:
     """Probabilities of some classes depend on the scores of all."""
     rows = [[-1.0, 0.5], [1.0, 2.0], [0.5, -1.0]]
     trees = [STUMP, ((1, "LEQ", 0.0), [1.0, 2.0], [-1.0, 0.3])]
@@ -173,7 +185,7 @@ def test_outputs_are_chosen_after_the_link(bind):
     assert close(second.individual(0, np.zeros(2)), everything.individual(0, np.zeros(2))[:, :, 1:])
 
 
-def test_scores_beyond_all_powers_give_zero_and_one(bind):
+def test_scores_beyond_all_powers_give_zero_and_one(bind: Any) -> None:
     trees = [((0, "LEQ", 0.0), [-2000.0, 0.0], [2000.0, 0.0])]
     for link, second in ((Link.LOGISTIC, [0.5, 0.5]), (Link.SOFTMAX, [1.0, 0.0])):
         bound, _ = bind(link, trees, [[-1.0], [1.0]])
@@ -182,7 +194,7 @@ def test_scores_beyond_all_powers_give_zero_and_one(bind):
         assert single.own.T.tolist() == [[0.0, 1.0], second]
 
 
-def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind):
+def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind: Any) -> None:
     rng = np.random.default_rng(1)
     trees = [grown(rng, 3, 2, 3) for _ in range(5)]
     bound, _ = bind(Link.SOFTMAX, trees, rng.normal(size=(50, 3)))
@@ -191,7 +203,7 @@ def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind):
     assert single.others == pytest.approx(bound.outputs(), rel=1e-15)
 
 
-def test_permuted_features_are_those_of_the_trees(bind):
+def test_permuted_features_are_those_of_the_trees(bind: Any) -> None:
     rng = np.random.default_rng(2)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     bound, reference = bind(Link.SOFTMAX, trees, rng.normal(size=(20, 3)))
@@ -202,12 +214,13 @@ def test_permuted_features_are_those_of_the_trees(bind):
     assert close(found, reference.predict(moved))
 
 
-def test_pairs_of_many_rows_are_those_of_a_draw(bind, monkeypatch):
+def test_pairs_of_many_rows_are_those_of_a_draw(bind: Any) -> None:
     """All parts of a pair share the background that was drawn."""
-    monkeypatch.setattr(linked, "_JOINT_ROWS", 20)
     rng = np.random.default_rng(3)
     trees = [grown(rng, 4, 3, 2) for _ in range(4)]
-    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5)
+    bound, _ = bind(
+        Link.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=20
+    )
     sampled = bound.for_joint()
     assert len(sampled.background) == 20
     assert sampled.background.source.tolist() == sorted(set(sampled.background.source.tolist()))
@@ -222,7 +235,9 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind, monkeypatch):
     assert close(joint.pure, whole - first - second)
 
 
-def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch):
+def test_pairs_too_large_for_a_table_are_the_same(
+    bind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
     found = []
@@ -234,11 +249,10 @@ def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch):
     assert np.ptp(found[0].pure) > 1e-3
 
 
-def test_resampled_pairs_use_the_weights_of_their_own_rows(bind, monkeypatch):
-    monkeypatch.setattr(linked, "_JOINT_ROWS", 20)
+def test_resampled_pairs_use_the_weights_of_their_own_rows(bind: Any) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
-    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)))
+    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
     weights = rng.integers(0, 4, size=(1, 60)).astype(float)
     measure = interactions._Measure(bound, interactions.Options(("x0", "x1")))
     measure.run(bound.background.weights)
@@ -252,12 +266,12 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind, monkeypatch):
     assert found.numerators[0, 0] > 0
 
 
-def test_few_rows_are_all_used_for_pairs(bind):
+def test_few_rows_are_all_used_for_pairs(bind: Any) -> None:
     bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0]])
     assert bound.for_joint() is bound
 
 
-def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind):
+def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind: Any) -> None:
     rng = np.random.default_rng(4)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     rows = rng.normal(size=(15, 3))
@@ -274,7 +288,9 @@ def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind):
         assert close(joint.pure[i], expected.pure)
 
 
-def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(bind, monkeypatch):
+def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(
+    bind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(steps, "_BLOCK", 7)
     monkeypatch.setattr(planes, "_BLOCK", 5)
     monkeypatch.setattr(linked, "_HYBRIDS", 100)

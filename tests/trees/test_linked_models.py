@@ -1,9 +1,10 @@
-# mypy: allow-untyped-defs, allow-untyped-calls
 """Exported classifiers: their trees give the effects on probabilities that predicting gives."""
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.rows import bind
+from onnxplain_server.run import Host
 from onnxplain_server.table import Table
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.links import LinkedEnsemble
@@ -34,9 +36,11 @@ NAMES = (
 )
 N_ROWS = 40
 
+Engines = tuple[Linked, BlackBox]
+
 
 @pytest.fixture(scope="module", params=NAMES)
-def engines(request, nowhere):
+def engines(request: pytest.FixtureRequest, nowhere: Host) -> Iterator[Engines]:
     """Both engines on noisy weighted rows of a fixture, some of their values missing."""
     model = load((MODELS / f"{request.param}.onnx").read_bytes())
     known = json.loads((MODELS / f"{request.param}.json").read_text())
@@ -53,28 +57,28 @@ def engines(request, nowhere):
         ledger, outputs = Ledger(nowhere), np.arange(len(model.output_names))
         assert isinstance(model.trees, LinkedEnsemble)
         names = model.output_names
-        trees = Linked(model.trees, background, names, outputs, ledger, threads)
+        trees = Linked(model.trees, background, names, outputs, ledger, threads, 500)
         caller = Caller(model, outputs, ledger, Pace(), threads)
         yield trees, BlackBox(caller, background, "RESPONSE")
 
 
-def close(found, expected):
-    return found == pytest.approx(expected, rel=1e-5, abs=1e-6)
+def close(found: Any, expected: Any) -> bool:
+    return bool(found == pytest.approx(expected, rel=1e-5, abs=1e-6))
 
 
-def test_predictions_and_effects_at_the_rows(engines):
+def test_predictions_and_effects_at_the_rows(engines: Engines) -> None:
     trees, black_box = engines
     assert close(trees.outputs(), black_box.outputs())
     every = range(len(trees.background.columns))
     for found, expected in zip(trees.single(every), black_box.single(every), strict=True):
         assert close(found.own, expected.own)
         assert close(found.others, expected.others)
-    (found,), (expected,) = (engine.joint([(0, 1)]) for engine in engines)
-    assert close(found.whole, expected.whole)
-    assert close(found.pure, expected.pure)
+    (ours,), (theirs,) = (engine.joint([(0, 1)]) for engine in engines)
+    assert close(ours.whole, theirs.whole)
+    assert close(ours.pure, theirs.pure)
 
 
-def test_curves_and_individual_curves(engines):
+def test_curves_and_individual_curves(engines: Engines) -> None:
     trees, black_box = engines
     levels = trees.background.levels
     for j, own in enumerate(levels):

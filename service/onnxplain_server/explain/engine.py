@@ -97,27 +97,28 @@ def choose(
     if isinstance(trees, Refusal):
         return _black_box(caller, question, _refused(question, trees.reason)), ledger
 
-    on, reason = _with_trees(trees, model, outputs, means.threads, ledger)
-    wrong = _checked(trees, model, features, means)
+    on, reason = _with_trees(trees, model, outputs, question, means.threads, ledger)
+    wrong = _checked(trees, model, features, question, means)
     if wrong is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
         return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
     return Choice(Engine.TREES, reason, (), None, on), ledger
 
 
-def _with_trees(
+def _with_trees(  # noqa: PLR0917 - what an engine runs with
     trees: Ensemble | LinkedEnsemble,
     model: Model,
     outputs: Indices,
+    question: Question,
     threads: ThreadPoolExecutor,
     ledger: Ledger,
 ) -> tuple[Callable[[Background], Effects], str]:
     """The engine for these trees, and why it is the one."""
     names = model.output_names
     if isinstance(trees, LinkedEnsemble):
-        link = trees.link.value.lower()
+        link, most = trees.link.value.lower(), question.row_count or _ROW_COUNT
         return (
-            lambda background: Linked(trees, background, names, outputs, ledger, threads),
+            lambda background: Linked(trees, background, names, outputs, ledger, threads, most),
             f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
         )
     leaves = Leaves(trees, Crew(threads, ledger))
@@ -165,14 +166,19 @@ def _refused(question: Question, reason: str) -> str:
 
 
 def _checked(
-    trees: Ensemble | LinkedEnsemble, model: Model, features: Features, means: Means
+    trees: Ensemble | LinkedEnsemble,
+    model: Model,
+    features: Features,
+    question: Question,
+    means: Means,
 ) -> Refusal | None:
     """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
     background = keep(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
     every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))
-    found = _with_trees(trees, model, every, means.threads, unseen)[0](background).outputs()
+    engine = _with_trees(trees, model, every, question, means.threads, unseen)[0]
+    found = engine(background).outputs()
     if isinstance(trees, Ensemble):
         return disagreement(trees, found, predicted)
     if np.allclose(found, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):

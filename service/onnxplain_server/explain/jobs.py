@@ -97,7 +97,10 @@ def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
     taken, whole = len(effects.for_joint().background), len(effects.background)
     if taken == whole:
         return ()
-    message = f"Pairs and triples were computed on {taken:,} of {whole:,} distinct rows."
+    message = (
+        f"Pairs and triples were computed on {taken:,} of {whole:,} distinct rows, as their time "
+        "grows with the square of the rows; set row_count for more."
+    )
     return (Note("PAIRS_SAMPLED", message),)
 
 

@@ -24,8 +24,6 @@ from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.steps import Stepper
 from onnxplain_server.trees.summing import sums
 
-_JOINT_ROWS = 500
-"""Rows for effects of several features together, whose time grows with their square."""
 _HYBRIDS = 16_384
 """Rows with features moved that are sent down together, so that memory does not grow with them."""
 
@@ -48,6 +46,8 @@ class Linked:
         Which of them are wanted. A link needs all scores; they are chosen after it.
     ledger : Ledger
     threads : ThreadPoolExecutor
+    joint_rows : int
+        Most rows for effects of several features together, whose time grows with their square.
 
     Notes
     -----
@@ -65,8 +65,10 @@ class Linked:
         outputs: Indices,
         ledger: Ledger,
         threads: ThreadPoolExecutor,
+        joint_rows: int,
     ) -> None:
         self._linked = linked
+        self._joint_rows = joint_rows
         self._ensemble = linked.ensemble
         self._background = background
         self._all_names = output_names
@@ -89,12 +91,19 @@ class Linked:
 
     def restrict(self, background: Background) -> Linked:
         """See `Effects.restrict`."""
-        names, outputs = self._all_names, self._outputs
-        return Linked(self._linked, background, names, outputs, self._ledger, self._threads)
+        return Linked(
+            self._linked,
+            background,
+            self._all_names,
+            self._outputs,
+            self._ledger,
+            self._threads,
+            self._joint_rows,
+        )
 
     def for_joint(self) -> Linked:
         """See `Effects.for_joint`: on a draw of rows, always the same, where there are many."""
-        rows = draw(len(self._background), _JOINT_ROWS, 0)
+        rows = draw(len(self._background), self._joint_rows, 0)
         if len(rows) == len(self._background):
             return self
         return self.restrict(self._background.take(rows))
