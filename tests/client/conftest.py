@@ -94,12 +94,21 @@ class Service(service.ExplanationServiceServicer):
 
 
 def statistic(
-    features: list[str], numerators: list[float], denominators: list[float]
+    features: list[str],
+    numerators: list[float],
+    denominators: list[float],
+    spread: float | None = None,
 ) -> interactions_pb2.InteractionStatistic:
+    """Write a statistic; with an interval of value ± spread where there is one."""
     values = [n / d for n, d in zip(numerators, denominators, strict=True)]
-    return interactions_pb2.InteractionStatistic(
+    message = interactions_pb2.InteractionStatistic(
         features=features, numerators=numerators, denominators=denominators, values=values
     )
+    if spread:
+        message.standard_errors[:] = message.biases[:] = [spread] * len(values)
+        message.lower[:] = [value - spread for value in values]
+        message.upper[:] = [value + spread for value in values]
+    return message
 
 
 def interactions() -> pb.Explanation:
@@ -112,7 +121,8 @@ def interactions() -> pb.Explanation:
                 statistic(["age"], [1.0, 0.5], [4.0, 8.0]),
                 statistic(["bmi"], [0.25, 0.5], [4.0, 8.0]),
             ],
-            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0])],
+            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0], spread=0.125)],
+            confidence_level=0.95,
             importance=[
                 statistic(["age"], [2.0, 4.0], [4.0, 8.0]),
                 statistic(["bmi"], [1.0, 1.0], [4.0, 8.0]),

@@ -14,6 +14,7 @@ from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.jobs import Job, prepare
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_and_draw
@@ -75,7 +76,10 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
-    explanations = tuple(_explain(job, plots=question.plots) for job in jobs)
+    explanations = tuple(
+        _explain(job, means.host, work_name(effects, question, job.options), plots=question.plots)
+        for job in jobs
+    )
     return Answer(
         explanations,
         (*model.notes, *sample.notes()),
@@ -100,6 +104,7 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
     return np.array(indices or range(n_outputs), dtype=np.intp)
 
 
-def _explain(job: Job, *, plots: bool) -> Explanation:
-    result = job.run()
+def _explain(job: Job, host: Host, name: str, *, plots: bool) -> Explanation:
+    with host.alone(name):
+        result = job.run()
     return Explanation(job.options, result, draw(result) if plots else ())
