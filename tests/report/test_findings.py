@@ -2,13 +2,14 @@
 
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server.report import findings
+from onnxplain_server.report.finding import Finding
 
 
-def tables(answer: pb.ExplainResponse, index: int) -> dict[str, findings.Finding]:
+def tables(answer: pb.ExplainResponse, index: int) -> dict[str, Finding]:
     return {f.title: f for f in findings.of_explanation(answer.explanations[index])}
 
 
-def titles(finding: findings.Finding) -> list[str]:
+def titles(finding: Finding) -> list[str]:
     return [column.title for column in finding.columns]
 
 

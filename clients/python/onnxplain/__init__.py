@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
+    from onnxplain.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
     from onnxplain.in_process import local
     from onnxplain.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
@@ -42,6 +43,8 @@ __all__ = [
     "ExplainError",
     "Explanations",
     "FeatureImportance",
+    "FeatureVectors",
+    "FeatureVectorsResult",
     "GroupLoss",
     "IndividualConditionalExpectation",
     "IndividualConditionalExpectationCurves",
@@ -49,6 +52,7 @@ __all__ = [
     "InteractionStatistic",
     "Interactions",
     "InteractionsResult",
+    "Knockoffs",
     "ModelDescription",
     "ModelInput",
     "PartialDependence",
@@ -72,6 +76,8 @@ _HOMES = {
     "ExplainError": "errors",
     "Explanations": "explanations",
     "FeatureImportance": "permutation_importance",
+    "FeatureVectors": "feature_vectors",
+    "FeatureVectorsResult": "feature_vectors",
     "GroupLoss": "average_loss",
     "IndividualConditionalExpectation": "methods",
     "IndividualConditionalExpectationCurves": "individual_conditional_expectation",
@@ -79,6 +85,7 @@ _HOMES = {
     "InteractionStatistic": "interactions",
     "Interactions": "methods",
     "InteractionsResult": "interactions",
+    "Knockoffs": "feature_vectors",
     "ModelDescription": "provenance",
     "ModelInput": "provenance",
     "PartialDependence": "methods",

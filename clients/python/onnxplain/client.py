@@ -113,7 +113,7 @@ class Client:
         ----------
         model : path, bytes or onnx.ModelProto
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
-            See `onnxplain.tables.to_table`.
+            See `onnxplain.tables.to_table`. None for methods that need none.
         *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str

@@ -21,8 +21,12 @@ def explain(
         str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
     ],
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help='CSV, Parquet or Arrow IPC file; or "-".')
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help='CSV, Parquet or Arrow IPC file; or "-". Only feature_vectors can do without.',
+        ),
+    ] = None,
     *,
     request_file: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from onnxplain_server.plots.words import clean
 from onnxplain_server.report import facts, findings
+from onnxplain_server.report.finding import Finding
 
 _PLAIN_WIDTH = 100
 
@@ -43,7 +44,7 @@ def model_table(model: ModelDescription) -> str:
     return _rendered([table])
 
 
-def _table(finding: findings.Finding) -> Table:
+def _table(finding: Finding) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in finding.columns:
         table.add_column(

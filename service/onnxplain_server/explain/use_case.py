@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,15 +15,18 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.identity import work_name
-from onnxplain_server.explain.jobs import Job, prepare
+from onnxplain_server.explain.job import Job, Reader, Trees
+from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_and_draw
-from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw
 from onnxplain_server.run import Host
 from onnxplain_server.table import Table
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.refusal import Refusal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,34 +48,59 @@ class Answer:
     predicted_row_count: int
     cache_hit_count: int
     cache_miss_count: int
-    engine: Engine
+    engine: Engine | None
     engine_reason: str
+
+
+def no_trees(_width: int | None) -> Refusal:
+    """Find the trees of a model that is none."""
+    return Refusal("the model has no trees")
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a computation runs with: its surroundings, the model's pace, threads for calls."""
+    """What a computation runs with.
+
+    Attributes
+    ----------
+    host : Host
+        Its surroundings.
+    pace : Pace
+        Of the model.
+    threads : ThreadPoolExecutor
+    trees : callable
+        Finds the trees of the model.
+    """
 
     host: Host
     pace: Pace
     threads: ThreadPoolExecutor
+    trees: Trees = no_trees
 
 
-def explain(model: Model, table: Table, question: Question, means: Means) -> Answer:
+def explain(model: Model, table: Table | None, question: Question, means: Means) -> Answer:
     """Explain a model by the methods asked for.
+
+    Parameters
+    ----------
+    table : Table or None
+        None for methods that need none.
 
     Raises
     ------
     ExplainError
         With the path of the request's field where there is one.
     """
+    if table is None:
+        return _explain_model(model, question, means)
     sample = bind_and_draw(model, table, question)
     outputs = _outputs(model, question.output_indices)
     ledger = Ledger(means.host)
     caller = Caller(model, outputs, ledger, means.pace, means.threads)
     effects = BlackBox(caller, sample.merged(sample.drawn), question.scale.value)
+    reader = Reader(means.trees, Crew(means.threads, ledger))
     jobs = [
-        prepare(effects, sample, question, options, f"methods[{i}]")
+        prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
@@ -82,7 +110,7 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
     )
     return Answer(
         explanations,
-        (*model.notes, *sample.notes()),
+        (*model.notes, *sample.notes(), *_notes(explanations)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -90,6 +118,24 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
         Engine.BLACK_BOX,
         "effects are computed by predicting with the model, which works for any model",
     )
+
+
+def _explain_model(model: Model, question: Question, means: Means) -> Answer:
+    """Explain without rows."""
+    ledger = Ledger(means.host)
+    reader = Reader(means.trees, Crew(means.threads, ledger))
+    jobs = [
+        prepare_without_table(model, question, options, reader, f"methods[{i}]")
+        for i, options in enumerate(question.methods)
+    ]
+    explanations = tuple(_run(job, plots=question.plots) for job in jobs)
+    told = (*model.notes, *_notes(explanations))
+    return Answer(explanations, told, 0, 0, 0, 0, None, "")
+
+
+def _notes(explanations: Sequence[Explanation]) -> Iterator[Note]:
+    for explanation in explanations:
+        yield from notes(explanation.result)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:
@@ -106,5 +152,9 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
 
 def _explain(job: Job, host: Host, name: str, *, plots: bool) -> Explanation:
     with host.alone(name):
-        result = job.run()
+        return _run(job, plots=plots)
+
+
+def _run(job: Job, *, plots: bool) -> Explanation:
+    result = job.run()
     return Explanation(job.options, result, draw(result) if plots else ())

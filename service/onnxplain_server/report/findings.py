@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Explanation
@@ -18,25 +17,8 @@ from onnxplain_server.plots.words import (
     spell,
     spell_beside,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """Head of a column; numbers are set to the right."""
-
-    title: str
-    is_number: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A table: what it says, how to read it, and its cells."""
-
-    title: str
-    note: str
-    columns: tuple[Heading, ...]
-    rows: tuple[tuple[str, ...], ...]
-
+from onnxplain_server.report.finding import Finding, Heading
+from onnxplain_server.report.vectors import of_vectors
 
 _INTERACTIONS = (
     ("total", "All interactions", "H²: variability of the predictions that is interaction"),
@@ -63,6 +45,8 @@ def of_explanation(explanation: Explanation) -> list[Finding]:
             found = list(_interactions(explanation.interactions))
         case "partial_dependence":
             found = [_curves(explanation.partial_dependence)]
+        case "feature_vectors":
+            found = list(of_vectors(explanation.feature_vectors))
         case _:
             found = []
     return [finding for finding in found if finding.rows]

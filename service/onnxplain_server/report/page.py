@@ -19,6 +19,7 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.errors import ExplainError
 from onnxplain_server.plots.words import clean
 from onnxplain_server.report import facts, findings
+from onnxplain_server.report.finding import Finding
 from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
@@ -43,7 +44,7 @@ class Section:
 
     title: str
     figures: list[Figure]
-    findings: list[findings.Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
