@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import black_box
+import feature_vectors
 
-BENCHES = {"The black-box engine": black_box.main}
+BENCHES = {"The black-box engine": black_box.main, "Feature vectors": feature_vectors.main}
 
 
 def main() -> None:

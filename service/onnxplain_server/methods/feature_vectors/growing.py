@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from onnxplain_server.arrays import Array, Indices, Vector
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
@@ -53,15 +53,17 @@ class Task:
     is_classes: bool
     feature_count: int
 
-    def forest(self, depth: int, tree_count: int, seed: int) -> Any:
-        """Set a forest up; each split looks at ⌈√d⌉ columns, d being all of them."""
-        kind = RandomForestClassifier if self.is_classes else RandomForestRegressor
-        return kind(
-            n_estimators=tree_count,
+    def tree(self, depth: int, random: np.random.Generator) -> Any:
+        """Grow a tree on rows drawn with replacement; a split looks at ⌈√d⌉ of the d columns."""
+        count = len(self.weights)
+        drawn = np.bincount(random.integers(0, count, count), minlength=count)
+        kind = DecisionTreeClassifier if self.is_classes else DecisionTreeRegressor
+        grown = kind(
             max_depth=depth,
             max_features=ceil(sqrt(self.rows.values.shape[1])),
-            random_state=seed,
+            random_state=int(random.integers(2**31)),
         )
+        return grown.fit(self.rows.values, self.target, drawn * self.weights)
 
     def take(self, rows: Indices) -> Task:
         """Keep these rows."""
@@ -105,7 +107,7 @@ class Fit:
 
 
 def fit(task: Task, growth: Growth, seed: int, run: Run) -> Fit:
-    """Choose the depth by cross-validation: the smallest within one standard error of the best."""
+    """Choose the depth that does best in cross-validation, the smaller of equals."""
     random = np.random.default_rng([seed, 2])
     order = random.permutation(len(task.weights))[:_TRIED_ROWS]
     depths = (growth.depth,) if growth.depth else _DEPTHS
@@ -114,20 +116,21 @@ def fit(task: Task, growth: Growth, seed: int, run: Run) -> Fit:
     scores = np.array(run(lambda part: _score(task, seed, *part), parts)).reshape(-1, _FOLDS)
     means = scores.mean(axis=1)
     best = int(means.argmax())
-    error = scores[best].std(ddof=1) / sqrt(_FOLDS)
-    chosen = int(np.argmax(means >= means[best] - error))
-    return Fit(depths[chosen], float(means[chosen]))
+    return Fit(depths[best], float(means[best]))
 
 
 def _score(task: Task, seed: int, depth: int, train: Indices, test: Indices) -> float:
     """Grow on some rows, and ask about others."""
     learned, asked = task.take(train), task.take(test)
-    forest = task.forest(depth, _TRIED_TREES, seed)
-    forest.fit(learned.rows.values, _flat(learned.target), learned.weights)
-    told = forest.predict(asked.rows.values)
+    random = np.random.default_rng([seed, depth, int(train[0])])
+    trees = [learned.tree(depth, random) for _ in range(_TRIED_TREES)]
+    values = asked.rows.values
     if task.is_classes:
+        shares = np.mean([tree.predict_proba(values) for tree in trees], axis=0)
+        told = trees[0].classes_[shares.argmax(axis=1)]
         return float(np.average(told == asked.target, weights=asked.weights))
-    return _r2(asked.target, told.reshape(asked.target.shape), asked.weights)
+    means = np.mean([tree.predict(values) for tree in trees], axis=0)
+    return _r2(asked.target, means.reshape(asked.target.shape), asked.weights)
 
 
 def _r2(actual: Array, told: Array, weights: Vector) -> float:
@@ -170,10 +173,8 @@ class _Batch:
 
 
 def _batch(task: Task, depth: int, key: tuple[int, int], asked: Encoded | None) -> _Batch:
-    seed = int(np.random.SeedSequence(key).generate_state(1)[0])
-    forest = task.forest(depth, _BATCH, seed)
-    forest.fit(task.rows.values, _flat(task.target), task.weights)
-    trees = [estimator.tree_ for estimator in forest.estimators_]
+    random = np.random.default_rng(key)
+    trees = [task.tree(depth, random).tree_ for _ in range(_BATCH)]
     visits = [] if asked is None else [_visits(tree, asked) for tree in trees]
     return _Batch([(t.children_left, t.children_right, t.feature) for t in trees], visits)
 
@@ -193,8 +194,3 @@ def _cut(grown: list[_Batch], sentence_count: int, task: Task) -> Grown:
     kept = int(np.searchsorted(lengths, sentence_count)) + 1
     paths = of_children(trees[:kept], task.rows.column_of, task.feature_count)
     return Grown(paths, np.concatenate(visits[:kept]) if visits else None)
-
-
-def _flat(target: Array) -> Array:
-    """A single target as scikit-learn wants it: (n_rows,)."""
-    return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
