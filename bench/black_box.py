@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import onnxruntime as ort
@@ -41,6 +42,9 @@ class Nowhere:
         return [None] * len(names)
 
     def remember(self, entries: object) -> None: ...
+
+    def alone(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def session(content: bytes, intra_op_threads: int | None) -> ort.InferenceSession:

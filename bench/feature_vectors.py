@@ -147,9 +147,9 @@ def a_model() -> None:
         methods=[MethodOptions(feature_vectors=FeatureVectorsOptions(source="MODEL"))],
     ).SerializeToString()
     runner = InProcess(2)
-    first = seconds(lambda: runner.explain(request, Nowhere()), 1)
-    again = seconds(lambda: runner.explain(request, Nowhere()))
-    answer = ExplainResponse.FromString(runner.explain(request, Nowhere()))
+    first = seconds(lambda: runner.explain(request, {}, Nowhere()), 1)
+    again = seconds(lambda: runner.explain(request, {}, Nowhere()))
+    answer = ExplainResponse.FromString(runner.explain(request, {}, Nowhere()))
     paths = answer.explanations[0].feature_vectors.sentence_count
     print(f"500 trees in ONNX ({len(content) / 2**20:.0f} MiB, {paths:,} paths):")
     print(f"{first:.2f} s with loading, {again:.2f} s once loaded, wanted below 1")

@@ -92,7 +92,7 @@ def ask(runner: InProcess, make: Any) -> Ask:
             methods=[MethodOptions(feature_vectors=options)],
             **about,
         )
-        answer = runner.explain(request.SerializeToString(), make.host())
+        answer = runner.explain(request.SerializeToString(), {}, make.host())
         return ExplainResponse.FromString(answer)
 
     return asked
@@ -379,7 +379,7 @@ def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
     )
 
     with pytest.raises(ExplainError, match="no table: give it as arrow, parquet, csv or columns"):
-        runner.explain(request.SerializeToString(), make.host())
+        runner.explain(request.SerializeToString(), {}, make.host())
 
 
 def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make: Any) -> None:
@@ -391,6 +391,6 @@ def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make: Any) -> No
     )
 
     with pytest.raises(ExplainError) as caught:
-        runner.explain(request.SerializeToString(), make.host(steps=30))
+        runner.explain(request.SerializeToString(), {}, make.host(steps=30))
 
     assert caught.value.reason is Reason.CANCELLED

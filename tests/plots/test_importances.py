@@ -10,6 +10,7 @@ import pytest
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.permutation_importance import Importance, Result
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.plots.importances import compare
 
 Build = Callable[..., Any]
@@ -120,3 +121,17 @@ def test_both_can_be_drawn_and_read(moved: Build, check_readable: Check, count: 
 
     check_readable(plot)
     assert len(plot.vega_lite["encoding"]["y"]["sort"]) == min(count - 1, 15), "the first is 0"
+
+
+def test_the_later_of_two_explanations_shows_both(moved: Build) -> None:
+    one, other = moved(a=1.0, b=2.0), shuffled({"a": 1.0, "b": 3.0})
+
+    names = [[plot.name for plot in plots] for plots in draw_all([other, one, other])]
+    alone = [[plot.name for plot in plots] for plots in draw_all([other, other])]
+
+    assert names == [
+        ["permutation-importance"],
+        ["importance", "importance-size", "importances"],
+        ["permutation-importance"],
+    ]
+    assert alone == [["permutation-importance"]] * 2

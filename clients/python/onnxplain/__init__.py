@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.uploads import ModelRef, TableRef
 
 __all__ = [
     "AsyncClient",
@@ -55,6 +56,7 @@ __all__ = [
     "Knockoffs",
     "ModelDescription",
     "ModelInput",
+    "ModelRef",
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
@@ -63,6 +65,7 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "TableRef",
     "connect",
     "connect_async",
     "local",
@@ -88,6 +91,7 @@ _HOMES = {
     "Knockoffs": "feature_vectors",
     "ModelDescription": "provenance",
     "ModelInput": "provenance",
+    "ModelRef": "uploads",
     "PartialDependence": "methods",
     "PartialDependenceCurve": "partial_dependence",
     "PartialDependenceResult": "partial_dependence",
@@ -96,6 +100,7 @@ _HOMES = {
     "Plot": "plots",
     "Progress": "progress",
     "Receipt": "provenance",
+    "TableRef": "uploads",
     "connect": "client",
     "connect_async": "async_client",
     "local": "in_process",

@@ -20,10 +20,11 @@ from onnxplain_server.adapters.onnx import OnnxModel, describe, load
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.explain import Means, explain
 from onnxplain_server.model import Scale
-from onnxplain_server.run import Host
+from onnxplain_server.run import Blobs, Host
 from onnxplain_server.trees.grove import Grove, read_grove
 from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
+from onnxplain_server.wire.blobs import identify
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
@@ -53,29 +54,29 @@ class InProcess:
         self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
         self._lock = threading.Lock()
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
         question.parse(request, message)
-        content = question.model_content(message.model)
+        content = question.model_content(message.model, blobs)
         asked = question.read(message)
-        rows = table.read(message.table) if message.HasField("table") else None
+        rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
         means = Means(host, loaded.pace, self._threads, loaded.trees)
         given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
-        response.receipt.MergeFrom(_receipt(message, time.monotonic() - start))
+        response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
         return response.SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
         question.parse(request, message)
         host.advance(0, 0)
-        description = describe(question.model_content(message.model))
+        description = describe(question.model_content(message.model, blobs))
         return service_pb2.DescribeModelResponse(
             model=answer.write_description(description)
         ).SerializeToString()
@@ -101,17 +102,15 @@ def _trees(content: bytes) -> Callable[[int | None], Grove | Refusal]:
     return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
-def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2.Receipt:
+def _receipt(
+    message: service_pb2.ExplainRequest, model: bytes, seconds: float
+) -> service_pb2.Receipt:
     """Write what of the receipt depends on the request and on this installation."""
     return service_pb2.Receipt(
-        model_digest=_digest(message.model.content),
-        table_digest=_digest(table.content(message.table)),
+        model_digest=identify(model),
+        table_digest=table.digest(message.table),
         seed=message.seed,
         server_version=version("onnxplain-server"),
         library_versions={name: version(name) for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
     )
-
-
-def _digest(content: bytes) -> str:
-    return "sha256:" + hashlib.sha256(content).hexdigest()

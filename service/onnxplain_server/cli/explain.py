@@ -24,7 +24,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[TABLE]",
-            help='CSV, Parquet or Arrow IPC file; or "-". Only feature_vectors can do without.',
+            help='CSV, Parquet or Arrow file, .gz too; or "-". Only feature_vectors needs none.',
         ),
     ] = None,
     *,

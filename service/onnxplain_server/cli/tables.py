@@ -28,7 +28,7 @@ def explanation_tables(answer: ExplainResponse) -> str:
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
     for explanation in answer.explanations:
         for finding in findings.of_explanation(explanation):
-            parts += [Text(finding.title, "bold"), Text(finding.note, "dim"), _table(finding)]
+            parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
     return _rendered(parts)
@@ -42,6 +42,18 @@ def model_table(model: ModelDescription) -> str:
     for name, value in facts.model(model):
         table.add_row(name, Text(value))
     return _rendered([table])
+
+
+def _finding(finding: Finding) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        Text(finding.title, "bold"),
+        Text(finding.note, "dim"),
+        Text(f"Limit: {finding.limit}", "dim"),
+        _table(finding),
+    ]
+    if finding.left_out:
+        parts += [Text(finding.left_out, "dim"), Text()]
+    return parts
 
 
 def _table(finding: Finding) -> Table:

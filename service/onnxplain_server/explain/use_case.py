@@ -22,7 +22,7 @@ from onnxplain_server.explain.sample import bind_and_draw
 from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
-from onnxplain_server.plots.draw import draw
+from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.run import Host
 from onnxplain_server.table import Table
 from onnxplain_server.trees.crew import Crew
@@ -104,13 +104,10 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
-    explanations = tuple(
-        _explain(job, means.host, work_name(effects, question, job.options), plots=question.plots)
-        for job in jobs
-    )
+    results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
     return Answer(
-        explanations,
-        (*model.notes, *sample.notes(), *_notes(explanations)),
+        _explanations(jobs, results, plots=question.plots),
+        (*model.notes, *sample.notes(), *_notes(results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -128,14 +125,25 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
     ]
-    explanations = tuple(_run(job, plots=question.plots) for job in jobs)
-    told = (*model.notes, *_notes(explanations))
+    results = [job.run() for job in jobs]
+    explanations = _explanations(jobs, results, plots=question.plots)
+    told = (*model.notes, *_notes(results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
 
 
-def _notes(explanations: Sequence[Explanation]) -> Iterator[Note]:
-    for explanation in explanations:
-        yield from notes(explanation.result)
+def _explanations(
+    jobs: Sequence[Job], results: Sequence[Result], *, plots: bool
+) -> tuple[Explanation, ...]:
+    drawn = draw_all(results) if plots else [()] * len(results)
+    return tuple(
+        Explanation(job.options, result, pictures)
+        for job, result, pictures in zip(jobs, results, drawn, strict=True)
+    )
+
+
+def _notes(results: Sequence[Result]) -> Iterator[Note]:
+    for result in results:
+        yield from notes(result)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:
@@ -150,11 +158,6 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
     return np.array(indices or range(n_outputs), dtype=np.intp)
 
 
-def _explain(job: Job, host: Host, name: str, *, plots: bool) -> Explanation:
+def _run(job: Job, host: Host, name: str) -> Result:
     with host.alone(name):
-        return _run(job, plots=plots)
-
-
-def _run(job: Job, *, plots: bool) -> Explanation:
-    result = job.run()
-    return Explanation(job.options, result, draw(result) if plots else ())
+        return job.run()

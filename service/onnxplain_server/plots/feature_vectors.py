@@ -10,7 +10,7 @@ from onnxplain_server.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors import Result, Source
 from onnxplain_server.methods.feature_vectors.reading import arranged, similarity
 from onnxplain_server.plots import knockoffs
-from onnxplain_server.plots.bars import Words, draw
+from onnxplain_server.plots.bars import Lines, Words, draw
 from onnxplain_server.plots.chart import Plot, finish, tooltip
 from onnxplain_server.plots.plane import circles, labels, lay, spokes
 from onnxplain_server.plots.ranking import counts, strongest
@@ -146,12 +146,15 @@ def _plane_remarks(result: Result, drawn: int) -> list[str]:
 
 def _bars(result: Result) -> Plot:
     norms = result.norms
-    errors = None if result.stability is None else result.stability.norm_standard_errors
+    lengths = norms[:, None] / norms.max()
+    errors = None
+    if result.stability is not None:
+        errors = result.stability.norm_standard_errors[:, None] / norms.max()
     bars = strongest(
         [(name,) for name in result.features],
-        norms[:, None] / norms.max(),
+        lengths,
         ("length",),
-        errors=None if errors is None else errors[:, None] / norms.max(),
+        lines=None if errors is None else Lines(lengths - errors, lengths + errors),
     )
     title = "Lengths of feature vectors"
     lines = [] if errors is None else ["Lines: ± 1 standard error, over other trees"]

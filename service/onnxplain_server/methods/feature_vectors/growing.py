@@ -15,7 +15,7 @@ from onnxplain_server.methods.feature_vectors.encoding import Encoded
 from onnxplain_server.methods.feature_vectors.options import Growth
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths, of_children
 
-_DEPTHS = (2, 3, 4, 5, 6, 8, 10)
+_DEPTHS = (2, 3, 4, 5, 6, 8, 10, 14, 20)
 """Between which cross-validation chooses."""
 _FOLDS = 3
 _TRIED_TREES = 60

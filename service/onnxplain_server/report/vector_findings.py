@@ -13,9 +13,8 @@ from onnxplain.v1.feature_vectors_pb2 import (
 )
 
 from onnxplain_server.plots.words import clean
-from onnxplain_server.report.finding import Finding, Heading
+from onnxplain_server.report.finding import Finding, Heading, first
 
-_MOST = 50
 _NONE = "–"
 
 
@@ -28,7 +27,7 @@ def of_vectors(result: FeatureVectorsResult) -> Iterator[Finding]:
 
 
 def _vectors(result: FeatureVectorsResult) -> Finding:
-    order = np.argsort(-np.array(result.norms), kind="stable")[:_MOST].tolist()
+    order = np.argsort(-np.array(result.norms), kind="stable").tolist()
     repeated = len(result.norm_standard_errors) > 0
     columns = (
         Heading("feature"),
@@ -40,10 +39,10 @@ def _vectors(result: FeatureVectorsResult) -> Finding:
         Heading("nearest"),
     )
     note = "length: importance; features of one direction, a group, could stand in for each other"
-    if len(result.features) > _MOST:
-        note += f"; {_MOST} longest of {len(result.features):,}"
-    rows = tuple(_row(result, j, repeated=repeated) for j in order)
-    return Finding("Feature vectors", note, columns, rows)
+    limit = "the longest vectors have the surest angles; short ones point anywhere"
+    shown, left_out = first(order, 1, "shorter ones")
+    rows = tuple(_row(result, j, repeated=repeated) for j in shown)
+    return Finding("Feature vectors", note, limit, columns, rows, left_out)
 
 
 def _row(result: FeatureVectorsResult, j: int, *, repeated: bool) -> tuple[str, ...]:
@@ -77,21 +76,23 @@ def _basis(result: FeatureVectorsResult) -> Finding:
         facts.append(("fidelity of the forest grown", told))
     if result.norm_standard_errors:
         facts.append(("rank correlation of lengths", f"{result.rank_correlation:.3f}"))
-    note = "where the last singular value is near the next, angles hang on little"
+    note = "explained variance: share of the counts that the vectors hold"
+    limit = "where the last singular value is near the next, angles hang on little"
     columns = (Heading("what"), Heading("value", is_number=True))
-    return Finding("What vectors rest on", note, columns, tuple(facts))
+    return Finding("What vectors rest on", note, limit, columns, tuple(facts))
 
 
 def _knockoffs(check: KnockoffCheck, names: list[str]) -> Finding:
     longest = max([*check.norms, *check.knockoff_norms])
-    order = np.argsort(-np.array(check.norms), kind="stable")[:_MOST].tolist()
+    order = np.argsort(-np.array(check.norms), kind="stable").tolist()
+    shown, left_out = first(order, 1, "shorter ones")
     rows = tuple(
         (
             names[j],
             f"{check.norms[j] / longest:.3f}",
             f"{check.knockoff_norms[j] / longest:.3f}",
         )
-        for j in order
+        for j in shown
     )
     note = (
         f"features and knockoffs are {_degrees(check.mean_angle_degrees)}° apart, "
@@ -102,7 +103,8 @@ def _knockoffs(check: KnockoffCheck, names: list[str]) -> Finding:
         Heading("length", is_number=True),
         Heading("of its knockoff", is_number=True),
     )
-    return Finding("Features and their knockoffs", note, columns, rows)
+    limit = "knockoffs are as good as the mixture of Gaussians that the columns are taken for"
+    return Finding("Features and their knockoffs", note, limit, columns, rows, left_out)
 
 
 def _degrees(angle: float) -> str:
