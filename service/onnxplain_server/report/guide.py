@@ -81,10 +81,8 @@ _GUIDES = {
         "Feature vectors",
         "Which features matter, and which could stand in for each other?",
         (
-            "Directions compare how features are combined with others on decision paths, not how "
-            "they correlate.",
-            "Boosted trees split on the best of several features that say the same: for them, "
-            "vectors of a surrogate forest tell more.",
+            "Directions compare with which others features are combined; they are no correlations.",
+            "Boosted trees use the best of several features that say the same: ask for SURROGATE.",
             "Two dimensions hold only the share of the counts that is told as explained variance.",
         ),
     ),
