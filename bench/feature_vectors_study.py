@@ -1,6 +1,7 @@
 """The studies of the paper again: explained variance, stability, exchangeable pairs, knockoffs.
 
-    bench/feature_vectors_study.py STUDY [DATA] [SENTENCES]
+    bench/feature_vectors_study.py explained-variance DATA [SENTENCES]
+    bench/feature_vectors_study.py stability|pairs|knockoffs [SENTENCES]
 
 DATA is a folder with the tables of the paper that are not bundled with scikit-learn, as CSV files
 with the target in the last column. Figures are in docs/methods/feature-vectors.md.
@@ -137,15 +138,15 @@ def stable(sentence_count: int, run_count: int = 10) -> None:
         )
 
 
-def mixture(seed: int, row_count: int = 3_000, size: int = 20) -> tuple[Matrix, Array]:
-    """Three Gaussians in 20 dimensions, neighbors correlated by 0.5; the target from three columns.
+def mixture(seed: int, row_count: int = 2_000, size: int = 20) -> tuple[Matrix, Array]:
+    """Three Gaussians in 20 dimensions, neighbors correlated by 0.7; the target from three columns.
 
     The first three columns, each less its mean, are added up, with noise of half their spread;
     the target is whether that exceeds the median of the sum.
     """
     random = np.random.default_rng(seed)
     means = random.normal(size=(3, size))
-    covariance = 0.5 ** np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    covariance = 0.7 ** np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     component = random.integers(0, 3, row_count)
     values = means[component] + random.multivariate_normal(np.zeros(size), covariance, row_count)
     told = (values[:, :3] - values[:, :3].mean(axis=0)).sum(axis=1)
@@ -153,12 +154,53 @@ def mixture(seed: int, row_count: int = 3_000, size: int = 20) -> tuple[Matrix, 
     return values, (noisy > np.median(told)) * 1.0
 
 
+PAIRS = ((0, 1), (2, 3), (4, 5))
+_JOINED = ((0, 1, 1.0), (1, 2, 0.6), (0, 2, 0.4))
+"""Which pairs act together, and how strongly: unlike strengths give each its own direction."""
+
+
+def paired(seed: int, row_count: int = 20_000, size: int = 20) -> tuple[Matrix, Array]:
+    """Independent normal columns, of which the first six are three pairs of synonyms.
+
+    For each feature of a pair and each of another there is an expression of thresholds,
+    (x > 0 and z > 0) or (x < 0 and z < 0); the more of them are true, by weight, the likelier is
+    class 1. Such expressions have no main effects, so that synonyms seldom follow each other on a
+    path.
+    """
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(row_count, size))
+    above = values > 0
+    told = np.zeros(row_count)
+    for first, second, weight in _JOINED:
+        true = [above[:, i] == above[:, j] for i in PAIRS[first] for j in PAIRS[second]]
+        told += weight * np.mean(true, axis=0)
+    return values, (told + random.normal(0, 0.02, row_count) > 1.0) * 1.0
+
+
+def pairs(sentence_count: int, seed_count: int = 3) -> None:
+    """Figure 2: angles within pairs, and the smallest across them."""
+    for seed in range(seed_count):
+        values, target = paired(seed)
+        names = tuple(f"x{j + 1}" for j in range(values.shape[1]))
+        found = vectors(Data(names, tuple(values.T), target), Growth(sentence_count, 7), seed)
+        apart = between(found.embedding.vectors)
+        within = [apart[pair] for pair in PAIRS]
+        across = [apart[i, j] for i in range(6) for j in range(i) if i // 2 != j // 2]
+        correlation = np.abs(np.asarray(np.corrcoef(values[:, :6], rowvar=False)))
+        print(
+            f"seed {seed}: within pairs {within[0]:.1f}, {within[1]:.1f}, {within[2]:.1f} degrees; "
+            f"across at least {min(across):.1f}; largest correlation of columns "
+            f"{(correlation - np.eye(6)).max():.3f}",
+            flush=True,
+        )
+
+
 def knockoffs(sentence_count: int, seed_count: int = 10) -> None:
     """Section 3.3, on the mixture; then on two real tables."""
     for seed in range(seed_count):
         values, target = mixture(seed)
         names = tuple(f"x{j + 1}" for j in range(values.shape[1]))
-        growth, wanted = Growth(sentence_count, 4), Knockoffs(component_count=3)
+        growth, wanted = Growth(sentence_count, 6), Knockoffs(component_count=3)
         found = vectors(Data(names, tuple(values.T), target), growth, seed, knockoffs=wanted)
         _tell_knockoffs(f"mixture, seed {seed}", found)
     for name in ("wine", "breast_cancer"):
@@ -186,6 +228,8 @@ def main() -> None:
             explained_variance(Path(more[0]), count)
         case "stability":
             stable(count)
+        case "pairs":
+            pairs(count)
         case "knockoffs":
             knockoffs(count)
         case _:
