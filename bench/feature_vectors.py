@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 
 import numpy as np
+from nowhere import Nowhere
 from onnx import TensorProto, helper
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
@@ -22,20 +22,6 @@ from onnxplain_server.methods.feature_vectors.paths import Paths, of_children
 
 WINDOW = 3
 DEPTH = 5
-
-
-class Nowhere:
-    """A host that wants nothing and keeps nothing."""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        return [None] * len(names)
-
-    def remember(self, entries: object) -> None: ...
-
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
-        return nullcontext(enter_result=True)
 
 
 def forest(sentence_count: int, feature_count: int) -> Paths:

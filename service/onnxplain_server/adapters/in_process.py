@@ -31,11 +31,11 @@ _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, the call size learned for it, and what finds its trees."""
+    """A model ready to predict, the call size learned for it, and what finds its forest."""
 
     model: OnnxModel
     pace: Pace
-    trees: Callable[[int | None], Grove | Refusal]
+    grove: Callable[[int | None], Grove | Refusal]
 
 
 class InProcess:
@@ -64,7 +64,7 @@ class InProcess:
         rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
-        means = Means(host, loaded.pace, self._threads, loaded.trees)
+        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
         given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
@@ -91,13 +91,13 @@ class InProcess:
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            loaded = _Loaded(load(content, scale), Pace(), _trees(content))
+            loaded = _Loaded(load(content, scale), Pace(), _grove(content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
 
 
-def _trees(content: bytes) -> Callable[[int | None], Grove | Refusal]:
+def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
     """Make what finds the trees of a model, once it is asked to, and remembers them."""
     return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 

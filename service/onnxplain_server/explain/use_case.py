@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Indices
-from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
-from onnxplain_server.explain.job import Job, Reader, Trees
+from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.explain.sample import bind_and_draw
+from onnxplain_server.explain.sample import bind_features, take_sample
 from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
@@ -26,7 +23,6 @@ from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.run import Host
 from onnxplain_server.table import Table
 from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.refusal import Refusal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,32 +48,6 @@ class Answer:
     engine_reason: str
 
 
-def no_trees(_width: int | None) -> Refusal:
-    """Find the trees of a model that is none."""
-    return Refusal("the model has no trees")
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a computation runs with.
-
-    Attributes
-    ----------
-    host : Host
-        Its surroundings.
-    pace : Pace
-        Of the model.
-    threads : ThreadPoolExecutor
-    trees : callable
-        Finds the trees of the model.
-    """
-
-    host: Host
-    pace: Pace
-    threads: ThreadPoolExecutor
-    trees: Trees = no_trees
-
-
 def explain(model: Model, table: Table | None, question: Question, means: Means) -> Answer:
     """Explain a model by the methods asked for.
 
@@ -93,12 +63,12 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     """
     if table is None:
         return _explain_model(model, question, means)
-    sample = bind_and_draw(model, table, question)
+    features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
-    ledger = Ledger(means.host)
-    caller = Caller(model, outputs, ledger, means.pace, means.threads)
-    effects = BlackBox(caller, sample.merged(sample.drawn), question.scale.value)
-    reader = Reader(means.trees, Crew(means.threads, ledger))
+    choice, ledger = choose(model, features, outputs, question, means)
+    sample = take_sample(table, features, question, choice.row_count)
+    effects = choice.on(sample.merged(sample.drawn))
+    reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -107,20 +77,20 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
-        (*model.notes, *sample.notes(), *_notes(results)),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
         ledger.misses,
-        Engine.BLACK_BOX,
-        "effects are computed by predicting with the model, which works for any model",
+        choice.engine,
+        choice.reason,
     )
 
 
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
     ledger = Ledger(means.host)
-    reader = Reader(means.trees, Crew(means.threads, ledger))
+    reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)

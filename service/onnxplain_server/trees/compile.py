@@ -20,11 +20,10 @@ def kernel(function: _F) -> _F:
     written: beside the source, or where NUMBA_CACHE_DIR says. Otherwise every
     process compiles for itself.
     """
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:  # numba found no directory that it may write to
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
     return cast("_F", compiled)
 
 
@@ -39,7 +38,7 @@ def inlined(function: _F) -> _F:
 def _instruction(emit: Callable[[Any, Any], Any]) -> Any:
     """Make a function of one 64-bit word that is one instruction of the processor."""
 
-    def typed(_context: Any, word: Any) -> Any:
+    def typed(_context: Any, word: Any) -> Any:  # noqa: ARG001 - numba reads its name
         def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return emit(builder, arguments[0])
 

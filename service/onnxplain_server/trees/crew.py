@@ -50,7 +50,7 @@ class Crew:
         return function(part)
 
 
-def run(crew: Crew | None, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
+def side_by_side(crew: Crew | None, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
     """Run a function on parts: by a crew, or one after the other in the calling thread."""
     return [function(part) for part in parts] if crew is None else crew.run(function, parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,22 @@ from onnxplain_server.trees.walk import Planted, Walked, walk, walk_sums
 
 Numbers = npt.NDArray[np.int32]
 """(n,)"""
+
+
+class Sets(NamedTuple):
+    """Sets of cells, each a list of disjoint ascending runs; as a tuple, so that kernels take it.
+
+    Attributes
+    ----------
+    start : (n_sets + 1,)
+        Set i has the runs start[i] to start[i + 1].
+    low, high : (n_runs,)
+        A run's first border and the one after its last cell.
+    """
+
+    start: Numbers
+    low: Numbers
+    high: Numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,9 +59,8 @@ class Ensemble:
         What a node looks at; -1 at leaves.
     true, false, parent : (n_nodes,)
         -1 where there is none.
-    run_start : (n_nodes + 1,)
-        Node i is true in the runs run_start[i] to run_start[i + 1].
-    run_low, run_high : (n_runs,)
+    truth : Sets
+        Where each node is true.
     leaf : (n_leaves,)
         Nodes that are leaves, ascending.
     values : (n_leaves, n_targets)
@@ -62,9 +78,7 @@ class Ensemble:
     true: Numbers
     false: Numbers
     parent: Numbers
-    run_start: Numbers
-    run_low: Numbers
-    run_high: Numbers
+    truth: Sets
     leaf: Numbers
     values: Matrix
     matrix: Matrix
@@ -73,7 +87,8 @@ class Ensemble:
 
     def codes(self, feature: int, values: Array) -> Numbers:
         """Return the lower border of each value's cell: (n,)."""
-        return (self.first[feature] + self.axes[feature].cells(values)).astype(np.int32)
+        codes: Numbers = (self.first[feature] + self.axes[feature].cells(values)).astype(np.int32)
+        return codes
 
 
 def read(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
@@ -154,7 +169,7 @@ def _build(walked: Walked) -> Ensemble:
         _linked(checked, starts, "true"),
         _linked(checked, starts, "false"),
         _linked(checked, starts, "parents"),
-        *_bordered(runs, axes, first, len(features)),
+        _bordered(runs, axes, first, len(features)),
         _small(leaf),
         values,
         matrix,
@@ -206,7 +221,7 @@ def _categories(walked: Walked) -> list[Array | None]:
     for column in _lookups(walked):
         texts[column.feature].append(column.keys)
     return [
-        np.unique(np.concatenate(texts[j])) if dtype == object else None
+        np.unique(np.concatenate(texts[j])) if dtype.kind == "O" else None
         for j, dtype in enumerate(walked.dtypes)
     ]
 
@@ -224,7 +239,7 @@ def _known(walked: Walked) -> list[tuple[tuple[Keys, Keys], ...]]:
 
 def _bordered(
     runs: Sequence[list[Runs]], axes: Sequence[Axis], first: Indices, node_count: int
-) -> tuple[Numbers, Numbers, Numbers]:
+) -> Sets:
     """Turn the ends of runs from keys to borders, and sort the runs by node."""
     nodes, lows, highs = ([np.array([], dtype=np.intp)] for _ in range(3))
     for j, axis in enumerate(axes):
@@ -235,15 +250,16 @@ def _bordered(
     node = np.concatenate(nodes)
     order = np.argsort(node, kind="stable")
     counts = np.bincount(node, minlength=node_count)
-    return (
-        _small(np.cumsum([0, *counts.tolist()])),
+    return Sets(
+        _small(np.append(0, np.cumsum(counts))),
         _small(np.concatenate(lows)[order]),
         _small(np.concatenate(highs)[order]),
     )
 
 
 def _borders(cuts: Keys, keys: Keys) -> Indices:
-    return np.searchsorted(cuts, keys, side="right") + (keys == END)
+    borders: Indices = np.searchsorted(cuts, keys, side="right") + (keys == END)
+    return borders
 
 
 def _values(checked: Sequence[_Checked]) -> Matrix:

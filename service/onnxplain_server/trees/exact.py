@@ -9,13 +9,13 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.forms import (
     Counting,
     Form,
@@ -25,8 +25,12 @@ from onnxplain_server.trees.forms import (
     prefers_counting,
 )
 from onnxplain_server.trees.ranked import Ranked, rank
+from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.summing import sums
-from onnxplain_server.trees.surfaces import evaluate
+from onnxplain_server.trees.surfaces import Points, evaluate
+
+_BATCH_BYTES = 16 << 20
+"""For an effect under several weights."""
 
 _AT_ONCE = 16
 """Groups that are computed side by side before any is given."""
@@ -120,16 +124,42 @@ class Exact:
             ),
         )
 
-    def single(self, features: Sequence[int]) -> Iterator[Single]:
+    def batches(self, weights: Array) -> Iterator[Array]:
+        """See `Effects.batches`: no more at once than memory allows."""
+        if weights.ndim == 1:
+            yield weights
+            return
+        yield weights[0]
+        size = self._batch_size()
+        for start in range(1, len(weights), size):
+            yield weights[start : start + size]
+
+    def batch_count(self, replicate_count: int) -> int:
+        """See `Effects.batch_count`; progress counts each replicate, as each costs the same."""
+        return 1 + replicate_count
+
+    def _batch_size(self) -> int:
+        return max(1, _BATCH_BYTES // (8 * len(self._background) * len(self._outputs)))
+
+    def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
+        if weights is not None:
+            self._replicates = Replicates(self, weights)
+            yield from self._replicates.single(features)
+            return
         for held, others in self._form.singles(features, self._crew):
             (j,) = held.features
             self._pure[j,] = self._evaluate(held, self._ranked.codes[[j]])
             self._ledger.spend(len(self._background), 0)
             yield Single(j, self._level(self._mean + self._pure[j,]), self._level(others))
 
-    def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
+    def joint(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
+    ) -> Iterator[Joint]:
         """See `Effects.joint`."""
+        if weights is not None:
+            yield from self._replicates.joint(groups)
+            return
         _ = self._form, self._mean  # not in the threads below: they wait for threads themselves
         for start in range(0, len(groups), _AT_ONCE):
             part = groups[start : start + _AT_ONCE]
@@ -150,6 +180,36 @@ class Exact:
         self._ledger.spend(len(curve) * len(self._background), 0)
         return curve
 
+    def individual(self, feature: int, points: Array) -> Cube:
+        """See `Effects.individual`."""
+        n, n_points = len(self._background), len(points)
+        codes = np.repeat(self._ranked.codes, n_points, axis=1)
+        codes[feature] = np.tile(self._ensemble.codes(feature, points), n)
+        predicted = self._level(sums(self._ensemble, codes, self._crew))
+        self._ledger.spend(n * n_points, 0)
+        return predicted.reshape(n, n_points, -1)
+
+    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.exchanged`."""
+        return [self._exchange(features, order) for order in orders]
+
+    def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
+        codes = self._ranked.codes.copy()
+        for j in features:
+            codes[j] = codes[j, order]
+        self._ledger.spend(len(order), 0)
+        return self._level(sums(self._ensemble, codes, self._crew))
+
+    def cached(
+        self,
+        question: bytes,  # noqa: ARG002 - numbers that need no prediction are not kept
+        shape: tuple[int, int],  # noqa: ARG002
+        rows: int,  # noqa: ARG002
+        compute: Callable[[], Matrix],
+    ) -> Matrix:
+        """See `Effects.cached`."""
+        return compute()
+
     @cached_property
     def _ranked(self) -> Ranked:
         return rank(self._ensemble, self._background)
@@ -158,7 +218,7 @@ class Exact:
     def _form(self) -> Form:
         if prefers_counting(self._ensemble, len(self._background)):
             return Counting(self._leaves, self._ranked)
-        return Spreading(self._ensemble, self._ranked)
+        return Spreading(self._leaves, self._ranked)
 
     @cached_property
     def _sums(self) -> Matrix:
@@ -182,9 +242,7 @@ class Exact:
 
         return self._whole(group, pure)
 
-    def _whole(
-        self, group: tuple[int, ...], pure: Callable[[tuple[int, ...]], Matrix]
-    ) -> Matrix:
+    def _whole(self, group: tuple[int, ...], pure: Callable[[tuple[int, ...]], Matrix]) -> Matrix:
         """F of a group, from the pure effects of all its parts."""
         sizes = range(1, len(group) + 1)
         parts = [part for size in sizes for part in combinations(group, size)]
@@ -202,14 +260,10 @@ class Exact:
         for part in range(1 << len(group)):
             chosen = [q for q in range(len(group)) if part >> q & 1]
             sign = (-1) ** (len(group) - len(chosen))
-            pure += sign * evaluate(
-                self._ensemble,
-                held.boxes,
-                tuple(group[q] for q in chosen),
-                np.ascontiguousarray(held.conditions[:, chosen]),
-                held.coefficients(part),
-                codes[chosen],
-            )
+            points = Points(tuple(group[q] for q in chosen), codes[chosen])
+            conditions = np.ascontiguousarray(held.conditions[:, chosen])
+            coefficients = held.coefficients(part)
+            pure += sign * evaluate(self._ensemble, held.boxes, conditions, coefficients, points)
         return pure
 
     def _level(self, targets: Matrix) -> Matrix:

@@ -137,7 +137,7 @@ def _end(value: int) -> int | None:
 
 def _as_scores(node: NodeProto, inputs: Inputs) -> list[Scores]:
     """Bring scores, and constants beside them, to the same number of targets."""
-    count = max(t.matrix.shape[1] for t in inputs if isinstance(t, Scores))
+    count = max((t.matrix.shape[1] for t in inputs if isinstance(t, Scores)), default=0)
     scores = []
     for tensor in inputs:
         if isinstance(tensor, np.ndarray):

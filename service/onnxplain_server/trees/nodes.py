@@ -169,7 +169,7 @@ def read_nodes_5(attributes: Attributes) -> Nodes:
         node_ids=order,
         modes=np.append(modes, np.full(len(leaves), Mode.LEAF, np.uint8))[order],
         columns=np.append(attributes.integers("nodes_featureids"), filler)[order],
-        thresholds=np.append(attributes.numbers("nodes_splits"), filler)[order],
+        thresholds=np.append(attributes.numbers("nodes_splits"), filler)[order].astype(np.float64),
         true_ids=np.append(children[0], filler)[order],
         false_ids=np.append(children[1], filler)[order],
         missing_is_true=np.append(missing if len(missing) else modes * 0, filler)[order] == 1,

@@ -50,13 +50,6 @@ def cast(node: NodeProto, taken: Columns) -> Columns:
     return _each(taken, [step] * len(taken.columns))
 
 
-def binarizer(node: NodeProto, taken: Columns) -> Columns:
-    """1 above a threshold, else 0."""
-    threshold = np.float32(Attributes(node).value("threshold", 0.0))
-    step = Step(lambda x: (x > threshold).astype(x.dtype), 1, "Binarizer")
-    return _each(taken, [step] * len(taken.columns))
-
-
 def one_hot(node: NodeProto, taken: Columns) -> Columns:
     """One column per category of each column, 1 where it has that category."""
     attributes = Attributes(node)
@@ -97,7 +90,6 @@ PREPARING: Mapping[str, Prepare] = {
     "Scaler": scaler,
     "Imputer": imputer,
     "Cast": cast,
-    "Binarizer": binarizer,
     "OneHotEncoder": one_hot,
     "LabelEncoder": label_encoder,
 }

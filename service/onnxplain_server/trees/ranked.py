@@ -11,13 +11,15 @@ import numpy.typing as npt
 from onnxplain_server.arrays import Array, Vector
 from onnxplain_server.effects.background import Background, distinct
 from onnxplain_server.trees.compile import kernel
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
 
 Words = npt.NDArray[np.uint64]
-"""(n_sets, n_words); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
+"""(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
 
 _MOST_PLANES = 8
 """Weights up to 255 times the least are counted by their binary digits; others are added up."""
+_CHUNK = 128
+"""Words per chunk, at most: some sets of this size fit into the first-level cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +34,7 @@ class Ranked:
         Weights, divided by their sum.
     below : (n_borders,)
         Share of the rows below each border of a feature.
-    planes : (n_planes, n_words)
+    planes : (n_planes, n_chunks, n_words)
         Binary digits of the weights, where these are small multiples of one; else none.
     unit : float
         The share that the lowest digit stands for.
@@ -75,21 +77,24 @@ def _planes(weights: Vector) -> Words:
     multiples = weights / weights.min()
     whole = np.rint(multiples)
     if whole.max() >= 2**_MOST_PLANES or np.abs(multiples - whole).max() > 1e-14 * whole.max():
-        return np.zeros((0, words_for(len(weights))), np.uint64)
+        return np.zeros((0, *chunks_for(len(weights))), np.uint64)
     digits = range(int(whole.max()).bit_length())
     return np.stack([to_words(whole.astype(np.int64) >> digit & 1 == 1) for digit in digits])
 
 
-def words_for(count: int) -> int:
-    """Number of words that so many bits need."""
-    return -(-count // 64)
+def chunks_for(count: int) -> tuple[int, int]:
+    """Divide so many rows: number of chunks, and of words in each."""
+    words = -(-count // 64)
+    chunks = -(-words // _CHUNK)
+    return chunks, -(-words // chunks)
 
 
 def to_words(flags: Array) -> Words:
-    """Pack (n,) flags into (n_words,) words."""
-    padded = np.zeros(64 * words_for(len(flags)), dtype=np.bool_)
+    """Pack (n,) flags: (n_chunks, n_words)."""
+    shape = chunks_for(len(flags))
+    padded = np.zeros(64 * shape[0] * shape[1], dtype=np.bool_)
     padded[: len(flags)] = flags
-    return np.packbits(padded, bitorder="little").view(np.uint64)
+    return np.packbits(padded, bitorder="little").view(np.uint64).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,12 +110,17 @@ class Bits:
         Which set belongs to a border; -1 for features that were left out.
     start : (n_features + 1,)
         First set of each feature: the empty one.
-    words : (n_sets, n_words)
+    words : (n_chunks, n_sets, n_words)
+        Chunk by chunk of the rows, so that the sets of a chunk are close together.
     """
 
     place: Numbers
     start: Numbers
     words: Words
+
+    def placed(self, cells: Sets) -> Sets:
+        """Sets of cells whose runs end at sets of rows instead of borders."""
+        return Sets(cells.start, self.place[cells.low], self.place[cells.high])
 
 
 def lay_bits(ensemble: Ensemble, codes: Numbers, features: Sequence[int]) -> Bits:
@@ -124,7 +134,8 @@ def lay_bits(ensemble: Ensemble, codes: Numbers, features: Sequence[int]) -> Bit
     place = np.full(ensemble.first[-1], -1, dtype=np.int32)
     counts = [_occupy(ensemble, place, j, own) for j, own in zip(features, codes, strict=True)]
     ends = np.cumsum([0, *counts])
-    words = np.zeros((ends[-1], words_for(codes.shape[1])), np.uint64)
+    chunks, size = chunks_for(codes.shape[1])
+    words = np.zeros((chunks, ends[-1], size), np.uint64)
     for j, own, start, stop in zip(features, codes, ends[:-1], ends[1:], strict=True):
         borders = slice(ensemble.first[j], ensemble.first[j + 1])
         place[borders] += start
@@ -144,8 +155,11 @@ def _occupy(ensemble: Ensemble, place: Numbers, feature: int, codes: Numbers) ->
 @kernel
 def _accumulate(places: Numbers, words: Words, start: int, stop: int) -> None:
     """Set each row's bit in the set after its cell's lower border, then add up the sets."""
+    chunks, _, size = words.shape
     for i in range(len(places)):
-        words[places[i] + 1, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-    for k in range(start + 1, stop):
-        for w in range(words.shape[1]):
-            words[k, w] |= words[k - 1, w]
+        chunk, word = divmod(i >> 6, size)
+        words[chunk, places[i] + 1, word] |= np.uint64(1) << np.uint64(i & 63)
+    for chunk in range(chunks):
+        for k in range(start + 1, stop):
+            for w in range(size):
+                words[chunk, k, w] |= words[chunk, k - 1, w]

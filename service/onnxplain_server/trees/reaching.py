@@ -7,6 +7,16 @@ import numpy.typing as npt
 
 from onnxplain_server.arrays import Array
 from onnxplain_server.trees.compile import kernel
+from onnxplain_server.trees.descent import (
+    FEATURE,
+    INSIDE,
+    LOW,
+    MANY,
+    OUTSIDE,
+    SPAN,
+    Descent,
+    descent,
+)
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 
 
@@ -24,28 +34,23 @@ def visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int
         PREDICTION_FAILED for a category that the model refuses.
     """
     codes = np.stack([ensemble.codes(j, column) for j, column in enumerate(columns)], axis=1)
-    counts = np.zeros(len(ensemble.feature), dtype=np.int64)
-    _visit(
-        ensemble.roots, ensemble.feature, ensemble.true, ensemble.false, ensemble.run_start,
-        ensemble.run_low, ensemble.run_high, codes, counts,
-    )  # fmt: skip
-    reached: npt.NDArray[np.int64] = counts[ensemble.leaf]
-    return reached
+    counts = np.zeros(len(ensemble.leaf), dtype=np.int64)
+    _visit(descent(ensemble), codes, counts)
+    return counts
 
 
 @kernel
-def _visit(  # noqa: PLR0917 - compiled functions take no keywords
-    roots: Numbers, feature: Numbers, true: Numbers, false: Numbers, run_start: Numbers,
-    low: Numbers, high: Numbers, codes: Numbers, counts: Array,
-) -> None:  # fmt: skip
+def _visit(way: Descent, codes: Numbers, counts: Array) -> None:
     """Send each row down each tree."""
+    nodes, truth = way.nodes, way.truth
     for row in range(len(codes)):
-        for root in roots:
+        for root in way.roots:
             node = root
-            while feature[node] >= 0:
-                code, is_true = codes[row, feature[node]], False
-                for run in range(run_start[node], run_start[node + 1]):
-                    if low[run] <= code < high[run]:
-                        is_true = True
-                node = true[node] if is_true else false[node]
-            counts[node] += 1
+            while nodes[node, FEATURE] >= 0:
+                code, low = codes[row, nodes[node, FEATURE]], nodes[node, LOW]
+                inside = low <= code < low + nodes[node, SPAN]
+                if nodes[node, SPAN] == MANY:
+                    for run in range(truth.start[node], truth.start[node + 1]):
+                        inside |= truth.low[run] <= code < truth.high[run]
+                node = nodes[node, INSIDE if inside else OUTSIDE]
+            counts[-1 - nodes[node, FEATURE]] += 1

@@ -8,14 +8,38 @@ free. The cost is rows times depth, whatever the number of leaves: for very deep
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.descent import (
+    FEATURE,
+    INSIDE,
+    LOW,
+    MANY,
+    OUTSIDE,
+    SPAN,
+    Descent,
+    descent,
+)
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.others import met_shares
 from onnxplain_server.trees.ranked import Ranked
+
+
+class _Held(NamedTuple):
+    """Which features are free, and the conditions on them of the leaves that have all."""
+
+    features: Numbers
+    is_free: npt.NDArray[np.bool_]
+    holder: Numbers
+    conditions: Numbers
+    met: Sets
+    share: Vector
 
 
 class Spreader:
@@ -25,7 +49,6 @@ class Spreader:
     ----------
     ensemble : Ensemble
     boxes : Boxes
-        Of all features that will be free.
     ranked : Ranked
     """
 
@@ -33,136 +56,133 @@ class Spreader:
         self._ensemble = ensemble
         self._boxes = boxes
         self._ranked = ranked
+        self._way = descent(ensemble)
+        self._share = met_shares(boxes.met, ranked.below)
 
     def lifted(
-        self, features: Sequence[int], leaves: Numbers, held: Numbers, *, with_others: bool = False
+        self, features: Sequence[int], leaves: Numbers, conditions: Numbers, *, with_others: bool
     ) -> tuple[Matrix, Matrix]:
-        """Count with the conditions on some features lifted, in one thread.
+        """Count with the conditions on some features lifted, in the calling thread.
 
         Parameters
         ----------
         features : sequence of int
         leaves : (n_leaves,)
             Those with conditions on all of the features.
-        held : (n_leaves, n_features)
+        conditions : (n_leaves, n_features)
             These conditions.
         with_others : bool
-            Whether, with one feature, its `others` are computed too.
+            Whether, with one feature, the effect of all others is computed too.
 
         Returns
         -------
         shares : (n_leaves, 2 ** n_features)
             As `Counter.lifted` gives them.
         others : (n, n_targets)
-            Effect of all other features at the rows; zeros where not asked for.
+            At the rows; zeros where not asked for.
         """
-        ensemble, boxes, ranked = self._ensemble, self._boxes, self._ranked
-        free = np.zeros(len(ensemble.axes), dtype=np.bool_)
-        free[list(features)] = True
-        holder = np.full(len(ensemble.leaf), -1, dtype=np.int32)
+        is_free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
+        is_free[list(features)] = True
+        holder = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
         holder[leaves] = np.arange(len(leaves))
-        shares = np.zeros((len(leaves), 1 << len(features)))
-        others = np.zeros((len(ranked), boxes.values.shape[1]))
-        _send(
-            ensemble.roots, ensemble.feature, ensemble.true, ensemble.false, ensemble.run_start,
-            ensemble.run_low, ensemble.run_high, ensemble.leaf, free,
-            np.array(features, dtype=np.int32), holder, held, boxes.run_start, boxes.low,
-            boxes.high, boxes.values, ranked.codes, ranked.shares, ranked.below,
-            ensemble.depth, with_others, shares, others,
-        )  # fmt: skip
-        return _accumulated(shares), others
+        free = np.array(features, dtype=np.int32)
+        held = _Held(free, is_free, holder, conditions, self._boxes.met, self._share)
+        met = np.zeros((len(leaves), 1 << len(features)))
+        others = np.zeros((len(self._ranked), self._boxes.values.shape[1]))
+        values = self._boxes.values if with_others else self._boxes.values[:, :0]
+        codes, shares = self._ranked.codes, self._ranked.shares
+        _send(self._ensemble.depth, self._way, held, values, codes, shares, met, others)
+        return _accumulated(met), others
 
 
 def _accumulated(met: Matrix) -> Matrix:
-    """From shares that meet exactly some lifted conditions to shares that meet at least these.
+    """From shares that meet exactly some conditions to shares that meet at least some.
 
-    Column bits of `met` are conditions that are met; of the result, conditions that are lifted.
+    The bits of a column are the conditions met; of the result's, those that are lifted.
     """
-    count = met.shape[1].bit_length() - 1
-    shares = met[:, ::-1].copy()  # bit set: not met
-    for q in range(count):
-        lifted = np.flatnonzero(np.arange(met.shape[1]) >> q & 1)
+    shares = met[:, ::-1].copy()  # now the bits are the conditions missed
+    columns = np.arange(met.shape[1])
+    for q in range(met.shape[1].bit_length() - 1):
+        lifted = columns[columns >> q & 1 == 1]
         shares[:, lifted] += shares[:, lifted ^ (1 << q)]
     return shares
 
 
 @inlined
-def _inside(code, low, high, start, stop):  # type: ignore[no-untyped-def]
-    """Whether a cell is in one of the runs."""
-    for run in range(start, stop):
-        if low[run] <= code < high[run]:
-            return True
-    return False
+def _in_any(code: int, sets: Any, number: int) -> bool:
+    """Whether a cell is in a set."""
+    found = False
+    for run in range(sets.start[number], sets.start[number + 1]):
+        found |= sets.low[run] <= code < sets.high[run]
+    return found
 
 
 @inlined
-def _part(rows, first, last, codes, low, high, start, stop, spare):  # type: ignore[no-untyped-def]
-    """Move the rows that are in one of the runs to the front: where the others start."""
+def _part(rows: Any, first: int, last: int, codes: Any, way: Any, node: int, spare: Any) -> int:
+    """Move the rows that are inside a node's run to the front: where the others start."""
     front, back = first, 0
+    nodes = way.nodes
+    feature, low, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
     for i in range(first, last):
         row = rows[i]
-        inside = _inside(codes[row], low, high, start, stop)
+        code = codes[feature, row]
+        inside = 1 if low <= code < low + span else 0
+        if span == MANY:
+            inside = 1 if _in_any(code, way.truth, node) else 0
+        # Written to both places, and one of them kept: no branch to be guessed wrong.
         rows[front], spare[back] = row, row
         front += inside
-        back += not inside
-    rows[front:last] = spare[:back]
+        back += 1 - inside
+    for i in range(back):
+        rows[front + i] = spare[i]
     return front
+
+
+@inlined
+def _arrive(
+    rows: Any, first: int, last: int, leaf: int, held: Any, values: Any, codes: Any, shares: Any,
+    met: Any, others: Any,
+) -> None:  # fmt: skip
+    """Count the rows that arrive at a leaf by the free conditions that they meet."""
+    h, factor = held.holder[leaf], 1.0
+    if h >= 0:
+        factor = held.share[held.conditions[h, 0]]
+        for i in range(first, last):
+            pattern = 0
+            for q in range(len(held.features)):
+                code = codes[held.features[q], rows[i]]
+                pattern |= (1 if _in_any(code, held.met, held.conditions[h, q]) else 0) << q
+            met[h, pattern] += shares[rows[i]]
+    for i in range(first, last):
+        for k in range(values.shape[1]):
+            others[rows[i], k] += factor * values[leaf, k]
 
 
 @kernel
 def _send(
-    roots: Numbers, feature: Numbers, true: Numbers, false: Numbers, run_start: Numbers,
-    run_low: Numbers, run_high: Numbers, leaf_nodes: Numbers, free: Array, features: Numbers,
-    holder: Numbers, held: Numbers, box_start: Numbers, box_low: Numbers, box_high: Numbers,
-    values: Matrix, codes: Numbers, weights: Array, below: Array, depth: int, with_others: bool,
-    shares: Matrix, others: Matrix,
+    depth: int, way: Descent, held: _Held, values: Matrix, codes: Numbers, shares: Vector,
+    met: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
-    """Send all rows down all trees."""
+    """Send all rows down all trees; what waits are parts of the rows, at nodes."""
     n = codes.shape[1]
     rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
-    waiting = np.empty((2 * depth + 2, 3), np.int64)
-    number = np.full(len(feature), -1, np.int32)
-    for leaf in range(len(leaf_nodes)):
-        number[leaf_nodes[leaf]] = leaf
-    for root in roots:
-        waiting[0, 0], waiting[0, 1], waiting[0, 2] = root, 0, n
-        count = 1
-        while count:
-            count -= 1
-            node, first, last = waiting[count]
-            if first == last:
+    node, first = np.empty(depth + 2, np.int32), np.empty(depth + 2, np.int32)
+    last = np.empty(depth + 2, np.int32)
+    for root in way.roots:
+        node[0], first[0], last[0], waiting = root, 0, n, 1
+        while waiting:
+            waiting -= 1
+            here, a, b = node[waiting], first[waiting], last[waiting]
+            feature = way.nodes[here, FEATURE]
+            if a == b:
                 continue
-            j = feature[node]
-            if j < 0:
-                leaf = number[node]
-                h = holder[leaf]
-                met = 1.0
-                if h >= 0:
-                    for q in range(len(features)):
-                        c = held[h, q]
-                        met = 0.0
-                        for run in range(box_start[c], box_start[c + 1]):
-                            met += below[box_high[run]] - below[box_low[run]]
-                    for i in range(first, last):
-                        pattern = 0
-                        for q in range(len(features)):
-                            c = held[h, q]
-                            code = codes[features[q], rows[i]]
-                            inside = _inside(code, box_low, box_high, box_start[c], box_start[c + 1])
-                            pattern |= inside << q
-                        shares[h, pattern] += weights[rows[i]]
-                if with_others:
-                    for i in range(first, last):
-                        for k in range(values.shape[1]):
-                            others[rows[i], k] += met * values[leaf, k]
+            if feature < 0:
+                _arrive(rows, a, b, -1 - feature, held, values, codes, shares, met, others)
                 continue
-            middle, other = last, first
-            if not free[j]:
-                middle = other = _part(
-                    rows, first, last, codes[j], run_low, run_high,
-                    run_start[node], run_start[node + 1], spare,
-                )  # fmt: skip
-            waiting[count, 0], waiting[count, 1], waiting[count, 2] = false[node], other, last
-            count += 1
-            waiting[count, 0], waiting[count, 1], waiting[count, 2] = true[node], first, middle
-            count += 1
+            start, stop = a, b
+            if not held.is_free[feature]:
+                start = stop = _part(rows, a, b, codes, way, here, spare)
+            node[waiting], first[waiting], last[waiting] = way.nodes[here, OUTSIDE], start, b
+            waiting += 1
+            node[waiting], first[waiting], last[waiting] = way.nodes[here, INSIDE], a, stop
+            waiting += 1

@@ -101,7 +101,8 @@ class _Keys:
             raise RefusedError(
                 f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
             )
-        return self._order[place]
+        positions: Indices = self._order[place]
+        return positions
 
 
 def _check_columns(nodes: Nodes, column_count: int) -> None:
@@ -160,5 +161,3 @@ def _depth(nodes: Nodes, roots: Indices, true: Indices, false: Indices) -> int:
 
 def _named(nodes: Nodes, position: int | np.intp) -> str:
     return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"
-
-

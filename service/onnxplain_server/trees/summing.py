@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onnxplain_server.arrays import Matrix
 from onnxplain_server.trees.compile import inlined, kernel
 from onnxplain_server.trees.crew import Crew, blocks
+from onnxplain_server.trees.descent import FEATURE, INSIDE, LOW, MANY, SPAN, Descent, descent
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 
 _BLOCK = 512
@@ -26,46 +29,37 @@ def sums(ensemble: Ensemble, codes: Numbers, crew: Crew) -> Matrix:
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
-    rows = np.ascontiguousarray(codes.T)
+    way, rows = descent(ensemble), np.ascontiguousarray(codes.T)
     total = np.zeros((len(rows), ensemble.values.shape[1]))
-    number = np.full(len(ensemble.feature), -1, dtype=np.int32)
-    number[ensemble.leaf] = np.arange(len(ensemble.leaf))
-
-    def descend(span: tuple[int, int]) -> None:
-        _descend(
-            *span, ensemble.roots, ensemble.feature, ensemble.true, ensemble.false,
-            ensemble.run_start, ensemble.run_low, ensemble.run_high, number, ensemble.values,
-            rows, total,
-        )  # fmt: skip
-
-    crew.run(descend, blocks(len(rows), _BLOCK))
+    spans = blocks(len(rows), _BLOCK)
+    crew.run(lambda span: _descend(*span, way, ensemble.values, rows, total), spans)
     return total
 
 
 @inlined
-def _is_true(code, low, high, start, stop):  # type: ignore[no-untyped-def]
-    """Whether a cell is in one of the runs."""
-    for run in range(start, stop):
-        if low[run] <= code < high[run]:
-            return True
-    return False
+def _in_any(code: int, truth: Any, node: int) -> bool:
+    """Whether a cell is in one of a node's runs."""
+    found = False
+    for run in range(truth.start[node], truth.start[node + 1]):
+        found |= truth.low[run] <= code < truth.high[run]
+    return found
 
 
 @kernel
-def _descend(
-    a: int, b: int, roots: Numbers, feature: Numbers, true: Numbers, false: Numbers,
-    run_start: Numbers, low: Numbers, high: Numbers, number: Numbers, values: Matrix,
-    rows: Numbers, total: Matrix,
-) -> None:  # fmt: skip
+def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Numbers, total: Matrix) -> None:
     """Send the rows from a to b down, tree by tree."""
-    for root in roots:
+    nodes = way.nodes
+    for root in way.roots:
         for i in range(a, b):
             node = root
-            while feature[node] >= 0:
-                code = rows[i, feature[node]]
-                if _is_true(code, low, high, run_start[node], run_start[node + 1]):
-                    node = true[node]
-                else:
-                    node = false[node]
+            feature = nodes[node, FEATURE]
+            while feature >= 0:
+                code, low = rows[i, feature], nodes[node, LOW]
+                inside = low <= code < low + nodes[node, SPAN]
+                if nodes[node, SPAN] == MANY:
+                    inside = _in_any(code, way.truth, node)
+                # Indexed, not branched: which way is a coin toss for the processor.
+                node = nodes[node, INSIDE + (0 if inside else 1)]
+                feature = nodes[node, FEATURE]
             for k in range(values.shape[1]):
-                total[i, k] += values[number[node], k]
+                total[i, k] += values[-1 - feature, k]

@@ -9,157 +9,131 @@ With more, the points in each box are found with bitsets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.arrays import Indices, Matrix
 from onnxplain_server.trees.boxes import Boxes
 from onnxplain_server.trees.compile import inlined, kernel, lowest
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
-from onnxplain_server.trees.ranked import Bits, Words, lay_bits, to_words
+from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.ranked import Words, lay_bits, to_words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Points on one feature, numbered by the cells that any of them is in.
+class Points(NamedTuple):
+    """Points on some features.
 
     Attributes
     ----------
-    of_point : (n_points,)
-        From 0, ascending with the cells.
-    of_border : (n_borders + 1,)
-        How many of those cells lie below each border of the feature.
-    first : int
-        First border of the feature.
+    features : tuple of int
+    codes : (n_features, n_points)
+        Their cells.
     """
 
-    of_point: Numbers
-    of_border: Numbers
+    features: tuple[int, ...]
+    codes: Numbers
+
+
+class _Line(NamedTuple):
+    """A feature's side of leaves: their conditions on it, and where points are."""
+
+    condition: Numbers
+    cells: Sets
+    place: Numbers
     first: int
-
-    @property
-    def count(self) -> int:
-        """Number of cells that points are in."""
-        return int(self.of_border[-1])
-
-
-def place(ensemble: Ensemble, feature: int, codes: Numbers) -> Places:
-    """Number the cells of points; `codes`, (n_points,), are their lower borders."""
-    first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
-    occupied = np.zeros(last - first, dtype=np.int32)
-    occupied[codes - first + 1] = 1
-    of_border = np.cumsum(occupied, dtype=np.int32)
-    return Places(of_border[codes - first], of_border, first)
-
-
-def steps(boxes: Boxes, conditions: Numbers, coefficients: Matrix, points: Places) -> Matrix:
-    """Evaluate E with one feature.
-
-    Parameters
-    ----------
-    conditions : (n_leaves,)
-        Of each leaf, on the feature.
-    coefficients : (n_leaves, n_targets)
-
-    Returns
-    -------
-    (n_points, n_targets)
-    """
-    table = np.zeros((points.count + 1, coefficients.shape[1]))
-    _step(
-        conditions, boxes.run_start, boxes.low, boxes.high, coefficients,
-        points.of_border, points.first, table,
-    )  # fmt: skip
-    return np.cumsum(table, axis=0)[points.of_point]
-
-
-def rectangles(
-    boxes: Boxes, conditions: Numbers, coefficients: Matrix, points: tuple[Places, Places]
-) -> Matrix:
-    """Evaluate E with two features; `conditions` are (n_leaves, 2).
-
-    Cost: proportional to leaves and points, and the product of the numbers of their cells.
-    """
-    across, along = points
-    order = np.argsort(across.of_point, kind="stable").astype(np.int32)
-    values = np.zeros((len(order), coefficients.shape[1]))
-    _sweep(
-        conditions, boxes.run_start, boxes.low, boxes.high, coefficients,
-        across.of_border, across.first, along.of_border, along.first,
-        order, across.of_point, along.of_point, values,
-    )  # fmt: skip
-    return values
-
-
-def solids(
-    boxes: Boxes, conditions: Numbers, coefficients: Matrix, bits: Bits, n_points: int
-) -> Matrix:
-    """Evaluate E with any number of features; `bits` are over the points."""
-    values = np.zeros((n_points, coefficients.shape[1]))
-    low, high = bits.place[boxes.low], bits.place[boxes.high]
-    valid = to_words(np.ones(n_points, dtype=np.bool_))
-    _fill(conditions, boxes.run_start, low, high, coefficients, bits.words, valid, values)
-    return values
+    points: Numbers
 
 
 def evaluate(
-    ensemble: Ensemble, boxes: Boxes, features: tuple[int, ...], conditions: Numbers,
-    coefficients: Matrix, codes: Numbers,
-) -> Matrix:  # fmt: skip
+    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, coefficients: Matrix, points: Points
+) -> Matrix:
     """Evaluate E at points.
 
     Parameters
     ----------
     conditions : (n_leaves, n_features)
+        Of each leaf, on the features of the points.
     coefficients : (n_leaves, n_targets)
-    codes : (n_features, n_points)
-        Cells of the points.
 
     Returns
     -------
     (n_points, n_targets)
+        Cost: with two features proportional to leaves and points, and to the product of
+        the numbers of their cells; with more, to leaves times points / 64, and hits.
     """
-    if not features:
-        return np.broadcast_to(coefficients.sum(axis=0), (codes.shape[1], coefficients.shape[1]))
-    if len(features) > 2:
-        bits = lay_bits(ensemble, codes, features)
-        return solids(boxes, conditions, coefficients, bits, codes.shape[1])
-    places = [place(ensemble, j, own) for j, own in zip(features, codes, strict=True)]
-    if len(features) == 1:
-        return steps(boxes, conditions[:, 0], coefficients, places[0])
-    return rectangles(boxes, conditions, coefficients, (places[0], places[1]))
+    values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
+    if not points.features:
+        values += coefficients.sum(axis=0)
+        return values
+    if len(points.features) > 2:
+        bits = lay_bits(ensemble, points.codes, points.features)
+        valid = to_words(np.ones(len(values), dtype=np.bool_))
+        _fill(conditions, bits.placed(boxes.met), coefficients, bits.words, valid, values)
+        return values
+    lines = [
+        _line(ensemble, boxes, conditions[:, q], j, points.codes[q])
+        for q, j in enumerate(points.features)
+    ]
+    if len(lines) == 1:
+        return _steps(lines[0], coefficients)
+    order = np.argsort(lines[0].points, kind="stable")
+    _sweep(lines[0], lines[1], coefficients, order, values)
+    return values
 
 
-@kernel
-def _step(
-    conditions: Numbers, run_start: Numbers, low: Numbers, high: Numbers, coefficients: Matrix,
-    of_border: Numbers, first: int, table: Matrix,
-) -> None:  # fmt: skip
-    """Note where each leaf's coefficient comes and goes."""
-    for leaf in range(len(conditions)):
-        c = conditions[leaf]
-        for run in range(run_start[c], run_start[c + 1]):
-            come, gone = of_border[low[run] - first], of_border[high[run] - first]
-            for k in range(coefficients.shape[1]):
-                table[come, k] += coefficients[leaf, k]
-                table[gone, k] -= coefficients[leaf, k]
+def _line(
+    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, feature: int, codes: Numbers
+) -> _Line:
+    """Number the cells that points are in: no others are needed."""
+    first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
+    occupied = np.zeros(last - first, dtype=np.int32)
+    occupied[codes - first + 1] = 1
+    place = np.cumsum(occupied, dtype=np.int32)
+    condition = np.ascontiguousarray(conditions)
+    return _Line(condition, boxes.met, place, first, place[codes - first])
+
+
+def _steps(line: _Line, coefficients: Matrix) -> Matrix:
+    """Evaluate a step function: its steps, added up."""
+    table = np.zeros((line.place[-1] + 1, coefficients.shape[1]))
+    _note(line, coefficients, table)
+    return np.cumsum(table, axis=0)[line.points]
 
 
 @inlined
-def _events(conditions, run_start, low, high, of_border, first):  # type: ignore[no-untyped-def]
-    """Sort by place where leaves come (leaf + 1) and go (-leaf - 1) along the first feature."""
-    start = np.zeros(of_border[-1] + 2, np.int64)
-    for leaf in range(len(conditions)):
-        for run in range(run_start[conditions[leaf, 0]], run_start[conditions[leaf, 0] + 1]):
-            start[of_border[low[run] - first] + 1] += 1
-            start[of_border[high[run] - first] + 1] += 1
+def _change(line: Any, leaf: int, sign: float, coefficients: Any, table: Any) -> None:
+    """Note where along a line a leaf's coefficient comes and goes."""
+    c = line.condition[leaf]
+    for run in range(line.cells.start[c], line.cells.start[c + 1]):
+        come = line.place[line.cells.low[run] - line.first]
+        gone = line.place[line.cells.high[run] - line.first]
+        for k in range(coefficients.shape[1]):
+            table[come, k] += sign * coefficients[leaf, k]
+            table[gone, k] -= sign * coefficients[leaf, k]
+
+
+@kernel
+def _note(line: _Line, coefficients: Matrix, table: Matrix) -> None:
+    """Note where the coefficients of all leaves come and go."""
+    for leaf in range(len(line.condition)):
+        _change(line, leaf, 1.0, coefficients, table)
+
+
+@inlined
+def _events(line: Any) -> Any:
+    """Sort by place where leaves come (leaf + 1) and go (-leaf - 1): where each starts, and all."""
+    start = np.zeros(line.place[-1] + 2, np.int64)
+    for c in line.condition:
+        for run in range(line.cells.start[c], line.cells.start[c + 1]):
+            start[line.place[line.cells.low[run] - line.first] + 1] += 1
+            start[line.place[line.cells.high[run] - line.first] + 1] += 1
     for k in range(1, len(start)):
         start[k] += start[k - 1]
     events, fill = np.empty(start[-1], np.int32), start[:-1].copy()
-    for leaf in range(len(conditions)):
-        for run in range(run_start[conditions[leaf, 0]], run_start[conditions[leaf, 0] + 1]):
-            come, gone = of_border[low[run] - first], of_border[high[run] - first]
+    for leaf, c in enumerate(line.condition):
+        for run in range(line.cells.start[c], line.cells.start[c + 1]):
+            come = line.place[line.cells.low[run] - line.first]
+            gone = line.place[line.cells.high[run] - line.first]
             events[fill[come]] = leaf + 1
             fill[come] += 1
             events[fill[gone]] = -leaf - 1
@@ -169,53 +143,54 @@ def _events(conditions, run_start, low, high, of_border, first):  # type: ignore
 
 @kernel
 def _sweep(
-    conditions: Numbers, run_start: Numbers, low: Numbers, high: Numbers, coefficients: Matrix,
-    across: Numbers, across_first: int, along: Numbers, along_first: int, order: Numbers,
-    place_across: Numbers, place_along: Numbers, values: Matrix,
-) -> None:  # fmt: skip
-    """Go along the first feature; keep for the second where coefficients come and go."""
-    start, events = _events(conditions, run_start, low, high, across, across_first)
-    n_targets = coefficients.shape[1]
-    change = np.zeros((along[-1] + 1, n_targets))
-    total = np.zeros((along[-1] + 1, n_targets))
-    point = 0
-    for here in range(across[-1]):
+    across: _Line, along: _Line, coefficients: Matrix, order: Indices, values: Matrix
+) -> None:
+    """Go across, place by place, and keep where along the other line coefficients come and go."""
+    start, events = _events(across)
+    size, point = along.place[-1] + 1, 0
+    change, total = (
+        np.zeros((size, coefficients.shape[1])),
+        np.zeros((size, coefficients.shape[1])),
+    )
+    for here in range(across.place[-1]):
         for e in range(start[here], start[here + 1]):
-            leaf, sign = abs(events[e]) - 1, 1.0 if events[e] > 0 else -1.0
-            c = conditions[leaf, 1]
-            for run in range(run_start[c], run_start[c + 1]):
-                come, gone = along[low[run] - along_first], along[high[run] - along_first]
-                for k in range(n_targets):
-                    change[come, k] += sign * coefficients[leaf, k]
-                    change[gone, k] -= sign * coefficients[leaf, k]
-        for k in range(n_targets):
+            sign = 1.0 if events[e] > 0 else -1.0
+            _change(along, abs(events[e]) - 1, sign, coefficients, change)
+        for k in range(coefficients.shape[1]):
             running = 0.0
-            for b in range(len(change)):
+            for b in range(size):
                 running += change[b, k]
                 total[b, k] = running
-        while point < len(order) and place_across[order[point]] == here:
-            values[order[point]] = total[place_along[order[point]]]
+        while point < len(order) and across.points[order[point]] == here:
+            for k in range(coefficients.shape[1]):
+                values[order[point], k] = total[along.points[order[point]], k]
             point += 1
+
+
+@inlined
+def _met_by(words: Any, chunk: int, w: int, sets: Any, condition: int) -> Any:
+    """Points of a word that meet a condition."""
+    met = np.uint64(0)
+    for run in range(sets.start[condition], sets.start[condition + 1]):
+        met |= words[chunk, sets.high[run], w] & ~words[chunk, sets.low[run], w]
+    return met
 
 
 @kernel
 def _fill(
-    conditions: Numbers, run_start: Numbers, low: Numbers, high: Numbers, coefficients: Matrix,
-    words: Words, valid: Words, values: Matrix,
+    conditions: Numbers, sets: Sets, coefficients: Matrix, words: Words, valid: Words,
+    values: Matrix,
 ) -> None:  # fmt: skip
     """Add each leaf's coefficient to the points in its box."""
-    for leaf in range(len(conditions)):
-        for w in range(len(valid)):
-            inside = valid[w]
-            for q in range(conditions.shape[1]):
-                c, met = conditions[leaf, q], np.uint64(0)
-                for run in range(run_start[c], run_start[c + 1]):
-                    met |= words[high[run], w] & ~words[low[run], w]
-                inside &= met
-                if not inside:
-                    break
-            while inside:
-                i = (w << 6) + lowest(inside)
-                for k in range(coefficients.shape[1]):
-                    values[i, k] += coefficients[leaf, k]
-                inside &= inside - np.uint64(1)
+    for chunk in range(words.shape[0]):
+        for leaf in range(len(conditions)):
+            for w in range(words.shape[2]):
+                inside = valid[chunk, w]
+                for q in range(conditions.shape[1]):
+                    inside &= _met_by(words, chunk, w, sets, conditions[leaf, q])
+                first = (chunk * words.shape[2] + w) << 6
+                while inside:
+                    i = first + lowest(inside)
+                    inside &= inside - np.uint64(1)
+                    for k in range(coefficients.shape[1]):
+                        values[i, k] += coefficients[leaf, k]

@@ -20,6 +20,7 @@ from onnxplain_server.trees.refusal import RefusedError
 from onnxplain_server.trees.tensors import Columns, Opaque, Scores, Tensor
 
 _TREES = frozenset({"TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble"})
+_STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
@@ -158,9 +159,11 @@ class _Walker:
         return Walked(tuple(self._dtypes), tuple(self._trees), scores)
 
     def _meaning(self, node: NodeProto, inputs: moves.Inputs) -> Tensor:
-        for tensor in inputs:
-            if isinstance(tensor, Opaque):
-                return tensor
+        opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
+        if opaque is not None:
+            return opaque
+        if node.domain not in _STANDARD:
+            return Opaque(f"the model computes {node.domain}:{node.op_type}")
         if node.op_type == "Constant":
             return _constant(node)
         if node.op_type in _TREES:
@@ -168,13 +171,7 @@ class _Walker:
         taken = next((t for t in inputs if isinstance(t, Columns | Scores)), None)
         if taken is None:
             return Opaque(f"the model computes constants with {node.op_type}")
-        if node.op_type in moves.MOVING and taken is inputs[0]:
-            return moves.MOVING[node.op_type](node, taken, inputs)
-        if node.op_type in {"Concat", "FeatureVectorizer"}:
-            return moves.concatenate(node, inputs)
-        if isinstance(taken, Columns):
-            return _prepared(node, taken, inputs)
-        return _combined(node, taken, inputs)
+        return _moved_or_computed(node, taken, inputs)
 
     def _plant(self, node: NodeProto, inputs: moves.Inputs) -> Scores:
         """Read a tree operator, and give its columns."""
@@ -202,6 +199,19 @@ def _constant(node: NodeProto) -> Array:
         if (value := attributes.value(name, None)) is not None:
             return np.array(list(value))
     raise RefusedError("the model has a constant of a kind that is not supported")
+
+
+def _moved_or_computed(
+    node: NodeProto, taken: Columns | Scores, inputs: moves.Inputs
+) -> Columns | Scores:
+    """What an operator makes of columns, or of scores."""
+    if node.op_type in moves.MOVING and taken is inputs[0]:
+        return moves.MOVING[node.op_type](node, taken, inputs)
+    if node.op_type in {"Concat", "FeatureVectorizer"}:
+        return moves.concatenate(node, inputs)
+    if isinstance(taken, Columns):
+        return _prepared(node, taken, inputs)
+    return _combined(node, taken, inputs)
 
 
 def _prepared(node: NodeProto, taken: Columns, inputs: moves.Inputs) -> Columns:

@@ -101,7 +101,7 @@ def test_missing_and_infinite_numbers_can_be_learned_from(run: Any) -> None:
 
 
 def test_one_threshold_is_told_almost_wholly(run: Any) -> None:
-    fitted = fit(task(lambda values: (values[:, 0] > 0) * 1.0, d=1), Growth(), 0, run)
+    fitted = fit(task(lambda values: (values[:, 0] > 0) * 1.0, d=1), Growth(), run)
 
     assert fitted.depth in {2, 3}
     assert fitted.fidelity > 0.95
@@ -110,7 +110,7 @@ def test_one_threshold_is_told_almost_wholly(run: Any) -> None:
 def test_noise_cannot_be_told(run: Any) -> None:
     noise = np.random.default_rng(5).normal(size=300)
 
-    fitted = fit(task(lambda _values: noise), Growth(), 0, run)
+    fitted = fit(task(lambda _values: noise), Growth(), run)
 
     assert fitted.fidelity < 0.1
 
@@ -119,7 +119,7 @@ def test_fidelity_to_classes_is_the_share_that_is_told(run: Any) -> None:
     rows = encode(tuple(np.random.default_rng(0).normal(size=(2, 300))))
     names = np.where(rows.values[:, 0] > 0, "up", "down")
 
-    fitted = fit(Task(rows, names, np.ones(300), True, 2), Growth(depth=3), 0, run)
+    fitted = fit(Task(rows, names, np.ones(300), True, 2), Growth(depth=3), run)
 
     assert fitted.depth == 3
     assert 0.95 < fitted.fidelity <= 1

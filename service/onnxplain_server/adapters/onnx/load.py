@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import loading
@@ -78,6 +79,7 @@ def describe(content: bytes) -> Description:
 class _Opened:
     """A graph cut to some tensors, in a session, and tried."""
 
+    model: ModelProto
     feeds: tuple[Feed, ...]
     parts: tuple[Part, ...]
     columns: Columns
@@ -86,8 +88,9 @@ class _Opened:
 
 def _open(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
     feeds = read_inputs(graph)
-    trial = attempt(graph.cut(part.tensor for part in parts), feeds)
-    return _Opened(feeds, parts, Columns(parts, trial.answers), trial)
+    model = graph.cut(part.tensor for part in parts)
+    trial = attempt(model, feeds)
+    return _Opened(model, feeds, parts, Columns(parts, trial.answers), trial)
 
 
 def _margin(graph: Graph, response: _Opened) -> _Opened:
@@ -126,4 +129,4 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
 def _model(opened: _Opened) -> OnnxModel:
     notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * opened.trial.is_apart
     inputs = tuple(feed.input for feed in opened.feeds)
-    return OnnxModel(inputs, opened.columns, notes, opened.trial.run)
+    return OnnxModel(opened.model, inputs, opened.columns, notes, opened.trial.run)

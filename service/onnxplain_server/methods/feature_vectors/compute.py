@@ -100,7 +100,7 @@ class Lesson:
 def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run) -> Result:
     """Grow a forest, and compute vectors from its paths; `options` are resolved."""
     task, asked = lesson.task()
-    fitted = fit(task, options.growth, seed, run)
+    fitted = fit(task, options.growth, run)
 
     def forest(key: int) -> Grown:
         return grow(task, fitted.depth, options.growth.sentence_count, _seed(seed, key), run, asked)

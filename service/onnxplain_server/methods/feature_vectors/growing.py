@@ -106,23 +106,26 @@ class Fit:
     fidelity: float
 
 
-def fit(task: Task, growth: Growth, seed: int, run: Run) -> Fit:
-    """Choose the depth that does best in cross-validation, the smaller of equals."""
-    random = np.random.default_rng([seed, 2])
+def fit(task: Task, growth: Growth, run: Run) -> Fit:
+    """Choose the depth that does best in cross-validation, the smaller of equals.
+
+    Folds and trees are the same whatever the seed of a request, so that its forests compare.
+    """
+    random = np.random.default_rng(2)
     order = random.permutation(len(task.weights))[:_TRIED_ROWS]
     depths = (growth.depth,) if growth.depth else _DEPTHS
     fold = np.arange(len(order)) % _FOLDS
     parts = [(depth, order[fold != k], order[fold == k]) for depth in depths for k in range(_FOLDS)]
-    scores = np.array(run(lambda part: _score(task, seed, *part), parts)).reshape(-1, _FOLDS)
+    scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, _FOLDS)
     means = scores.mean(axis=1)
     best = int(means.argmax())
     return Fit(depths[best], float(means[best]))
 
 
-def _score(task: Task, seed: int, depth: int, train: Indices, test: Indices) -> float:
+def _score(task: Task, depth: int, train: Indices, test: Indices) -> float:
     """Grow on some rows, and ask about others."""
     learned, asked = task.take(train), task.take(test)
-    random = np.random.default_rng([seed, depth, int(train[0])])
+    random = np.random.default_rng([depth, int(train[0])])
     trees = [learned.tree(depth, random) for _ in range(_TRIED_TREES)]
     values = asked.rows.values
     if task.is_classes:
