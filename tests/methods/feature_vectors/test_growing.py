@@ -103,7 +103,6 @@ def test_missing_and_infinite_numbers_can_be_learned_from(run: Any) -> None:
 def test_one_threshold_is_told_almost_wholly(run: Any) -> None:
     fitted = fit(task(lambda values: (values[:, 0] > 0) * 1.0, d=1), Growth(), run)
 
-    assert fitted.depth in {2, 3}
     assert fitted.fidelity > 0.95
 
 
