@@ -114,7 +114,7 @@ def _education(found: Result) -> None:
     apart = between(found.embedding.vectors)
     rank = int((apart[text] < apart[text, number]).sum())
     print(
-        f"education and its number: {apart[text, number]:.1f} degrees apart (neighbor {rank} of "
+        f"education and its number: {apart[text, number]:.1f} degrees apart (nearest but {rank - 1} of "
         f"{len(apart) - 1}), lengths {found.norms[text]:,.0f} and {found.norms[number]:,.0f}"
     )
 
