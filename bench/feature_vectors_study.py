@@ -112,10 +112,10 @@ def _education(found: Result) -> None:
     """Education as text and as a number: near in angle, and the text longer."""
     text, number = (found.features.index(n) for n in ("education", "education_num"))
     apart = between(found.embedding.vectors)
-    rank = int((apart[text] < apart[text, number]).sum())
+    nearer = int((apart[text] < apart[text, number]).sum()) - 1  # itself is nearest
     print(
-        f"education and its number: {apart[text, number]:.1f} degrees apart (nearest but {rank - 1} of "
-        f"{len(apart) - 1}), lengths {found.norms[text]:,.0f} and {found.norms[number]:,.0f}"
+        f"education and its number: {apart[text, number]:.1f} degrees apart, {nearer} others nearer; "
+        f"lengths {found.norms[text]:,.0f} and {found.norms[number]:,.0f}"
     )
 
 
