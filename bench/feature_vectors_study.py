@@ -114,7 +114,7 @@ def _education(found: Result) -> None:
     apart = between(found.embedding.vectors)
     nearer = int((apart[text] < apart[text, number]).sum()) - 1  # itself is nearest
     print(
-        f"education and its number: {apart[text, number]:.1f} degrees apart, {nearer} others nearer; "
+        f"education and its number: {apart[text, number]:.1f} degrees apart, {nearer} nearer; "
         f"lengths {found.norms[text]:,.0f} and {found.norms[number]:,.0f}"
     )
 
