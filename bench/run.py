@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import black_box
+import feature_vectors
 import intervals
 import rivals
 import trees
@@ -14,6 +15,7 @@ BENCHES = {
     "The trees engine beside others": rivals.main,
     "The trees engine beside WOODELF": woodelf_miami.main,
     "Intervals": intervals.main,
+    "Feature vectors": feature_vectors.main,
 }
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from importlib.metadata import version
 
 from cachetools import LRUCache
+from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load
@@ -18,18 +21,21 @@ from onnxplain_server.effects.pace import Pace
 from onnxplain_server.explain import Means, explain
 from onnxplain_server.model import Scale
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.trees.grove import Grove, read_grove
+from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
-_LIBRARIES = ("numpy", "onnx", "onnxruntime")
+_LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, and the call size learned for it."""
+    """A model ready to predict, the call size learned for it, and what finds its forest."""
 
     model: OnnxModel
     pace: Pace
+    grove: Callable[[int | None], Grove | Refusal]
 
 
 class InProcess:
@@ -54,15 +60,12 @@ class InProcess:
         message = service_pb2.ExplainRequest()
         question.parse(request, message)
         content = question.model_content(message.model, blobs)
-        asked, rows = question.read(message), table.read(message.table, blobs)
+        asked = question.read(message)
+        rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
-        given = explain(
-            loaded.model,
-            rows,
-            asked,
-            Means(host, loaded.pace, self._threads, lambda: loaded.model.trees),
-        )
+        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
+        given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
@@ -88,10 +91,15 @@ class InProcess:
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            loaded = _Loaded(load(content, scale), Pace())
+            loaded = _Loaded(load(content, scale), Pace(), _grove(content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
+
+
+def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
+    """Make what finds the trees of a model, once it is asked to, and remembers them."""
+    return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
 def _receipt(

@@ -26,6 +26,7 @@ from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.grove import Grove
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.links import LinkedEnsemble
 from onnxplain_server.trees.refusal import Refusal
@@ -35,6 +36,10 @@ _ROW_COUNT = 500
 
 _CHECKED_ROWS = 200
 _PROBABILITY_ROUNDING = 1e-5
+
+
+def _no_trees(_width: int | None) -> Refusal:
+    return Refusal("the model has no trees")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,16 @@ class Means:
     threads : ThreadPoolExecutor
     trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         The trees of the model, or why they cannot be read.
+    grove : callable (int or None) -> Grove or Refusal
+        The trees by themselves, whatever the model makes of their sums; it may have to be told
+        how many columns the model takes.
     """
 
     host: Host
     pace: Pace
     threads: ThreadPoolExecutor
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
+    grove: Callable[[int | None], Grove | Refusal] = _no_trees
 
 
 @dataclass(frozen=True, slots=True, eq=False)
