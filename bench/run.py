@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import black_box
 import feature_vectors
+import first_use
 import intervals
 import rivals
 import trees
@@ -15,6 +16,7 @@ BENCHES = {
     "The trees engine beside others": rivals.main,
     "The trees engine beside WOODELF": woodelf_miami.main,
     "Intervals": intervals.main,
+    "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
 }
 
