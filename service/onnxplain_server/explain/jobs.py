@@ -21,6 +21,7 @@ from onnxplain_server.methods import (
     permutation_importance,
     target,
 )
+from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.model import Note
@@ -105,17 +106,17 @@ def _curves(
     effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
 ) -> Job:
     options = partial_dependence.resolve(options, sample.features.names, path)
-    points = _grids(sample.features, options, path)
+    points = _grids(effects, sample.features, options, path)
     parts = _parts(effects, sample, options, f"{path}.group_column")
     cost = partial_dependence.cost(points, parts)
     return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
 
 
 def _grids(
-    features: Features, options: partial_dependence.Options, path: str
+    effects: Effects, features: Features, options: partial_dependence.Options, path: str
 ) -> list[tuple[Array, ...]]:
     """Lay grids, and refuse points that the model cannot take."""
-    points = partial_dependence.grids(features, options)
+    points = grids(effects, features, options, path)
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         for name, values in zip(names, grid, strict=True):
             features.cast(features.index(name), values, f"{path}.grids[{i}]")
@@ -150,7 +151,7 @@ def _individual_curves(
 ) -> Job:
     names = sample.features.names
     options = individual_conditional_expectation.resolve(options, names, path)
-    points = _grids(sample.features, options.as_partial_dependence, path)
+    points = _grids(effects, sample.features, options.as_partial_dependence, path)
     rows = sample.drawn[draw(len(sample.drawn), options.curve_count, sample.seed)]
     groups = tuple(
         _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
