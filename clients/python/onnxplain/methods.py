@@ -55,6 +55,10 @@ class Interactions:
     confidence_level : float, optional
         How often intervals should hold the statistic of all rows that the table is a sample
         of; in [0.5, 0.999], default 0.95.
+    permutation_count : int, optional
+        How often to permute each term over the rows, to test whether it explains the target,
+        for p-values, at no further prediction; 0 turns it off, the default, at most 100,000.
+        Needs a target, and rows that the model was not trained on.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Interactions:
     repeat_count: int | None = None
     resampling: Literal["BOOTSTRAP", "JACKKNIFE"] | None = None
     confidence_level: float | None = None
+    permutation_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
@@ -82,6 +87,7 @@ class Interactions:
                 repeat_count=self.repeat_count,
                 resampling=self.resampling,
                 confidence_level=self.confidence_level,
+                permutation_count=self.permutation_count,
             )
         )
 

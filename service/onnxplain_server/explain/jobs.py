@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
@@ -24,7 +24,7 @@ from onnxplain_server.methods import (
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options, Result
-from onnxplain_server.model import Note
+from onnxplain_server.model import Note, Scale
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
 
@@ -64,7 +64,7 @@ def prepare(
     """
     match options:
         case interactions.Options():
-            return _interactions(effects, sample, options, f"{path}.interactions")
+            return _interactions(effects, sample, question, options, f"{path}.interactions")
         case partial_dependence.Options():
             return _curves(effects, sample, options, f"{path}.partial_dependence")
         case individual_conditional_expectation.Options():
@@ -78,19 +78,53 @@ def prepare(
 
 
 def _interactions(
-    effects: Effects, sample: Sample, options: interactions.Options, path: str
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: interactions.Options,
+    path: str,
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
+    actual = _tested_against(effects, sample, question, options, path)
     rows = sample.drawn[sample.weights[sample.drawn] > 0]
     features = interactions.approximate(sample.features.take(rows), options)
-    # Resampling is about single rows; otherwise equal ones are merged.
-    take = keep if options.resampling.repeat_count else merge
+    # Resampling and tests are about single rows; otherwise equal ones are merged.
+    take = keep if options.resampling.repeat_count or options.permutation_count else merge
     background = take(features, sample.weights[rows], rows)
     # An engine of its own, so that what is planned for this method is done in it.
     effects = effects.restrict(background)
     cost = interactions.cost(effects, options)
     notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
-    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed), notes)
+    return Job(
+        options, cost, lambda: interactions.compute(effects, options, sample.seed, actual), notes
+    )
+
+
+def _tested_against(
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: interactions.Options,
+    path: str,
+) -> Matrix | None:
+    """Read the true values, where terms are tested: (n_rows of the table, n_outputs)."""
+    if not options.permutation_count:
+        return None
+    path = f"{path}.permutation_count"
+    if not question.target_column:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count needs the true values: name their column in target_column",
+            path,
+        )
+    if question.scale is Scale.MARGIN:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count compares predictions with the target, which has no margin; "
+            "ask with the scale RESPONSE, or leave permutation_count out",
+            path,
+        )
+    return target.read_column(sample.table, question.target_column, effects.output_names)
 
 
 def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
