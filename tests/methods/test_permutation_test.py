@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,16 @@ def test_p_values_are_those_of_all_orders(term: Any, residuals: Any, weights: An
 
 
 def test_ties_that_differ_by_rounding_count() -> None:
-    """Two groups of rows: most orders give sums that are the same but for their last digits."""
-    term = np.repeat([0.1, -0.1], 4)
+    """Of 10 rows with the term's upper value 7 have an upper residual, as have 10 of all 20.
 
-    expected = 1 / 70  # of choosing 4 of 8 rows
-    assert sampled(term, np.zeros(8)) == pytest.approx(expected, abs=4e-3)
-    assert sampled(term, np.zeros(8)) > expected / 2
+    Orders that leave it at 7 give the same sum, but for its last digits.
+    """
+    term = np.repeat([0.7, -0.4], 10) - 0.15
+    without = np.repeat([1.0, -1, 1, -1], [7, 3, 3, 7]) / 3
+
+    expected = sum(comb(10, k) ** 2 for k in range(7, 11)) / comb(20, 10)
+    assert sampled(term, without - term) == pytest.approx(expected, abs=0.01)
+    assert expected == pytest.approx(0.0894, abs=1e-4)
 
 
 def test_the_p_value_is_never_zero() -> None:
@@ -259,7 +264,7 @@ def answered(make: Any, columns: Any, count: int = 200, **question: Any) -> Any:
 
 def test_rows_that_are_equal_are_tested_with_their_own_true_values(make: Any) -> None:
     rng = np.random.default_rng(5)
-    rows = {name: rng.integers(-1, 2, 60).astype(float) for name in "abc"}
+    rows = {name: rng.choice([-1.0, 1.0], 60) for name in "abc"}
     rows["y"] = joined(rows["a"], rows["b"], rows["c"]) + rng.normal(size=60)
 
     found = answered(make, rows, target_column="y")

@@ -81,7 +81,9 @@ def test_statistics_that_were_tested_have_their_p_value(answer: pb.ExplainRespon
 
     assert titles(overall)[2:4] == ["share", "p-value"]
     assert [row[3] for row in overall.rows[:2]] == ["0.001", "no number"]
-    assert overall.note.endswith("p-value: whether the term explains the target")
+    assert overall.note.endswith(
+        "p-value: whether the term explains the target, on rows not trained on"
+    )
     assert "p-value" not in titles(tables(answer, 0)["Pairs"])
 
 

@@ -2,6 +2,7 @@
 """Effects on probabilities of trees with a link, against their definitions and by hand."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +15,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.weighted import mean_square
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.measuring import Measure, Plan
+from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.rows import Features
 from onnxplain_server.trees import linked, planes, steps
 from onnxplain_server.trees.ensemble import Ensemble, read
@@ -265,10 +267,15 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind, monkeypat
     options = interactions.Options(("x0", "x1"), permutation_count=200)
 
     found = interactions.compute(bound, options, 0, actual)
+    resampled = replace(options, resampling=Resampling(10))
+    again = interactions.compute(bound, resampled, 0, actual)
 
     assert found.pairwise[0].p_values == pytest.approx(1 / 201, abs=0.01)
     assert found.total.p_values is not None
     assert found.total.p_values[0] > 0.05
+    for order in ("overall", "pairwise", "importance"):
+        for one, other in zip(getattr(found, order), getattr(again, order), strict=True):
+            assert one.p_values == other.p_values
 
 
 def test_few_rows_are_all_used_for_pairs(bind):

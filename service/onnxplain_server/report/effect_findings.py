@@ -160,7 +160,7 @@ def _statistics(
     )
     reading = f"share = {words.note}; size = √numerator"
     if is_tested:
-        reading += "; p-value: whether the term explains the target"
+        reading += "; p-value: whether the term explains the target, on rows not trained on"
     return Finding(words.heading, reading, words.limit, columns, tuple(rows), left_out)
 
 
