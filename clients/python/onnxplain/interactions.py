@@ -27,6 +27,7 @@ _SCHEMA = pa.schema(
         ("lower", pa.float64()),
         ("upper", pa.float64()),
         ("bias", pa.float64()),
+        ("p_value", pa.float64()),
     ]
 )
 
@@ -49,6 +50,9 @@ class InteractionStatistic:
         Of the values, from resampling the rows: how far each would move with other rows, the
         ends of its confidence interval, and by how much it is too large on average. NaN where
         rows were not resampled.
+    p_values : (n_outputs,)
+        How often the term would explain the target as well by chance. NaN where it was not
+        tested.
     """
 
     features: tuple[str, ...]
@@ -59,6 +63,7 @@ class InteractionStatistic:
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     biases: npt.NDArray[np.float64]
+    p_values: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
@@ -73,6 +78,7 @@ class InteractionStatistic:
             lower=np.array(message.lower or unknown),
             upper=np.array(message.upper or unknown),
             biases=np.array(message.biases or unknown),
+            p_values=np.array(message.p_values or unknown),
         )
 
 
@@ -145,7 +151,8 @@ class InteractionsResult(Tabular):
         -------
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
-            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`.
+            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
+            `p_value`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
 
@@ -162,6 +169,7 @@ class InteractionsResult(Tabular):
                     statistic.lower,
                     statistic.upper,
                     statistic.biases,
+                    statistic.p_values,
                     strict=True,
                 )
                 for row in parts:

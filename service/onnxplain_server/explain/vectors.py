@@ -172,7 +172,7 @@ def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
 def _truth(sample: Sample, question: Question, options: Options, path: str) -> Matrix:
     """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
     comparison = target.resolve(Comparison(), sample.table, question.target_column, path)
-    values = target.filled(sample.table, comparison.target_columns[0], path)
+    values = target.filled(sample.table, comparison.target_columns[0], f"{path}.target_columns")
     as_classes = options.growth.one_hot_target
     is_text = values.dtype == object
     if as_classes is False and is_text:

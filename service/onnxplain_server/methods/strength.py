@@ -1,7 +1,8 @@
 """How strongly features act together: mean squares of effects and of what is left of them.
 
 Arrays in, arrays out. Shapes are those of the effects: where they come under
-several weights at once, every result has a first axis of replicates.
+several weights at once, every result has a first axis of replicates. A term is a part of the
+prediction, centred; its mean square is the numerator of a statistic.
 """
 
 from __future__ import annotations
@@ -70,23 +71,22 @@ class OneWay:
         self._left = self._centered.copy()
         self.squares = mean(self._centered**2, weights)
 
-    def add(self, single: Single) -> tuple[Parts, Parts]:
-        """Return the overall interaction and the importance of a feature."""
+    def add(self, single: Single) -> tuple[Array, Array]:
+        """Return the terms of a feature's overall interaction and of its importance."""
         own, others = center(single.own, self._weights), center(single.others, self._weights)
         self._left -= own
-        interaction = mean((self._centered - own - others) ** 2, self._weights)
-        importance = mean((self._centered - others) ** 2, self._weights)
-        return (
-            Parts(self._clip(interaction), self.squares),
-            Parts(self._clip(importance), self.squares),
-        )
+        return self._centered - own - others, self._centered - others
 
-    def total(self) -> Parts:
-        """Return the interaction that the features added leave over."""
-        return Parts(self._clip(mean(self._left**2, self._weights)), self.squares)
+    def left(self) -> Array:
+        """Return the term of all interactions: what the features added leave over."""
+        return self._left
+
+    def parts(self, term: Array) -> Parts:
+        """Measure a term beside the predictions."""
+        return Parts(self._clip(mean(term**2, self._weights)), self.squares)
 
 
-def of_joint(joint: Joint, weights: Array, clip: Clip) -> Parts:
-    """Return the interaction of a pair or a triple beyond that of fewer features."""
-    numerators = clip(mean_square(joint.pure, weights))
-    return Parts(numerators, mean_square(joint.whole, weights))
+def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, Parts]:
+    """Return the interaction of a pair or a triple beyond that of fewer features, as term too."""
+    term = center(joint.pure, weights)
+    return term, Parts(clip(mean(term**2, weights)), mean_square(joint.whole, weights))

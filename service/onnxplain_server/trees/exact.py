@@ -184,6 +184,10 @@ class Exact:
         self._ledger.spend(len(curve) * len(self._background), 0)
         return curve
 
+    def starts(self, feature: int) -> Vector:
+        """See `Stepped.starts`."""
+        return self._ensemble.axes[feature].starts()
+
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
         n, n_points = len(self._background), len(points)
