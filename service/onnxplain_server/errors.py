@@ -13,6 +13,7 @@ class Reason(Enum):
     UNSUPPORTED_MODEL = "The model is ONNX, but of a kind that cannot be explained."
     EXTERNAL_DATA = "The model refers to files outside itself."
     MODEL_TOO_LARGE = "The model exceeds the limit of this server."
+    MODEL_TOO_COMPLEX = "The model has more nodes, outputs or levels than this server takes."
     MARGIN_UNAVAILABLE = "The model has no additive score before its answer."
     INVALID_TABLE = "The table cannot be read."
     EMPTY_TABLE = "The table has too few rows."

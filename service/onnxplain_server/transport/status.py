@@ -31,6 +31,7 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.UNSUPPORTED_MODEL: _INVALID,
         Reason.EXTERNAL_DATA: _INVALID,
         Reason.MODEL_TOO_LARGE: _TOO_LARGE,
+        Reason.MODEL_TOO_COMPLEX: _INVALID,
         Reason.MARGIN_UNAVAILABLE: _INVALID,
         Reason.INVALID_TABLE: _INVALID,
         Reason.EMPTY_TABLE: _INVALID,

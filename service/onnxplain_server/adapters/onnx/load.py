@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import loading
+from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits
 from onnxplain_server.adapters.onnx.graph import Graph
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, unavailable
@@ -31,7 +32,7 @@ _LABELS_ONLY = Note(
 )
 
 
-def load(content: bytes, scale: Scale = Scale.RESPONSE) -> OnnxModel:
+def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_LIMITS) -> OnnxModel:
     """Load a model.
 
     Parameters
@@ -40,28 +41,31 @@ def load(content: bytes, scale: Scale = Scale.RESPONSE) -> OnnxModel:
         The whole .onnx file.
     scale : Scale
         What it predicts: its own answer, or the additive score before it.
+    limits : Limits
+        The most complex model that is loaded.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, UNSUPPORTED_MODEL, EXTERNAL_DATA or MARGIN_UNAVAILABLE.
+        INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX, EXTERNAL_DATA or
+        MARGIN_UNAVAILABLE.
     """
     with loading():
-        graph = read(content)
+        graph = read(content, limits)
         response = _open(graph, read_parts(graph))
         return _model(response if scale is Scale.RESPONSE else _margin(graph, response))
 
 
-def describe(content: bytes) -> Description:
+def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
     """Read what a model takes and gives.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, UNSUPPORTED_MODEL or EXTERNAL_DATA.
+        INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX or EXTERNAL_DATA.
     """
     with loading():
-        graph = read(content)
+        graph = read(content, limits)
         used, producer = operators(graph.model), graph.model.producer_name
         response = _open(graph, read_parts(graph))
         return Description(
