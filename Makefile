@@ -105,6 +105,10 @@ release-contract: $(BUF_ENV) ## Make today's contract the released one, which ma
 models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 	.venv-models/bin/python tests/models/make.py
 
+.PHONY: examples
+examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
+	$(BIN)/python examples/run.py
+
 .PHONY: lock
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
 	$(RESOLVE) --output-file requirements/server.txt pyproject.toml

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from onnxplain_server.settings import SettingsError, core_count, load
 
 
 @pytest.fixture(autouse=True)
 def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("REST_PORT", "CACHE_BYTES", "MAX_SECONDS"):
+    for name in ("REST_PORT", "CACHE_BYTES", "MAX_SECONDS", "CACHE_SECRET", "CACHE_SECRET_FILE"):
         monkeypatch.delenv(f"ONNXPLAIN_{name}", raising=False)
 
 
@@ -103,3 +102,63 @@ def test_without_a_share_every_core_counts(tmp_path: Path) -> None:
     assert core_count(file) == everything >= 1
     file.write_text("99900000 100000\n")
     assert core_count(file) == everything
+
+
+CODE = "0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "value", ["localhost:6379", "http://redis", "redis://", "redis://a:70000", "redis://a:b"]
+)
+def test_a_bad_address_of_redis_is_refused_without_repeating_its_password(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"^ONNXPLAIN_REDIS_URL") as caught:
+        load({"redis_url": value.replace("//", "//:hidden@")})
+
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["redis://a", "rediss://u:p@a:1/2", "unix:///run/redis.sock"])
+def test_redis_may_be_plain_encrypted_or_on_this_machine(value: str) -> None:
+    url = load({"redis_url": value}).redis_url
+
+    assert url is not None
+    assert url.get_secret_value() == value
+
+
+def test_passwords_and_secrets_do_not_show_where_settings_are_printed() -> None:
+    chosen = load({"redis_url": "redis://:hidden@a", "cache_secret": "hidden" * 3})
+
+    assert "hidden" not in repr(chosen)
+
+
+def test_the_secret_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", CODE)
+
+    assert load({}).sealing_secret() == CODE.encode()
+
+
+def test_the_secret_may_stand_in_a_file_with_a_line_end(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text(CODE + "\n")
+
+    assert load({"cache_secret_file": str(file)}).sealing_secret() == CODE.encode()
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ({}, "needs ONNXPLAIN_CACHE_SECRET or ONNXPLAIN_CACHE_SECRET_FILE"),
+        ({"cache_secret": CODE, "cache_secret_file": "secret"}, "not both"),
+        ({"cache_secret": CODE[1:]}, "15 bytes and needs 16; make one with: openssl"),
+        ({"cache_secret_file": "/nowhere/secret"}, "/nowhere/secret: No such file"),
+        ({"cache_secret_file": "/dev/null"}, "CACHE_SECRET_FILE: the secret has 0 bytes"),
+    ],
+)
+def test_without_a_good_secret_the_server_says_in_one_line_what_it_needs(
+    flags: dict[str, str], told: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(flags).sealing_secret()
+
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -6,9 +6,14 @@ import logging
 import os
 import secrets
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.run import Cache, Runner
+
+if TYPE_CHECKING:
+    from onnxplain_server.adapters.memory_cache import MemoryCache
+    from onnxplain_server.settings import Settings
 
 _CACHE_BYTES = 256 * 2**20
 
@@ -28,11 +33,26 @@ def _runner(thread_count: int | None = None) -> Runner:
     return InProcess(threads=thread_count or len(os.sched_getaffinity(0)))
 
 
-def _cache(byte_limit: int = _CACHE_BYTES) -> Cache:
+def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
     from onnxplain_server.adapters.memory_cache import MemoryCache  # noqa: PLC0415
     from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
 
     return MemoryCache(byte_limit, Seal(secrets.token_bytes(32)))
+
+
+def _shared_cache(chosen: Settings, url: str) -> Cache:
+    from onnxplain_server.adapters.layered_cache import LayeredCache  # noqa: PLC0415
+    from onnxplain_server.adapters.redis_cache import RedisCache  # noqa: PLC0415
+    from onnxplain_server.adapters.redis_link import Link  # noqa: PLC0415
+    from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
+    from onnxplain_server.settings import SettingsError  # noqa: PLC0415
+
+    seal = Seal(chosen.sealing_secret())
+    try:
+        link = Link(url)
+    except ValueError as error:
+        raise SettingsError(f"ONNXPLAIN_REDIS_URL (--redis-url): {error}") from None
+    return LayeredCache(_cache(chosen.cache_bytes), RedisCache(link, seal, chosen.cache_seconds))
 
 
 def _serve(flags: Mapping[str, object]) -> None:
@@ -42,7 +62,9 @@ def _serve(flags: Mapping[str, object]) -> None:
     logging.basicConfig(
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    serve.run(chosen, _runner(chosen.thread_count), _cache(chosen.cache_bytes))
+    url = chosen.redis_url
+    cache = _shared_cache(chosen, url.get_secret_value()) if url else _cache(chosen.cache_bytes)
+    serve.run(chosen, _runner(chosen.thread_count), cache)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import ByteSize, Field, ValidationError
+from pydantic import AfterValidator, ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "ONNXPLAIN_"
@@ -22,6 +23,12 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 # gRPC counts the bytes of a message in 32 bits.
 MessageSize = Annotated[ByteSize, Field(ge=2**16, le=2**31 - 1)]
 
+# Shorter secrets could be guessed, given one sealed value.
+_SECRET_BYTES = 16
+
+# Their values are never repeated in messages.
+_SECRETS = ("redis_url", "cache_secret")
+
 
 def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Count the cores that this process may use: a container's share is less than the machine."""
@@ -29,6 +36,26 @@ def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
     allowed = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
     return int(min(bound or 1, allowed))
+
+
+def _redis_url(given: SecretStr) -> SecretStr:
+    if not _is_redis_url(given.get_secret_value()):
+        raise ValueError('must look like "redis://host:6379/0", rediss://... or unix://...')
+    return given
+
+
+def _is_redis_url(text: str) -> bool:
+    parts = urlsplit(text)
+    try:
+        is_port = parts.port != 0
+    except ValueError:
+        return False
+    if parts.scheme == "unix":
+        return bool(parts.path)
+    return is_port and bool(parts.hostname) and parts.scheme in {"redis", "rediss"}
+
+
+RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
 
 
 class SettingsError(Exception):
@@ -69,12 +96,51 @@ class Settings(BaseSettings):
     cache_bytes: ByteSize = Field(
         ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
     )
+    redis_url: RedisUrl | None = Field(
+        None,
+        description="Redis to share cached numbers through, like redis://host:6379/0; needs "
+        "cache_secret or cache_secret_file.",
+    )
+    cache_secret: SecretStr | None = Field(
+        None,
+        description="Seals what lies in Redis; the same for all servers that share it, and at "
+        "least 16 bytes. Flags can be seen by others: prefer the variable, or a file.",
+    )
+    cache_secret_file: Path | None = Field(None, description="File with that secret.")
+    cache_seconds: float = Field(
+        86_400.0, description="How long Redis keeps cached numbers.", ge=1, le=31_536_000
+    )
     grace_seconds: float = Field(
         25.0,
         description="Time for running work when the server stops; it ends 3 s later at most.",
         ge=0,
         le=86_400,
     )
+
+    def sealing_secret(self) -> bytes:
+        """Return the secret for what lies in Redis.
+
+        Raises
+        ------
+        SettingsError
+            Where there is none, or two, or one that is too short.
+        """
+        if (self.cache_secret is None) == (self.cache_secret_file is None):
+            raise SettingsError(
+                "ONNXPLAIN_REDIS_URL (--redis-url) needs ONNXPLAIN_CACHE_SECRET or "
+                "ONNXPLAIN_CACHE_SECRET_FILE, and not both: what lies in Redis is sealed with it"
+            )
+        name, secret = "CACHE_SECRET", b""
+        if self.cache_secret is not None:
+            secret = self.cache_secret.get_secret_value().encode()
+        elif self.cache_secret_file is not None:
+            name, secret = "CACHE_SECRET_FILE", _content(self.cache_secret_file)
+        if len(secret) < _SECRET_BYTES:
+            raise SettingsError(
+                f"{PREFIX}{name}: the secret has {len(secret)} bytes and needs {_SECRET_BYTES}; "
+                "make one with: openssl rand -hex 32"
+            )
+        return secret
 
 
 def load(flags: Mapping[str, object]) -> Settings:
@@ -94,4 +160,13 @@ def load(flags: Mapping[str, object]) -> Settings:
 
 def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
     name = str(location[0])
-    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')}): {rule}, not {found!r}"
+    told = "" if name in _SECRETS else f", not {found!r}"
+    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')}): {rule}{told}"
+
+
+def _content(file: Path) -> bytes:
+    """Read a secret, without the line end that editors leave."""
+    try:
+        return file.read_bytes().strip()
+    except OSError as error:
+        raise SettingsError(f"{PREFIX}CACHE_SECRET_FILE: {file}: {error.strerror}") from None

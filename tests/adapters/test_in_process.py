@@ -22,7 +22,9 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters import in_process
 from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.onnx import OnnxModel, load
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.model import Scale
 
 
 def product_model() -> bytes:
@@ -56,7 +58,11 @@ def explain(runner: InProcess, host: Any, request: ExplainRequest) -> ExplainRes
 
 
 def request(**given: Any) -> ExplainRequest:
-    usual = {"model": Model(content=MODEL), "table": Table(csv=CSV), "methods": [STRENGTHS]}
+    usual: dict[str, Any] = {
+        "model": Model(content=MODEL),
+        "table": Table(csv=CSV),
+        "methods": [STRENGTHS],
+    }
     return ExplainRequest(**(usual | given))
 
 
@@ -97,8 +103,12 @@ def test_a_model_is_loaded_once_while_it_is_kept(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = []
-    load = in_process.load
-    monkeypatch.setattr(in_process, "load", lambda *given: loads.append(given) or load(*given))
+
+    def counted(content: bytes, scale: Scale) -> OnnxModel:
+        loads.append(scale)
+        return load(content, scale)
+
+    monkeypatch.setattr(in_process, "load", counted)
     runner = InProcess(1, model_count=1)
 
     for _ in range(2):
@@ -113,7 +123,7 @@ def test_a_model_is_loaded_once_while_it_is_kept(
         ({"model": None}, Reason.INVALID_REQUEST, "model"),
         ({"table": None}, Reason.INVALID_REQUEST, "table"),
         ({"methods": []}, Reason.INVALID_REQUEST, "methods"),
-        ({"model": Model(content=b"no model")}, Reason.INVALID_MODEL, "model.content"),
+        ({"model": Model(content=b"no model")}, Reason.INVALID_MODEL, "model"),
         ({"table": Table(csv=b"")}, Reason.INVALID_TABLE, "table.csv"),
         ({"table": Table(csv=b"a,c\n1,2\n3,4\n")}, Reason.MISSING_COLUMN, "feature_columns"),
         ({"table": Table(csv=b"a,b\n1,2\n")}, Reason.EMPTY_TABLE, "table"),
@@ -168,11 +178,9 @@ def test_equal_tables_of_different_formats_share_their_numbers(
     make: Any, runner: InProcess
 ) -> None:
     host = make.host()
-    columns = {
-        "columns": [{"name": "a", "numbers": [0, 0, 1, 1]}, {"name": "b", "numbers": [0, 1, 0, 1]}]
-    }
+    a, b = ({"name": "a", "numbers": [0, 0, 1, 1]}, {"name": "b", "numbers": [0, 1, 0, 1]})
     explain(runner, host, request())
 
-    later = explain(runner, host, request(table=Table(columns=columns)))
+    later = explain(runner, host, request(table=Table(columns={"columns": [a, b]})))
 
     assert later.receipt.predicted_row_count == 0

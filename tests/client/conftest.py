@@ -12,9 +12,18 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+from onnxplain.v1 import (
+    average_loss_pb2,
+    individual_conditional_expectation_pb2,
+    interactions_pb2,
+    model_pb2,
+    partial_dependence_pb2,
+    permutation_importance_pb2,
+    plot_pb2,
+    table_pb2,
+)
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import explanation_service_pb2_grpc as service
-from onnxplain.v1 import interactions_pb2, model_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 
 
 def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
@@ -132,6 +141,67 @@ def partial_dependence() -> pb.Explanation:
             ],
         )
     )
+
+
+def individual() -> pb.Explanation:
+    """Two rows over three ages, then over two regions; two outputs."""
+    curves = individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves
+    column = table_pb2.Column
+    return pb.Explanation(
+        individual_conditional_expectation={
+            "output_names": ["low", "high"],
+            "curves": [
+                curves(
+                    feature="age",
+                    grid=[column(name="age", numbers=[20, 30, 40])],
+                    row_indices=[4, 1],
+                    groups=["f / old", "m / old"],
+                    values=range(12),
+                ),
+                curves(
+                    feature="group",
+                    grid=[column(name="group", strings=["a", "b"])],
+                    row_indices=[4, 1],
+                    groups=["f / old", "m / old"],
+                    values=range(8),
+                ),
+            ],
+        }
+    )
+
+
+def importance() -> pb.Explanation:
+    entry = permutation_importance_pb2.PermutationImportance
+    return pb.Explanation(
+        permutation_importance={
+            "output_names": ["low", "high"],
+            "baseline_losses": [2.0, 4.0],
+            "importances": [
+                entry(features=["age"], values=[1, 2], standard_errors=[0.5, 0.25]),
+                entry(features=["age", "bmi"], values=[3, -4], standard_errors=[0, float("nan")]),
+            ],
+        }
+    )
+
+
+def loss() -> pb.Explanation:
+    entry = average_loss_pb2.AverageLoss
+    return pb.Explanation(
+        average_loss={
+            "output_names": ["low", "high"],
+            "losses": [
+                entry(group="f", values=[1, 2], weight=3),
+                entry(group="m", values=[3, float("inf")], weight=4),
+            ],
+        }
+    )
+
+
+@pytest.fixture
+def every_answer(answer: pb.ExplainResponse) -> pb.ExplainResponse:
+    """The answer, with the other methods too."""
+    answer.explanations.extend([individual(), importance(), loss()])
+    return answer
 
 
 @pytest.fixture

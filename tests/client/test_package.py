@@ -10,9 +10,16 @@ import onnxplain
 import pytest
 
 PUBLIC = [
+    "AverageLoss",
+    "AverageLossResult",
     "Client",
     "ExplainError",
     "Explanations",
+    "FeatureImportance",
+    "GroupLoss",
+    "IndividualConditionalExpectation",
+    "IndividualConditionalExpectationCurves",
+    "IndividualConditionalExpectationResult",
     "InteractionStatistic",
     "Interactions",
     "InteractionsResult",
@@ -21,6 +28,8 @@ PUBLIC = [
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
+    "PermutationImportance",
+    "PermutationImportanceResult",
     "Plot",
     "Progress",
     "Receipt",

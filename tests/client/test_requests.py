@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import onnx.helper
 import pytest
-from onnxplain import Explanations, Interactions, PartialDependence
+from onnxplain import (
+    AverageLoss,
+    Explanations,
+    IndividualConditionalExpectation,
+    Interactions,
+    PartialDependence,
+    PermutationImportance,
+)
 from onnxplain.requests import to_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 
@@ -18,24 +25,33 @@ def fields(message: Any) -> list[str]:
     return [field.name for field in message.DESCRIPTOR.fields]
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [(Interactions, "interactions"), (PartialDependence, "partial_dependence")],
-)
-def test_options_have_the_names_of_the_contract(options: Any, name: Any) -> None:
-    message = getattr(MethodOptions(), name)
-    assert list(options.__dataclass_fields__) == fields(message)
+METHODS: list[Any] = [
+    Interactions,
+    PartialDependence,
+    IndividualConditionalExpectation,
+    PermutationImportance,
+    AverageLoss,
+]
 
 
-@pytest.mark.parametrize("options", [Interactions(), PartialDependence()])
-def test_the_result_of_each_method_has_the_name_of_its_options(options: Any) -> None:
-    method = options.to_message().WhichOneof("method")
-    assert getattr(Explanations, method).fget is not None
+def test_every_method_of_the_contract_has_options_and_a_result_of_its_name() -> None:
+    written = [method().to_message().WhichOneof("method") for method in METHODS]
+
+    assert written == fields(MethodOptions())
+    for name in written:
+        assert getattr(Explanations, name).fget is not None
 
 
-@pytest.mark.parametrize("options", [Interactions(), PartialDependence()])
-def test_what_is_left_out_stays_out_of_the_message(options: Any) -> None:
-    message = options.to_message()
+@pytest.mark.parametrize("method", METHODS)
+def test_options_have_the_names_of_the_contract(method: Any) -> None:
+    message = method().to_message()
+    options = getattr(message, message.WhichOneof("method"))
+    assert list(method.__dataclass_fields__) == fields(options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_left_out_stays_out_of_the_message(method: Any) -> None:
+    message = method().to_message()
     assert getattr(message, message.WhichOneof("method")).ListFields() == []
 
 
@@ -52,6 +68,59 @@ def test_options_arrive_with_their_values() -> None:
         }
     )
     assert found.interactions.HasField("pairwise_feature_count")
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        pytest.param(
+            IndividualConditionalExpectation(
+                features=["age"],
+                grids=[[1, 2]],
+                curve_count=7,
+                group_columns=["sex"],
+                centered=True,
+            ),
+            {
+                "individual_conditional_expectation": {
+                    "features": ["age"],
+                    "grids": [{"columns": [{"name": "age", "numbers": [1, 2]}]}],
+                    "curve_count": 7,
+                    "group_columns": ["sex"],
+                    "centered": True,
+                }
+            },
+            id="curves of rows",
+        ),
+        pytest.param(
+            PermutationImportance(
+                features=["age", ("age", "bmi")], loss="GAMMA", one_hot_target=False, repeat_count=2
+            ),
+            {
+                "permutation_importance": {
+                    "features": [{"names": ["age"]}, {"names": ["age", "bmi"]}],
+                    "loss": "GAMMA",
+                    "one_hot_target": False,
+                    "repeat_count": 2,
+                }
+            },
+            id="importance",
+        ),
+        pytest.param(
+            AverageLoss(target_columns=["y", "z"], sum_outputs=True, group_column="sex"),
+            {
+                "average_loss": {
+                    "target_columns": ["y", "z"],
+                    "sum_outputs": True,
+                    "group_column": "sex",
+                }
+            },
+            id="loss",
+        ),
+    ],
+)
+def test_options_of_other_methods_too(method: Any, expected: Any) -> None:
+    assert method.to_message() == MethodOptions(**expected)
 
 
 def test_a_name_is_a_curve_and_several_names_are_a_surface() -> None:
@@ -98,6 +167,10 @@ def test_grids_that_do_not_match_the_features_are_refused() -> None:
 def test_a_lone_name_is_not_taken_for_its_letters() -> None:
     with pytest.raises(TypeError, match=r"\['age'\]"):
         Interactions(features="age").to_message()
+    with pytest.raises(TypeError, match=r"group_columns must be a list; for one, \['sex'\]"):
+        IndividualConditionalExpectation(group_columns="sex").to_message()
+    with pytest.raises(TypeError, match=r"target_columns must be a list; for one, \['y'\]"):
+        AverageLoss(target_columns="y").to_message()
     with pytest.raises(TypeError, match=r"\['age'\]"):
         to_request(MODEL, ROWS, feature_columns="age")
 

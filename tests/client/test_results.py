@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from onnxplain import Explanations
+from onnxplain.notebook import to_html
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 
@@ -106,6 +108,115 @@ def test_all_curves_stand_under_each_other(found: Explanations) -> None:
     assert table["curve"].to_pylist() == [0] * 6 + [1] * 4
     assert table["output (feature)"].to_pylist()[:7] == [None] * 6 + ["a"]
     assert found.partial_dependence.to_pandas().shape == (10, 6)
+
+
+@pytest.fixture
+def every(every_answer: ExplainResponse) -> Explanations:
+    return Explanations(every_answer)
+
+
+def test_curves_of_rows_are_arrays_of_rows_by_points_by_outputs(every: Explanations) -> None:
+    curves, _ = every.individual_conditional_expectation.curves
+
+    assert (curves.feature, curves.grid.tolist()) == ("age", [20, 30, 40])
+    assert (curves.row_indices.tolist(), curves.groups) == ([4, 1], ("f / old", "m / old"))
+    assert curves.values[1].tolist() == [[6, 7], [8, 9], [10, 11]]
+
+
+def test_curves_of_rows_become_one_row_per_row_point_and_output(every: Explanations) -> None:
+    table = every.individual_conditional_expectation.curves[0].to_arrow()
+
+    assert table.num_rows == 12
+    assert table.slice(9, 1).to_pylist() == [
+        {"age": 30.0, "row_index": 1, "group": "m / old", "output": "high", "value": 9.0}
+    ]
+
+
+def test_curves_of_all_features_stand_under_each_other(every: Explanations) -> None:
+    table = every.individual_conditional_expectation.to_arrow()
+
+    names = ["curve", "age", "group (feature)", "row_index", "group", "output", "value"]
+    assert table.column_names == names
+    assert table.slice(12, 1).to_pylist() == [
+        dict(zip(names, [1, None, "a", 4, "f / old", "low", 0.0], strict=True))
+    ]
+
+
+def test_importances_have_their_errors_and_the_loss_to_compare_with(every: Explanations) -> None:
+    found = every.permutation_importance
+
+    assert found.baseline_losses.tolist() == [2, 4]
+    assert found.importances[1].features == ("age", "bmi")
+    assert found.to_arrow().to_pylist()[1] == {
+        "features": ["age"],
+        "output": "high",
+        "value": 2.0,
+        "standard_error": 0.25,
+        "baseline_loss": 4.0,
+    }
+    assert np.isnan(found.to_pandas().standard_error.iloc[3])
+    assert found.to_pandas().groupby("features").value.max().to_dict() == {
+        ("age",): 2,
+        ("age", "bmi"): 3,
+    }
+
+
+def test_losses_become_one_row_per_group_and_output(every: Explanations) -> None:
+    rows = every.average_loss.to_arrow().to_pylist()
+
+    assert rows[2:] == [
+        {"group": "m", "output": "low", "value": 3.0, "weight": 4.0},
+        {"group": "m", "output": "high", "value": float("inf"), "weight": 4.0},
+    ]
+    assert every.average_loss.losses[0].values.tolist() == [1, 2]
+
+
+def test_every_result_is_tidy(every: Explanations) -> None:
+    """One number per row under "value" (or a ratio's parts), told apart by all other columns."""
+    for result in every:
+        frame = result.to_pandas()
+        numbers = {"value", "numerator", "denominator", "standard_error", "baseline_loss", "weight"}
+        assert len(frame) > 1
+        assert not frame.drop(columns=[*(numbers & set(frame))]).duplicated().any()
+
+
+def test_every_result_is_also_the_contracts_json(every: Explanations) -> None:
+    read = json.loads(every.average_loss.to_json())
+
+    assert read["losses"][1] == {"group": "m", "values": [3.0, "Infinity"], "weight": 4.0}
+    assert json.loads(every.partial_dependence.curves[0].to_json())["features"] == ["age"]
+
+
+def test_a_notebook_shows_results_as_tables(every: Explanations) -> None:
+    html = every.permutation_importance._repr_html_()
+
+    assert html.count("<tr>") == 5
+    assert ">age × bmi<" in html
+    assert ">-4<" in html
+
+
+@pytest.mark.parametrize(("n_rows", "shown", "said"), [(20, 20, False), (2_100, 20, True)])
+def test_a_notebook_shows_the_first_rows_and_says_of_how_many(
+    n_rows: int, shown: int, said: bool
+) -> None:
+    html = to_html(pa.table({"value": [1 / 3] * n_rows}))
+
+    assert html.count("<td") == shown
+    assert ("20 of 2,100 rows" in html) is said
+    assert ">0.3333<" in html
+
+
+def test_a_notebook_gets_no_markup_from_names(every_answer: ExplainResponse) -> None:
+    every_answer.explanations[4].average_loss.losses[0].group = "<script>"
+    html = Explanations(every_answer)._repr_html_()
+
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "⚠ only labels" in html
+
+
+def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:
+    assert "mark" not in repr(found.plots[0])
 
 
 def test_plots_are_data_that_a_notebook_shows(found: Explanations) -> None:

@@ -102,6 +102,36 @@ def test_every_effect_equals_its_definition(
         close(triple.pure, wanted[j, k, m] - wanted[j, k] - wanted[j, m] - wanted[k, m] + ones)
 
 
+def test_effects_of_many_values_equal_their_definition_too(make: Any) -> None:
+    """Features of 31, 2 and 40 values; weights, and rows that differ in one feature only."""
+    random = np.random.default_rng(2)
+    columns = {
+        "many": [*range(31), *range(9)],
+        "few": [0.0, 1.0] * 20,
+        "t": ["a", "b"] * 19 + ["a", "c"],
+        "all": random.normal(size=40),
+    }
+    weights = random.integers(0, 4, 40).astype(float)
+    predict = function(2, 7)
+    arrays = [make.column(values) for values in columns.values()]
+
+    for shown in (4, 3):
+        given = dict(list(columns.items())[:shown])
+        padding = [np.zeros(len(weights))] * (4 - shown)
+        engine = make.engine(
+            lambda *x: predict(*x, *[np.zeros(len(x[0]))] * (4 - len(x))),
+            given,
+            weights,
+            n_outputs=2,
+        )
+        at = engine.background.source
+        for single in engine.effects.single(range(shown)):
+            others = tuple(j for j in range(4) if j != single.feature)
+            full = [*arrays[:shown], *padding]
+            close(single.own, defined(predict, full, weights, (single.feature,))[at])
+            close(single.others, defined(predict, full, weights, others)[at])
+
+
 @given(tables(), st.integers(0, 99))
 def test_doubling_a_weight_equals_repeating_the_row(
     make: Any, columns: dict[str, list[Any]], seed: int
@@ -176,19 +206,22 @@ def test_a_curve_over_all_features_is_the_prediction_itself(make: Any) -> None:
     assert engine.model.predicted == 2
 
 
-def test_some_outputs_of_a_model_can_be_explained_alone(make: Any) -> None:
+@pytest.mark.parametrize("wanted", [[2, 0], [1], [2, 1, 0], [0, 2, 1]])
+def test_some_outputs_of_a_model_can_be_explained_in_any_order(
+    make: Any, wanted: list[int]
+) -> None:
     columns = {"a": [0.0, 1, 2, 4], "b": [1.0, 3, 1, 0]}
 
     def three(a: Floats, b: Floats) -> Floats:
         return np.stack([a, a * b, b], axis=1)
 
     every = make.engine(three, columns, n_outputs=3)
-    some = make.engine(three, columns, n_outputs=3, outputs=[2, 0])
+    some = make.engine(three, columns, n_outputs=3, outputs=wanted)
 
-    assert some.effects.output_names == ("y2", "y0")
-    assert some.effects.outputs().tolist() == every.effects.outputs()[:, [2, 0]].tolist()
+    assert some.effects.output_names == tuple(f"y{k}" for k in wanted)
+    assert some.effects.outputs().tolist() == every.effects.outputs()[:, wanted].tolist()
     for one, other in zip(every.effects.single([0, 1]), some.effects.single([0, 1]), strict=True):
-        assert other.own.tolist() == one.own[:, [2, 0]].tolist()
+        close(other.own, one.own[:, wanted])
 
 
 def test_the_same_rows_as_one_matrix_give_the_same_effects(make: Any) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 from onnxplain_server.effects.pace import Pace
-from onnxplain_server.effects.sweep import Sweeper
 
 RANDOM = np.random.default_rng(5)
 COLUMNS = {
@@ -84,13 +84,11 @@ def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make: Any) -> None:
     n = 2 * Pace.LARGEST + 5
     columns = {"x": np.arange(n), "y": np.arange(n) % 7}
     engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(Pace.LARGEST))
-    sweeper = Sweeper(engine.caller, engine.background)
 
-    averages = sweeper.sweep([1], [np.array([2.0, 10.0])], np.array([0.25, 0.75]))
+    found = engine.effects.curve([1], [np.array([2.0, 10.0])])
 
     assert engine.model.calls == 2 * [Pace.LARGEST, Pace.LARGEST, 5]
-    assert averages.points.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
-    np.testing.assert_allclose(averages.rows.ravel(), 8 * np.arange(n))
+    assert found.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
 
 
 def test_calls_run_side_by_side(make: Any) -> None:
@@ -110,6 +108,25 @@ def test_calls_run_side_by_side(make: Any) -> None:
     list(engine.effects.single([0]))
 
     assert len(met) == 2
+
+
+def test_no_call_writes_where_another_one_reads(make: Any) -> None:
+    """While a model looks at its rows, they stay as they were given to it."""
+    spoilt = []
+
+    def look(x: Any, y: Any) -> Any:
+        before = x.copy(), y.copy()
+        time.sleep(1e-3)
+        spoilt.append(not (np.array_equal(before[0], x) and np.array_equal(before[1], y)))
+        return x + y
+
+    columns = {"x": np.arange(400), "y": np.arange(400)}
+    engine = make.engine(look, columns, pace=make.pace(2000), threads=4)
+
+    list(engine.effects.single([0, 1]))
+
+    assert len(spoilt) > 100
+    assert not any(spoilt)
 
 
 def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make: Any) -> None:

@@ -65,6 +65,17 @@ def test_rows_that_differ_in_the_moved_feature_only_are_predicted_once_for_each_
     assert engine.model.predicted == n * apart
 
 
+def test_of_two_ways_to_save_the_better_one_is_taken(make: Any) -> None:
+    """Merged apart from x, 60 rows are 20: 3 · 20, where skipping known values asks 2 · 60."""
+    n = 60
+    engine = make.engine(total, {"x": np.arange(n) % 3, "y": np.arange(n) // 3})
+    engine.effects.outputs()
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted - n == 3 * 20
+
+
 def test_pairs_merge_rows_that_differ_in_both_features_only(make: Any) -> None:
     n, apart = 60, 3
     columns = {"x": np.arange(n), "y": np.arange(n) // 2, "z": np.arange(n) % apart}

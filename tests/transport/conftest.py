@@ -12,7 +12,6 @@ from typing import Any
 
 import grpc
 import pytest
-
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import pytest
-
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.memory_cache import MemoryCache

@@ -11,7 +11,6 @@ import grpc
 import pytest
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from grpc_status import rpc_status
-
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainRequest,
@@ -294,6 +293,18 @@ def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) ->
 
     assert [call.result(timeout=2).receipt.seed for call in calls] == [0, 1, 2, 3]
     assert [request.seed for request in runner.requests] == [0, 1, 2, 3]
+
+
+def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endless: Any) -> None:
+    runner = make_runner(endless)
+    client = start(runner, running_count=1)
+    calls = [client.stub.DescribeModel.future(DescribeModelRequest()) for _ in range(2)]
+
+    wait_until(lambda: admitted(client) == 2)
+
+    assert len(client.server._turns._waiting) == 1
+    for call in calls:
+        call.cancel()
 
 
 def admitted(client: Any) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Receipt
 
 CHECK = health_pb2.HealthCheckRequest
@@ -127,6 +126,17 @@ def test_connections_that_idle_do_not_hold_the_server(start: Any, make_runner: A
     assert time.monotonic() - begin < 1
     assert idle.recv(1) == b""
     idle.close()
+
+
+def test_no_thread_of_rest_outlives_it(start: Any, make_runner: Any) -> None:
+    """One that did could wake a loop that is gone, through a pipe that is something else by now."""
+    client = start(make_runner())
+    client.post({})
+
+    client.server.drain(0)
+
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith(("waitress", "onnxplain-rest"))]
 
 
 PROGRAM = """

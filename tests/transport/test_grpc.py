@@ -15,7 +15,6 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
-
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainStreamRequest
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.errors import ExplainError, Reason

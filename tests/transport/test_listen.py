@@ -7,7 +7,6 @@ from typing import Any
 
 import grpc
 import pytest
-
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 

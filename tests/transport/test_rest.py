@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 import pytest
-
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model

@@ -6,7 +6,6 @@ import threading
 import time
 
 import pytest
-
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.call import Call

@@ -15,19 +15,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnxplain.average_loss import AverageLossResult, GroupLoss
     from onnxplain.client import Client, Progress, connect
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
+    from onnxplain.individual_conditional_expectation import (
+        IndividualConditionalExpectationCurves,
+        IndividualConditionalExpectationResult,
+    )
     from onnxplain.interactions import InteractionsResult, InteractionStatistic
-    from onnxplain.methods import Interactions, PartialDependence
+    from onnxplain.loss_methods import AverageLoss, PermutationImportance
+    from onnxplain.methods import IndividualConditionalExpectation, Interactions, PartialDependence
     from onnxplain.partial_dependence import PartialDependenceCurve, PartialDependenceResult
+    from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
 
 __all__ = [
+    "AverageLoss",
+    "AverageLossResult",
     "Client",
     "ExplainError",
     "Explanations",
+    "FeatureImportance",
+    "GroupLoss",
+    "IndividualConditionalExpectation",
+    "IndividualConditionalExpectationCurves",
+    "IndividualConditionalExpectationResult",
     "InteractionStatistic",
     "Interactions",
     "InteractionsResult",
@@ -36,6 +50,8 @@ __all__ = [
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
+    "PermutationImportance",
+    "PermutationImportanceResult",
     "Plot",
     "Progress",
     "Receipt",
@@ -43,9 +59,16 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AverageLoss": "loss_methods",
+    "AverageLossResult": "average_loss",
     "Client": "client",
     "ExplainError": "errors",
     "Explanations": "explanations",
+    "FeatureImportance": "permutation_importance",
+    "GroupLoss": "average_loss",
+    "IndividualConditionalExpectation": "methods",
+    "IndividualConditionalExpectationCurves": "individual_conditional_expectation",
+    "IndividualConditionalExpectationResult": "individual_conditional_expectation",
     "InteractionStatistic": "interactions",
     "Interactions": "methods",
     "InteractionsResult": "interactions",
@@ -54,6 +77,8 @@ _HOMES = {
     "PartialDependence": "methods",
     "PartialDependenceCurve": "partial_dependence",
     "PartialDependenceResult": "partial_dependence",
+    "PermutationImportance": "loss_methods",
+    "PermutationImportanceResult": "permutation_importance",
     "Plot": "plots",
     "Progress": "client",
     "Receipt": "provenance",

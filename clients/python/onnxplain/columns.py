@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,6 +45,26 @@ def from_column(column: Column) -> Values:
     if column.strings:
         return np.array(column.strings, dtype=object)
     return np.array(column.numbers, dtype=np.float64)
+
+
+def stack(tables: Sequence[pa.Table], own: Sequence[str]) -> pa.Table:
+    """Put the rows of curves under each other.
+
+    Parameters
+    ----------
+    tables : sequence of pyarrow.Table
+        Each with columns for its features, then those of `own` but the first.
+    own : sequence of str
+        The columns that all have. The first one is made here: the table's index. Between it
+        and the others stand the features, null where a table has them not.
+    """
+    numbered = [
+        table.add_column(0, own[0], pa.array([index] * table.num_rows, pa.int64()))
+        for index, table in enumerate(tables)
+    ]
+    stacked = pa.concat_tables(numbered, promote_options="default")
+    features = [name for name in stacked.column_names if name not in own]
+    return stacked.select([own[0], *features, *own[1:]])
 
 
 def _is_numeric(kind: pa.DataType) -> bool:

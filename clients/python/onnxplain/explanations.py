@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import TypeAlias, TypeVar, overload
 
-from google.protobuf import json_format
-
 from onnxplain import provenance
+from onnxplain.average_loss import AverageLossResult
+from onnxplain.canonical import to_json
+from onnxplain.individual_conditional_expectation import IndividualConditionalExpectationResult
 from onnxplain.interactions import InteractionsResult
 from onnxplain.partial_dependence import PartialDependenceResult
+from onnxplain.permutation_importance import PermutationImportanceResult
 from onnxplain.plots import Plot
 from onnxplain.provenance import ModelDescription, Receipt
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
-Result: TypeAlias = InteractionsResult | PartialDependenceResult
+Result: TypeAlias = (
+    InteractionsResult
+    | PartialDependenceResult
+    | IndividualConditionalExpectationResult
+    | PermutationImportanceResult
+    | AverageLossResult
+)
 
-_ResultType = TypeVar("_ResultType", InteractionsResult, PartialDependenceResult)
+_ResultType = TypeVar("_ResultType", bound=Result)
 
 _READERS: dict[str, Callable[[Explanation], Result]] = {
     "interactions": InteractionsResult.from_message,
     "partial_dependence": PartialDependenceResult.from_message,
+    "individual_conditional_expectation": IndividualConditionalExpectationResult.from_message,
+    "permutation_importance": PermutationImportanceResult.from_message,
+    "average_loss": AverageLossResult.from_message,
 }
 
 
@@ -73,6 +85,21 @@ class Explanations(Sequence[Result]):
         return self._only(PartialDependenceResult)
 
     @property
+    def individual_conditional_expectation(self) -> IndividualConditionalExpectationResult:
+        """The result of `IndividualConditionalExpectation`; LookupError unless exactly one."""
+        return self._only(IndividualConditionalExpectationResult)
+
+    @property
+    def permutation_importance(self) -> PermutationImportanceResult:
+        """The result of `PermutationImportance`; LookupError unless there is exactly one."""
+        return self._only(PermutationImportanceResult)
+
+    @property
+    def average_loss(self) -> AverageLossResult:
+        """The result of `AverageLoss`; LookupError unless there is exactly one."""
+        return self._only(AverageLossResult)
+
+    @property
     def plots(self) -> tuple[Plot, ...]:
         """The pictures of all results, in their order."""
         return tuple(plot for result in self._results for plot in result.plots)
@@ -94,7 +121,12 @@ class Explanations(Sequence[Result]):
 
     def to_json(self) -> str:
         """Write the whole answer as the contract's canonical JSON."""
-        return json_format.MessageToJson(self.message, ensure_ascii=False)
+        return to_json(self.message)
+
+    def _repr_html_(self) -> str:
+        warnings = "".join(f"<p>⚠ {escape(warning.message)}</p>" for warning in self.warnings)
+        parts = (f"<h4>{type(r).__name__}</h4>{r._repr_html_()}" for r in self._results)
+        return warnings + "".join(parts)
 
     def _only(self, kind: type[_ResultType]) -> _ResultType:
         found = [result for result in self._results if isinstance(result, kind)]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SCHEMA = pa.schema(
     [
@@ -62,7 +60,7 @@ class InteractionStatistic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InteractionsResult:
+class InteractionsResult(Tabular):
     """How strongly features act together. Lists are in table order.
 
     Attributes
@@ -82,6 +80,8 @@ class InteractionsResult:
     plots : tuple of Plot
     options : InteractionsOptions
         The message with every default filled in.
+    message : InteractionsResult
+        As the server sent it.
 
     Examples
     --------
@@ -98,6 +98,7 @@ class InteractionsResult:
     importance: tuple[InteractionStatistic, ...]
     plots: tuple[Plot, ...]
     options: InteractionsOptions
+    message: interactions_pb2.InteractionsResult = field(repr=False)
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
@@ -113,6 +114,7 @@ class InteractionsResult:
             importance=_statistics(result.importance),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.interactions,
+            message=result,
         )
 
     def to_arrow(self) -> pa.Table:
@@ -125,15 +127,6 @@ class InteractionsResult:
             `numerator`, `denominator`, `value`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of `to_arrow` as a frame, `features` as tuples, which can be grouped by.
-
-        Needs pandas: `pip install onnxplain[pandas]`.
-        """
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        frame["features"] = frame["features"].map(tuple)
-        return frame
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for name in ("total", "overall", "pairwise", "threeway", "importance"):

@@ -5,14 +5,20 @@ What is left out takes the server's default, which comes back in the result's `o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
-from onnxplain.columns import to_column
+from onnxplain.grids import to_grids, to_groups, to_names
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.individual_conditional_expectation_pb2 import (
+    IndividualConditionalExpectationOptions,
+)
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
-from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid, PartialDependenceOptions
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+
+Strategy: TypeAlias = Literal["UNIFORM", "QUANTILE"]
+"""How a grid is laid: in equal steps of value, or of rank."""
 
 
 class Method(Protocol):
@@ -57,7 +63,7 @@ class Interactions:
         """Write it as the contract has it."""
         return MethodOptions(
             interactions=InteractionsOptions(
-                features=_names(self.features),
+                features=to_names(self.features),
                 pairwise_feature_count=self.pairwise_feature_count,
                 threeway_feature_count=self.threeway_feature_count,
                 quantile_bin_count=self.quantile_bin_count,
@@ -99,7 +105,7 @@ class PartialDependence:
 
     features: Sequence[str | Sequence[str]] = ()
     grid_size: int | None = None
-    strategy: Literal["UNIFORM", "QUANTILE"] | None = None
+    strategy: Strategy | None = None
     trim_lower: float | None = None
     trim_upper: float | None = None
     grids: Sequence[Any] = ()
@@ -109,15 +115,15 @@ class PartialDependence:
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
-        groups = [_group(entry) for entry in _names(self.features)]
+        groups = to_groups(self.features)
         return MethodOptions(
             partial_dependence=PartialDependenceOptions(
-                features=[FeatureGroup(names=names) for names in groups],
+                features=groups,
                 grid_size=self.grid_size,
                 strategy=self.strategy,
                 trim_lower=self.trim_lower,
                 trim_upper=self.trim_upper,
-                grids=_grids(self.grids, groups),
+                grids=to_grids(self.grids, groups),
                 group_column=self.group_column,
                 group_count=self.group_count,
                 include_missing=self.include_missing,
@@ -125,32 +131,66 @@ class PartialDependence:
         )
 
 
-def _names(features: Sequence[Any]) -> Sequence[Any]:
-    """Refuse a lone name, whose letters would pass for features."""
-    if isinstance(features, str):
-        raise TypeError(f"features must be a list; for one feature, [{features!r}]")
-    return features
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IndividualConditionalExpectation:
+    """How the prediction of single rows changes with a feature.
 
+    Grid points times `curve_count` predictions per feature.
 
-def _group(entry: str | Sequence[str]) -> list[str]:
-    return [entry] if isinstance(entry, str) else list(entry)
+    Attributes
+    ----------
+    features : sequence of str
+        Features to vary, one at a time. Default: all.
+    grid_size : int, optional
+        Number of grid points. Default 49.
+    strategy : "UNIFORM" or "QUANTILE", optional
+        Equal steps of value, the default, or of rank.
+    trim_lower, trim_upper : float, optional
+        Quantiles between which grids are laid. Default 0.01 and 0.99.
+    grids : sequence, one entry per entry of `features`
+        Explicit grids; None for a laid one.
+    include_missing : bool
+        Whether a feature with missing values is also evaluated at "missing".
+    curve_count : int, optional
+        How many of the rows get a curve; in [1, 10000], default 100.
+    group_columns : sequence of str
+        Columns that tell curves apart in plots: the first by colour, the second by panels.
+    group_count : int, optional
+        A numeric group column with more values is cut into so many groups. Default 4.
+    centered : bool
+        Whether each curve is shifted to 0 at the middle of the grid, to compare shapes.
 
+    Examples
+    --------
+    >>> onnxplain.IndividualConditionalExpectation(features=["age"], centered=True)
+    """
 
-def _grids(grids: Sequence[Any], groups: Sequence[Sequence[str]]) -> list[Grid]:
-    if grids and len(grids) != len(groups):
-        raise ValueError(
-            f"grids has {len(grids)} entries, but features has {len(groups)}: "
-            "give one for each, None where the grid is to be laid"
+    features: Sequence[str] = ()
+    grid_size: int | None = None
+    strategy: Strategy | None = None
+    trim_lower: float | None = None
+    trim_upper: float | None = None
+    grids: Sequence[Any] = ()
+    include_missing: bool = False
+    curve_count: int | None = None
+    group_columns: Sequence[str] = ()
+    group_count: int | None = None
+    centered: bool = False
+
+    def to_message(self) -> MethodOptions:
+        """Write it as the contract has it."""
+        return MethodOptions(
+            individual_conditional_expectation=IndividualConditionalExpectationOptions(
+                features=to_names(self.features),
+                grid_size=self.grid_size,
+                strategy=self.strategy,
+                trim_lower=self.trim_lower,
+                trim_upper=self.trim_upper,
+                grids=to_grids(self.grids, to_groups(self.features)),
+                include_missing=self.include_missing,
+                curve_count=self.curve_count,
+                group_columns=to_names(self.group_columns, "group_columns"),
+                group_count=self.group_count,
+                centered=self.centered,
+            )
         )
-    return [_grid(grid, names) for grid, names in zip(grids, groups, strict=False)]
-
-
-def _grid(grid: Any, names: Sequence[str]) -> Grid:
-    if grid is None:
-        return Grid()
-    columns = grid if isinstance(grid, Mapping) else dict.fromkeys(names[:1], grid)
-    if set(columns) != set(names):
-        raise ValueError(
-            f"the grid for {', '.join(names)} must be a mapping with exactly these features"
-        )
-    return Grid(columns=[to_column(name, columns[name]) for name in names])

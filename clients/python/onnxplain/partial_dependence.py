@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.columns import Values, from_column
+from onnxplain.columns import Values, from_column, stack
 from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _OWN_COLUMNS = ("curve", "group", "output", "value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartialDependenceCurve:
+class PartialDependenceCurve(Tabular):
     """Average predictions over one grid.
 
     Attributes
@@ -38,6 +35,8 @@ class PartialDependenceCurve:
     weight : float
         Total weight of the rows averaged over; their number if no weights are given.
     output_names : tuple of str
+    message : PartialDependenceCurve
+        As the server sent it.
     """
 
     features: tuple[str, ...]
@@ -46,6 +45,7 @@ class PartialDependenceCurve:
     values: npt.NDArray[np.float64]
     weight: float
     output_names: tuple[str, ...]
+    message: partial_dependence_pb2.PartialDependenceCurve = field(repr=False)
 
     @classmethod
     def from_message(
@@ -59,6 +59,7 @@ class PartialDependenceCurve:
             values=np.array(message.values).reshape(-1, len(output_names)),
             weight=message.weight,
             output_names=output_names,
+            message=message,
         )
 
     def to_arrow(self) -> pa.Table:
@@ -80,14 +81,9 @@ class PartialDependenceCurve:
         columns["value"] = pa.array(self.values.reshape(-1))
         return pa.table(columns)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of `to_arrow` as a frame. Needs pandas."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartialDependenceResult:
+class PartialDependenceResult(Tabular):
     """How the average prediction changes with features.
 
     Attributes
@@ -99,6 +95,8 @@ class PartialDependenceResult:
     plots : tuple of Plot
     options : PartialDependenceOptions
         The message with every default filled in.
+    message : PartialDependenceResult
+        As the server sent it.
 
     Examples
     --------
@@ -111,6 +109,7 @@ class PartialDependenceResult:
     curves: tuple[PartialDependenceCurve, ...]
     plots: tuple[Plot, ...]
     options: PartialDependenceOptions
+    message: partial_dependence_pb2.PartialDependenceResult = field(repr=False)
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> PartialDependenceResult:
@@ -122,6 +121,7 @@ class PartialDependenceResult:
             curves=tuple(PartialDependenceCurve.from_message(c, names) for c in result.curves),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.partial_dependence,
+            message=result,
         )
 
     def to_arrow(self) -> pa.Table:
@@ -133,18 +133,7 @@ class PartialDependenceResult:
             First `curve`, its index in `curves`; then the columns of
             `PartialDependenceCurve.to_arrow`, null for features that a curve does not vary.
         """
-        tables = [
-            curve.to_arrow().add_column(0, "curve", pa.array([index] * curve.values.size))
-            for index, curve in enumerate(self.curves)
-        ]
-        table = pa.concat_tables(tables, promote_options="default")
-        features = [name for name in table.column_names if name not in _OWN_COLUMNS]
-        return table.select(["curve", *features, "group", "output", "value"])
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of `to_arrow` as a frame. Needs pandas."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return stack([curve.to_arrow() for curve in self.curves], _OWN_COLUMNS)
 
 
 def _column_name(feature: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from onnxplain.v1 import plot_pb2
@@ -28,7 +28,7 @@ class Plot:
     name: str
     title: str
     description: str
-    vega_lite: str
+    vega_lite: str = field(repr=False)
 
     @classmethod
     def from_message(cls, message: plot_pb2.Plot) -> Plot:

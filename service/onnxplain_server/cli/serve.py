@@ -26,15 +26,17 @@ def serve(context: typer.Context, **flags: str | None) -> None:
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Make a flag of a setting. Its text is read by the settings, like a variable's."""
-    help_text = f"{field.description} {PREFIX}{name.upper()}  [default: {_text(field.default)}]"
+    help_text = f"{field.description} {PREFIX}{name.upper()}{_default(field.default)}"
     option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_text)
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
 
 
-def _text(default: Any) -> str:
-    human = getattr(default, "human_readable", None)
-    return str(human(separator="") if human else default)
+def _default(value: Any) -> str:
+    if value is None:
+        return ""
+    human = getattr(value, "human_readable", None)
+    return f"  [default: {human(separator='') if human else value}]"
 
 
 def _signature() -> inspect.Signature:

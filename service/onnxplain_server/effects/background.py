@@ -156,6 +156,14 @@ def combine(codes: Sequence[Indices]) -> tuple[Indices, Indices]:
     return first, inverse
 
 
+def gather(shares: Array, codes: Indices) -> Array:
+    """Add up what belongs to the same code: (..., n) -> (..., n_codes)."""
+    count = int(codes.max()) + 1
+    if shares.ndim == 1:
+        return np.bincount(codes, shares, count)
+    return np.stack([np.bincount(codes, replicate, count) for replicate in shares])
+
+
 def _first_of_equal(columns: Sequence[Array]) -> tuple[Indices, Indices]:
     """Return where each distinct row comes first, ascending, and which one each row is."""
     first, inverse = combine([distinct(column)[1] for column in columns])

@@ -9,12 +9,18 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
-from onnxplain_server.effects.background import Background, combine, distinct, fingerprint
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.effects.background import (
+    Background,
+    combine,
+    distinct,
+    fingerprint,
+    gather,
+)
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.shelf import Label, Shelf
-from onnxplain_server.effects.sweep import Averages, Sweeper
+from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
 
 _BLOCK_ROWS = 16_000
 """Rows of curves that are predicted together, so that memory does not grow with them."""
@@ -98,8 +104,11 @@ class BlackBox:
         self._shelf.keep(label, predicted)
         return predicted
 
-    def single(self, features: Sequence[int]) -> Iterator[Single]:
+    def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
+        if weights is not None:
+            yield from self._single_replicates(features, weights)
+            return
         levels, n = self._background.levels, len(self._background)
         own = [self._curve_label((j,), (levels[j],)) for j in features]
         others = [Label(f"others {j}", n) for j in features]
@@ -107,7 +116,7 @@ class BlackBox:
         for i, j in enumerate(features):
             points, rows = found[i], found[len(features) + i]
             if points is None or rows is None:
-                averages = self._sweep_levels(j)
+                averages = self._sweep_levels(j, self._background.weights)
                 points, rows = averages.points, averages.rows
                 self._shelf.keep(own[i], points)
                 self._shelf.keep(others[i], rows)
@@ -116,20 +125,29 @@ class BlackBox:
             self._effects[j,] = points[self._background.codes[j]]
             yield Single(j, self._effects[j,], rows)
 
-    def _sweep_levels(self, feature: int) -> Averages:
+    def _single_replicates(self, features: Sequence[int], weights: Matrix) -> Iterator[Single]:
+        for j in features:
+            averages = self._sweep_levels(j, weights)
+            self._effects[j,] = averages.points[:, self._background.codes[j]]
+            yield Single(j, self._effects[j,], averages.rows)
+
+    def _sweep_levels(self, feature: int, weights: Array) -> Averages:
         """Move a feature over its own values, skipping the predictions that are known."""
         levels, n = self._background.levels[feature], len(self._background)
         merged, _ = self._background.apart_from([feature])
+        row_shares = weights / weights.sum(axis=-1, keepdims=True)
+        shares = Shares(gather(row_shares, self._background.codes[feature]), row_shares)
         if len(levels) <= _FEW_LEVELS and len(merged) * len(levels) >= n * (len(levels) - 1):
-            averages = self._sweeper.sweep_levels(feature, self.outputs())
+            averages = self._sweeper.sweep_levels(feature, self.outputs(), shares)
         else:
-            shares = np.bincount(self._background.codes[feature], self._background.weights)
-            averages = self._sweep((feature,), (levels,), shares / shares.sum())
+            averages = self._sweep((feature,), (levels,), shares)
         self._check_points(averages.points, (feature,), (levels,))
         return averages
 
-    def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
-        """See `Effects.joint`; the single features, and for triples the pairs, must come first."""
+    def joint(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
+    ) -> Iterator[Joint]:
+        """See `Effects.joint`."""
         codes, columns = self._background.codes, self._background.columns
         combined = [combine([codes[j] for j in group]) for group in groups]
         grids = [
@@ -137,16 +155,20 @@ class BlackBox:
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
         labels = [self._curve_label(g, grid) for g, grid in zip(groups, grids, strict=True)]
-        found = self._shelf.find(labels)
+        found = self._shelf.find(labels) if weights is None else [None] * len(labels)
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
             self.settle(self.cost(group) - self.cost(group, len(grid[0])))
-            points = self._points(group, grid, label, known)
-            self._effects[group] = points[inverse]
+            points = (
+                self._points(group, grid, label, known)
+                if weights is None
+                else self._sweep_points(group, grid, weights)
+            )
+            self._effects[group] = points[..., inverse, :]
             yield Joint(group, self._effects[group], self._pure(group))
 
-    def _pure(self, group: tuple[int, ...]) -> Matrix:
+    def _pure(self, group: tuple[int, ...]) -> Array:
         """Take from an effect what fewer of its features do, by inclusion and exclusion."""
         pure = self._effects[group].copy()
         for size in range(1, len(group)):
@@ -217,27 +239,39 @@ class BlackBox:
         if found is not None:
             self._caller.ledger.spend(len(grid[0]) * len(self._background), 0)
             return found
-        averages = self._sweep(features, grid, np.zeros(len(grid[0])))
-        self._check_points(averages.points, features, grid)
-        self._shelf.keep(label, averages.points)
-        return averages.points
+        points = self._sweep_points(features, grid, self._background.weights)
+        self._shelf.keep(label, points)
+        return points
+
+    def _sweep_points(
+        self, features: tuple[int, ...], grid: tuple[Array, ...], weights: Array
+    ) -> Array:
+        """Return partial dependence at distinct grid points."""
+        row_shares = weights / weights.sum(axis=-1, keepdims=True)
+        # The average over points is not wanted.
+        nothing = np.zeros((*weights.shape[:-1], len(grid[0])))
+        points = self._sweep(features, grid, Shares(nothing, row_shares)).points
+        self._check_points(points, features, grid)
+        return points
 
     def _sweep(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], shares: Vector
+        self, features: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
     ) -> Averages:
         """Sweep over a grid, with rows merged that differ in these features only."""
         merged, inverse = self._background.apart_from(features)
         sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
-        averages = sweeper.sweep(features, grid, shares)
+        averages = sweeper.sweep(
+            features, grid, Shares(shares.points, gather(shares.rows, inverse))
+        )
         self._caller.ledger.spend(len(grid[0]) * (len(self._background) - len(merged)), 0)
-        return Averages(averages.points, averages.rows[inverse])
+        return Averages(averages.points, averages.rows[..., inverse, :])
 
     def _curve_label(self, features: tuple[int, ...], grid: tuple[Array, ...]) -> Label:
         points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
         return Label(f"curve {features} {points}", len(grid[0]))
 
     def _check_points(
-        self, averages: Matrix, features: tuple[int, ...], grid: tuple[Array, ...]
+        self, averages: Array, features: tuple[int, ...], grid: tuple[Array, ...]
     ) -> None:
         names = self._background.features.names
 
@@ -250,4 +284,5 @@ class BlackBox:
                 "restrict the grid, or mend the model"
             )
 
-        check_finite(averages, describe)
+        by_point = np.moveaxis(averages, -2, 0).reshape(len(grid[0]), -1)
+        check_finite(by_point, describe)

@@ -17,13 +17,13 @@ class Single:
     Attributes
     ----------
     feature : int
-    own, others : (n_rows, n_outputs)
+    own, others : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
         F_j and F_\j at each row's own values.
     """
 
     feature: int
-    own: Matrix
-    others: Matrix
+    own: Array
+    others: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,17 +33,17 @@ class Joint:
     Attributes
     ----------
     features : tuple of int
-    whole : (n_rows, n_outputs)
+    whole : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
         F_jk or F_jkl at each row's own values.
-    pure : (n_rows, n_outputs)
+    pure : as `whole`
         What is left of it when all that fewer of the features do is taken away,
         up to a constant: F_jk - F_j - F_k, or
         F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l.
     """
 
     features: tuple[int, ...]
-    whole: Matrix
-    pure: Matrix
+    whole: Array
+    pure: Array
 
 
 class Effects(Protocol):
@@ -60,11 +60,24 @@ class Effects(Protocol):
     def outputs(self) -> Matrix:
         """Predictions at the rows: (n_rows, n_outputs)."""
 
-    def single(self, features: Sequence[int]) -> Iterator[Single]:
-        """Effects of single features, in their order."""
+    def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
+        """Effects of single features, in their order.
 
-    def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
-        """Effects of pairs, or of triples, in their order."""
+        Parameters
+        ----------
+        weights : (n_replicates, n_rows)
+            Instead of the background's, several at once: no row is predicted
+            more often for that.
+        """
+
+    def joint(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
+    ) -> Iterator[Joint]:
+        """Effects of pairs, or of triples, in their order; `weights` as in `single`.
+
+        The single features, and for triples the pairs, must have been asked
+        for with the same weights before.
+        """
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.pace import Pace
@@ -25,15 +25,29 @@ class Averages:
 
     Attributes
     ----------
-    points : (n_points, n_outputs)
+    points : (n_points, n_outputs), or (n_replicates, n_points, n_outputs)
         Weighted mean of M over the rows, for each grid point: partial dependence.
-    rows : (n_rows, n_outputs)
+    rows : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
         Weighted mean of M over the grid points, for each row: the partial
         dependence on all other features, where the grid is the features' own values.
     """
 
-    points: Matrix
-    rows: Matrix
+    points: Array
+    rows: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Of what the averages are made; each adds up to 1. With replicates, several at once.
+
+    Attributes
+    ----------
+    points : (n_points,), or (n_replicates, n_points)
+    rows : (n_rows,), or (n_replicates, n_rows)
+    """
+
+    points: Array
+    rows: Array
 
 
 class Sweeper:
@@ -46,45 +60,49 @@ class Sweeper:
     def __init__(self, caller: Caller, background: Background) -> None:
         self._caller = caller
         self._background = background
-        self._shares = background.weights / background.weights.sum()
         self._tiles: list[Tile] = []
 
     @_ANY_NUMBERS
-    def sweep(self, features: Sequence[int], points: Sequence[Array], shares: Vector) -> Averages:
+    def sweep(self, features: Sequence[int], points: Sequence[Array], shares: Shares) -> Averages:
         """Average over the background and over the grid.
 
         Parameters
         ----------
         features : which ones to move
         points : their values, (n_points,) each, in the model's types
-        shares : (n_points,)
-            Share of each grid point in the average over points.
+        shares : Shares
         """
         parts = self._caller.side_by_side(
-            lambda span: self._part(features, [p[span] for p in points], shares[span]),
+            lambda span: self._part(features, [p[span] for p in points], shares, span),
             _spans(len(points[0]), len(self._background)),
         )
         total = np.zeros_like(parts[0].rows)
         for part in parts:
             total += part.rows
-        return Averages(np.concatenate([part.points for part in parts]), total)
+        return Averages(np.concatenate([part.points for part in parts], axis=-2), total)
 
     @_ANY_NUMBERS
-    def _part(self, features: Sequence[int], points: Sequence[Array], shares: Vector) -> Averages:
+    def _part(
+        self, features: Sequence[int], points: Sequence[Array], shares: Shares, span: slice
+    ) -> Averages:
+        """Sweep over the grid points of a span, which `points` hold."""
         tile = self._borrow()
-        averages, n = [], len(self._background)
-        rows = np.zeros((n, len(self._caller.output_names)))
+        averages, n, n_points = [], len(self._background), len(points[0])
+        rows = np.zeros((*shares.rows.shape, len(self._caller.output_names)))
         start = 0
-        while start < len(shares):
+        while start < n_points:
             size = self._caller.pace.size()
-            count = max(1, min(size // n, tile.copies, len(shares) - start))
-            block = slice(start, start + count)
-            predicted = self._block(tile, features, [p[block] for p in points], size)
-            averages.append(self._shares @ predicted)
-            rows += (shares[block] @ predicted.reshape(count, -1)).reshape(rows.shape)
+            count = max(1, min(size // n, tile.copies, n_points - start))
+            predicted = self._block(
+                tile, features, [p[start : start + count] for p in points], size
+            )
+            first = span.start + start
+            block = shares.points[..., first : first + count]
+            averages.append(_over_rows(shares.rows, predicted))
+            rows += (block @ predicted.reshape(count, -1)).reshape(rows.shape)
             start += count
         self._tiles.append(tile)
-        return Averages(np.concatenate(averages), rows)
+        return Averages(np.concatenate(averages, axis=-2), rows)
 
     def _block(
         self, tile: Tile, features: Sequence[int], points: Sequence[Array], size: int
@@ -101,24 +119,25 @@ class Sweeper:
         return stacked.astype(np.float64).reshape(count, n, -1)
 
     @_ANY_NUMBERS
-    def sweep_levels(self, feature: int, outputs: Matrix) -> Averages:
+    def sweep_levels(self, feature: int, outputs: Matrix, shares: Shares) -> Averages:
         """Move a feature over its own few values, predicting only rows that have another one.
 
         Parameters
         ----------
+        shares : Shares
         outputs : (n_rows, n_outputs)
             Predictions of the background rows: known where a row has the value already.
         """
         codes = self._background.codes[feature]
         levels = self._background.levels[feature]
-        shares = np.bincount(codes, self._shares, len(levels))
         cubes = self._caller.side_by_side(
             lambda level: self._level(feature, codes, level, outputs), range(len(levels))
         )
-        rows = np.zeros_like(outputs)
-        for share, predicted in zip(shares, cubes, strict=True):
-            rows += share * predicted
-        return Averages(np.stack([self._shares @ predicted for predicted in cubes]), rows)
+        stacked = np.stack(cubes)
+        rows = shares.points @ stacked.reshape(len(levels), -1)
+        return Averages(
+            _over_rows(shares.rows, stacked), rows.reshape(*shares.rows.shape, outputs.shape[1])
+        )
 
     def _level(self, feature: int, codes: Indices, level: int, outputs: Matrix) -> Matrix:
         """Predict all rows with a feature at one of its values: (n_rows, n_outputs)."""
@@ -138,6 +157,12 @@ class Sweeper:
             return self._tiles.pop()
         except IndexError:
             return Tile(self._background, Pace.LARGEST)
+
+
+def _over_rows(shares: Array, predicted: Cube) -> Array:
+    """Average (n_points, n_rows, n_outputs) over rows; replicates come first."""
+    averages: Array = shares @ predicted
+    return averages if shares.ndim == 1 else averages.swapaxes(0, 1)
 
 
 def _spans(n_points: int, n_rows: int) -> list[slice]:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.arrays import Array
 
 
-def mean(values: Matrix, weights: Vector) -> Vector:
-    """Average the rows of `values`: (n_rows, n_outputs) -> (n_outputs,)."""
-    average: Vector = weights @ values / weights.sum()
+def mean(values: Array, weights: Array) -> Array:
+    """Average over rows.
+
+    Parameters
+    ----------
+    values : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
+    weights : (n_rows,), or (n_replicates, n_rows)
+
+    Returns
+    -------
+    (n_outputs,), or (n_replicates, n_outputs) where either has replicates
+    """
+    shares = weights / weights.sum(axis=-1, keepdims=True)
+    average: Array = (shares[..., None, :] @ values)[..., 0, :]
     return average
 
 
-def center(values: Matrix, weights: Vector) -> Matrix:
-    """Shift each column of `values` to weighted mean zero; shape is kept."""
-    return values - mean(values, weights)
+def center(values: Array, weights: Array) -> Array:
+    """Shift each column of `values` to weighted mean zero; shapes as in `mean`."""
+    return values - mean(values, weights)[..., None, :]
 
 
-def mean_square(values: Matrix, weights: Vector) -> Vector:
-    """Average the squares of the centred `values`: (n_rows, n_outputs) -> (n_outputs,)."""
+def mean_square(values: Array, weights: Array) -> Array:
+    """Average the squares of the centred `values`; shapes as in `mean`."""
     return mean(center(values, weights) ** 2, weights)

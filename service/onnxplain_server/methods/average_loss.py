@@ -44,11 +44,21 @@ class AverageLoss:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """One loss per group, in ascending order; see `AverageLossResult` in the contract."""
+    """One loss per group, in ascending order; see `AverageLossResult` in the contract.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+    losses : tuple of AverageLoss
+    loss : Loss
+    group_column : str
+        Empty where rows are not grouped.
+    """
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
     loss: Loss
+    group_column: str = ""
 
 
 def resolve(options: Options, table: Table, target_column: str, path: str) -> Options:
@@ -82,4 +92,4 @@ def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence
         for group in groups
     )
     names = options.comparison.output_names(effects.output_names)
-    return Result(names, losses, options.comparison.loss)
+    return Result(names, losses, options.comparison.loss, options.group_column)

@@ -143,6 +143,11 @@ def _curves(effects: Effects, name: str, grid: Array, *, centered: bool) -> Curv
     points = effects.background.features.cast(feature, grid)
     values = effects.individual(feature, points)
     if centered:
-        middle = (len(grid) + 1) // 2 - 1
+        middle = middle_of(grid)
         values = values - values[:, middle : middle + 1]
     return Curves(name, grid, values)
+
+
+def middle_of(grid: Array) -> int:
+    """Return the position of the point at which centred curves are 0."""
+    return (len(grid) + 1) // 2 - 1

@@ -32,7 +32,8 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
     Returns
     -------
     (n_rows, n_outputs)
-        Or (n_rows, 1) for MLOGLOSS. Not clipped: infinite where a probability of 0 came true.
+        Or (n_rows, 1) for MLOGLOSS. Infinite where a probability of 0 came true: what leaves
+        [0, 1] by rounding is brought back, and nothing else is clipped.
 
     Raises
     ------
@@ -61,10 +62,12 @@ def _gamma(actual: Matrix, predicted: Matrix) -> Matrix:
 
 
 def _logloss(actual: Matrix, predicted: Matrix) -> Matrix:
+    actual, predicted = np.clip(actual, 0, 1), np.clip(predicted, 0, 1)
     return -_times_log(actual, predicted) - _times_log(1 - actual, 1 - predicted)
 
 
 def _mlogloss(actual: Matrix, predicted: Matrix) -> Matrix:
+    actual, predicted = np.clip(actual, 0, 1), np.clip(predicted, 0, 1)
     losses: Matrix = -_times_log(actual, predicted).sum(axis=1, keepdims=True)
     return losses
 

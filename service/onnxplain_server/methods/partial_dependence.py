@@ -87,11 +87,14 @@ class Result:
     curves : tuple of Curve
     samples : mapping of feature to (n,) array
         Some of the feature's values in the table, for a rug under the curves.
+    group_column : str
+        Empty where rows are not grouped.
     """
 
     output_names: tuple[str, ...]
     curves: tuple[Curve, ...]
     samples: dict[str, Array]
+    group_column: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +206,8 @@ def compute(
         for group, engine in engines
     ]
     shown = {name for names in options.features for name in names}
-    return Result(effects.output_names, tuple(curves), _samples(effects.background.features, shown))
+    samples = _samples(effects.background.features, shown)
+    return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
 def _curve(effects: Effects, names: tuple[str, ...], group: str, grid: tuple[Array, ...]) -> Curve:

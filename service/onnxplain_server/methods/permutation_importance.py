@@ -105,10 +105,12 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
     scale = baseline if options.normalize else np.ones_like(baseline)
     importances = []
     for i, names in enumerate(options.features):
-        losses = _shuffled_losses(effects, options, actual, i, seed) - baseline
+        losses = _shuffled_losses(effects, options, actual, i, seed)
+        # Differences of infinite losses, and shares of a loss of 0, are no numbers.
         with np.errstate(divide="ignore", invalid="ignore"):
+            increases = (losses - baseline) / scale
             importances.append(
-                Importance(names, losses.mean(axis=0) / scale, _standard_error(losses) / scale)
+                Importance(names, increases.mean(axis=0), _standard_error(increases))
             )
     output_names = comparison.output_names(effects.output_names)
     return Result(output_names, baseline, tuple(importances), comparison.loss, options.normalize)
@@ -136,9 +138,9 @@ def _shuffled_losses(
     return effects.cached(question, (options.repeat_count, width), rows, shuffle)
 
 
-def _standard_error(losses: Matrix) -> Vector:
+def _standard_error(increases: Matrix) -> Vector:
     """Standard error of the mean over repetitions; NaN for a single one."""
-    if len(losses) == 1:
-        return np.full(losses.shape[1], np.nan)
-    error: Vector = losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    if len(increases) == 1:
+        return np.full(increases.shape[1], np.nan)
+    error: Vector = increases.std(axis=0, ddof=1) / np.sqrt(len(increases))
     return error

@@ -44,10 +44,22 @@ class Comparison:
         return losses.sum(axis=1, keepdims=True) if self.sum_outputs else losses
 
     def average(self, actual: Matrix, predicted: Matrix, weights: Array) -> Array:
-        """Average the losses over rows: (n_outputs,), or (1,) where they are summed."""
-        with np.errstate(invalid="ignore"):
-            # A weight of 0 takes an infinite loss away.
-            kept = weights > 0
+        """Average the losses over rows: (n_outputs,), or (1,) where they are summed.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_WEIGHTS where no row weighs anything.
+        """
+        # A weight of 0 takes an infinite loss away.
+        kept = weights > 0
+        if not kept.any():
+            raise ExplainError(
+                Reason.INVALID_WEIGHTS,
+                "all rows that are compared have weight 0; raise row_count, or leave out rows "
+                "of weight 0",
+                "weight_column",
+            )
         return mean(self.losses(actual[kept], predicted[kept]), weights[kept])
 
 

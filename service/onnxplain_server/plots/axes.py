@@ -31,8 +31,8 @@ _LETTERS_IN_WIDTH = 40  # of labels side by side in the narrowest panel
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None and NaN from values."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    """Tell None, NaN and the empty text from values."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
 def key(value: Any) -> Any:
@@ -177,7 +177,7 @@ def lay_axis(name: str, grid: Array, sample: Array, most: int) -> tuple[Axis, li
     """Lay an axis for at most so many values of a feature, and say what it leaves out.
 
     Of more numbers than that, evenly many are kept, which no eye notices; of more strings the
-    most frequent in the sample.
+    most frequent in the sample, or the first ones where there is no sample.
     """
     title = shorten(clean(name), 60)
     present = [value for value in grid if not is_missing(value)]
@@ -197,7 +197,8 @@ def _categories(
     kept = set(sorted(found, key=lambda value: -frequency[value])[:most])
     shown = [value for value in found if value in kept]
     labels = dict(zip(shown, distinguish(shown), strict=True))
-    remarks = [f"{most} most frequent of {len(found)} values of {shorten(title)}"]
+    which = f"{most} most frequent" if sample.size else f"first {most}"
+    remarks = [f"{which[0].upper()}{which[1:]} of {len(found)} values of {shorten(title)}"]
     return Categories(title, labels, has_missing), remarks if len(found) > most else []
 
 

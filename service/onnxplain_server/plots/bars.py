@@ -1,4 +1,4 @@
-"""Strengths as bars, strongest first: one for each row, or one for each output in a row."""
+"""Numbers as bars: one for each row, or one for each output in a row."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from onnxplain_server.plots.style import (
 from onnxplain_server.plots.words import clean, data_number, share_format, shorten_inside
 
 _LONGEST_LABEL = 42  # letters
+_LINE_COLOUR = "#202124"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """What one plot shows, strongest first.
+    """What one plot shows, from top to bottom.
 
     Attributes
     ----------
@@ -36,6 +37,8 @@ class Bars:
         How many statistics there are, and how many are not 0 throughout.
     broken : int
         How many numbers of those outputs are not finite; they have no bar.
+    errors : (n_labels, n_outputs) or None
+        Half the lengths of the lines over the bars; a number that is not finite draws none.
     """
 
     names: tuple[str, ...]
@@ -46,23 +49,30 @@ class Bars:
     found: int
     nonzero: int
     broken: int
+    errors: Matrix | None = None
 
 
-def label(features: tuple[str, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What rows, the bars within a row, and numbers are about."""
+
+    row: str
+    value: str = "strength"
+    series: str = "output"
+
+
+def label(features: tuple[str, ...], joint: str = ":") -> str:
     """Join names, each cut to its share where they are too long together."""
     whole = [clean(feature) for feature in features]
     room = _LONGEST_LABEL // len(whole)
-    fits = len(":".join(whole)) <= _LONGEST_LABEL
-    return ":".join(whole if fits else [shorten_inside(name, room) for name in whole])
+    fits = len(joint.join(whole)) <= _LONGEST_LABEL
+    return joint.join(whole if fits else [shorten_inside(name, room) for name in whole])
 
 
-def draw(bars: Bars, noun: str, axis_title: str) -> Spec:
-    """Draw the bars; `noun` is what a row is about, for tooltips."""
+def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
+    """Draw the bars."""
     several = len(bars.outputs) > 1
     number_format = share_format(bars.values)
-    described = [("feature", noun, ""), ("value", "strength", number_format)]
-    if several:
-        described.insert(1, ("output", "output", ""))
     encoding: Spec = {
         "y": {
             "field": "label",
@@ -76,54 +86,91 @@ def draw(bars: Bars, noun: str, axis_title: str) -> Spec:
             "axis": {"title": axis_title, "tickCount": 5, "format": _axis_format(number_format)},
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),
         },
-        "tooltip": tooltip(*described),
+        "tooltip": _tooltip(bars, words, number_format),
     }
     return {
         "data": {"values": _rows(bars)},
         "width": PLOT_WIDTH,
-        **(_grouped(bars, encoding) if several else _labelled(encoding, number_format)),
+        **(_grouped(bars, words, encoding) if several else _labelled(bars, encoding)),
     }
+
+
+def _tooltip(bars: Bars, words: Words, number_format: str) -> list[Spec]:
+    series = [("output", words.series, "")] if len(bars.outputs) > 1 else []
+    error = [] if bars.errors is None else [("error", "standard error", number_format)]
+    value = ("value", words.value, number_format)
+    return tooltip(("feature", words.row, ""), *series, value, *error)
 
 
 def _rows(bars: Bars) -> list[Spec]:
     return [
-        {"label": label, "feature": name, "output": output, "value": data_number(value)}
-        for label, name, row in zip(bars.labels, bars.names, bars.values, strict=True)
-        for output, value in zip(bars.outputs, row, strict=True)
+        {
+            "label": bars.labels[row],
+            "feature": bars.names[row],
+            "output": bars.outputs[column],
+            "value": data_number(value),
+            **({} if bars.errors is None else _line(value, bars.errors[row, column])),
+        }
+        for row, values in enumerate(bars.values)
+        for column, value in enumerate(values)
         if np.isfinite(value)
     ]
 
 
-def _labelled(encoding: Spec, number_format: str) -> Spec:
+def _line(value: float, error: float) -> Spec:
+    """Give the ends of the line over a bar, and the right end of both."""
+    if not np.isfinite(error):
+        return {"end": data_number(max(value, 0.0))}
+    low, high = value - error, value + error
+    ends = {"low": low, "high": high, "error": error, "end": max(high, 0.0)}
+    return {name: data_number(end) for name, end in ends.items()}
+
+
+def _labelled(bars: Bars, encoding: Spec) -> Spec:
     """One bar a row, with its number at the end."""
-    number = {"field": "value", "type": "quantitative", "format": number_format}
+    number: Spec = {
+        "text": {"field": "value", "type": "quantitative", "format": share_format(bars.values)}
+    }
+    if bars.errors is not None:
+        number["x"] = {"field": "end", "type": "quantitative"}
     return {
         "height": {"step": BAR_STEP},
         "encoding": encoding,
         "layer": [
             {"mark": {"type": "bar", "color": PLAIN_COLOUR, "height": {"band": 0.72}}},
+            *_lines(bars),
             {
                 "mark": {"type": "text", "align": "left", "dx": 5, "color": "#5f6368"},
-                "encoding": {"text": number},
+                "encoding": number,
             },
         ],
     }
 
 
-def _grouped(bars: Bars, encoding: Spec) -> Spec:
+def _grouped(bars: Bars, words: Words, encoding: Spec) -> Spec:
     """One bar for each output, side by side in a row."""
     outputs = list(bars.outputs)
     output: Spec = {"field": "output", "type": "nominal", "sort": outputs}
     scale = {"domain": outputs, "range": list(SERIES_COLOURS[: len(outputs)])}
+    colour = {"color": {**output, "scale": scale, "legend": {"title": words.series}}}
+    lines = _lines(bars)
     return {
         "height": {"step": _step(bars), "for": "offset"},
-        "mark": "bar",
-        "encoding": {
-            **encoding,
-            "yOffset": output,
-            "color": {**output, "scale": scale, "legend": {"title": "output"}},
-        },
+        "encoding": {**encoding, "yOffset": output, **({} if lines else colour)},
+        **({"layer": [{"mark": "bar", "encoding": colour}, *lines]} if lines else {"mark": "bar"}),
     }
+
+
+def _lines(bars: Bars) -> list[Spec]:
+    """Lay lines over the bars, from error below to error above, with a white border."""
+    if bars.errors is None or not np.isfinite(bars.errors).any():
+        return []
+    ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
+    known = [{"filter": "isValid(datum.low)"}]
+    looks = ({"color": "white", "strokeWidth": 4}, {"color": _LINE_COLOUR, "strokeWidth": 1.5})
+    return [
+        {"transform": known, "mark": {"type": "rule", **look}, "encoding": ends} for look in looks
+    ]
 
 
 def _step(bars: Bars) -> int:

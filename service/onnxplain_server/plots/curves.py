@@ -73,16 +73,8 @@ def draw(
 ) -> Spec:
     """Draw series over a feature, with ticks where a sample of its values lies."""
     values = np.concatenate([one.values for one in series])
-    value: Spec = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"zero": False, "nice": False, "padding": 14, **_widened(values)},
-        "axis": {"title": value_title, "tickCount": 4 if len(legend.panels) > 1 else 6},
-    }
-    number_format = scale_format(values) if legend.common_scale else ",.4~r"
-    if legend.common_scale:
-        value["axis"]["format"] = number_format
-    encoding = {**_colour(legend), "tooltip": _tooltip(axis, legend, number_format)}
+    value = value_channel(values, legend, value_title)
+    encoding = {**colour_channel(legend), "tooltip": _tooltip(axis, legend, values)}
     if isinstance(axis, Categories):
         drawing = _dots(axis, value, encoding)
         free = "x"
@@ -91,6 +83,33 @@ def draw(
         free = "y"
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
     return in_panels(_rows(axis, series, legend), legend.panels, drawing, resolve)
+
+
+def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
+    """Scale and axis of the numbers."""
+    value: Spec = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": False, "padding": 14, **_widened(values)},
+        "axis": {"title": title, "tickCount": 4 if len(legend.panels) > 1 else 6},
+    }
+    if legend.common_scale:
+        value["axis"]["format"] = scale_format(values)
+    return value
+
+
+def colour_channel(legend: Legend) -> Spec:
+    """Colours of the series; nothing where there is but one."""
+    if len(legend.labels) < 2:
+        return {}
+    scale = {"domain": list(legend.labels), "range": _colours(legend)}
+    field = {"field": "series", "type": "nominal"}
+    return {"color": {**field, "scale": scale, "legend": {"title": legend.title}}}
+
+
+def number_format(values: Vector, legend: Legend) -> str:
+    """Choose a d3 format for the numbers."""
+    return scale_format(values) if legend.common_scale else ",.4~r"
 
 
 def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
@@ -162,14 +181,6 @@ def _rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
     ]
 
 
-def _colour(legend: Legend) -> Spec:
-    if len(legend.labels) < 2:
-        return {}
-    scale = {"domain": list(legend.labels), "range": _colours(legend)}
-    field = {"field": "series", "type": "nominal"}
-    return {"color": {**field, "scale": scale, "legend": {"title": legend.title}}}
-
-
 def _colours(legend: Legend) -> list[str]:
     count = len(legend.labels)
     if legend.ordered and legend.labels[-1] == MISSING:
@@ -183,10 +194,10 @@ def _plain(encoding: Spec) -> Spec:
     return {} if "color" in encoding else {"color": PLAIN_COLOUR}
 
 
-def _tooltip(axis: Axis, legend: Legend, number_format: str) -> list[Spec]:
+def _tooltip(axis: Axis, legend: Legend, values: Vector) -> list[Spec]:
     series = [("series", legend.title, "")] if len(legend.labels) > 1 else []
     panel = [("panel", "panel", "")] if len(legend.panels) > 1 else []
-    value = ("value", "average prediction", number_format)
+    value = ("value", "average prediction", number_format(values, legend))
     return tooltip(value, *panel, *series, ("point", axis.title, ""))
 
 

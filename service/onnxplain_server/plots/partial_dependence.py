@@ -54,14 +54,14 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
         for piece in view.pieces
     ]
     legend = curves.Legend(
-        title="group" if grouped else "output",
+        title=(view.group_column or "group") if grouped else "output",
         labels=view.groups if grouped else () if by_output else view.outputs,
         panels=view.outputs if by_output else (),
         common_scale=view.common_scale,
     )
     sample = samples.get(view.features[0], np.empty(0))
     body = curves.draw(axis, series, legend, _value_title(view), sample)
-    title = f"Partial dependence on {shorten(axis.title)}{', by group' if grouped else ''}"
+    title = f"Partial dependence on {shorten(axis.title)}{_by(view)}"
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rug_remark(axis, sample)]
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
 
@@ -79,7 +79,9 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
     body = surfaces.draw((first, second), drawn, panels, value_title, view.common_scale)
     remarks = [_finding(view, (first, second)), *view.remarks]
     remarks += [*less_first, *less_second, *left_out]
-    return _finish(f"heat-map-{'-'.join(view.features)}", _pair_title(first, second), remarks, body)
+    return _finish(
+        f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
+    )
 
 
 def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
@@ -103,7 +105,9 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     body = curves.draw(first, series, legend, _value_title(view), sample)
     remarks = [_finding(view, (first, second)), *view.remarks, *less_first, *left_out]
     remarks += _rug_remark(first, sample)
-    return _finish(f"curves-{'-'.join(view.features)}", _pair_title(first, second), remarks, body)
+    return _finish(
+        f"curves-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
+    )
 
 
 def _split(piece: Piece, second: Axis, panel: str) -> Iterable[curves.Series]:
@@ -148,8 +152,13 @@ def _value_title(view: View) -> str:
     return f"Average prediction{only}"
 
 
-def _pair_title(first: Axis, second: Axis) -> str:
-    return f"Partial dependence on {shorten(first.title, 30)} and {shorten(second.title, 30)}"
+def _pair_title(view: View, first: Axis, second: Axis) -> str:
+    names = f"{shorten(first.title, 30)} and {shorten(second.title, 30)}"
+    return f"Partial dependence on {names}{_by(view)}"
+
+
+def _by(view: View) -> str:
+    return f", by {shorten(view.group_column or 'group', 30)}" if view.groups else ""
 
 
 def _finish(stem: str, title: str, remarks: list[str], body: Spec) -> Plot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.partial_dependence import Curve, Result
 from onnxplain_server.plots.style import MOST_SERIES
-from onnxplain_server.plots.words import distinguish
+from onnxplain_server.plots.words import clean, distinguish
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +33,8 @@ class View:
     features : tuple of str
     outputs, groups : tuple of str
         Those shown; groups are empty where rows are not grouped.
+    group_column : str
+        May be empty.
     pieces : tuple
     common_scale : bool
         Whether the outputs can share a scale.
@@ -43,6 +45,7 @@ class View:
     features: tuple[str, ...]
     outputs: tuple[str, ...]
     groups: tuple[str, ...]
+    group_column: str
     pieces: tuple[Piece, ...]
     common_scale: bool
     remarks: tuple[str, ...]
@@ -53,21 +56,20 @@ def views(result: Result) -> Iterator[View]:
     output_names = distinguish(result.output_names)
     for together in _requests(result.curves):
         chosen = _heaviest(together)
-        columns = _most_moved(chosen)
+        columns = most_moved(np.concatenate([curve.values for curve in chosen]))
         groups = distinguish(curve.group for curve in chosen)
         outputs = tuple(output_names[column] for column in columns)
         yield View(
             features=together[0].features,
             outputs=outputs,
             groups=groups if any(curve.group for curve in together) else (),
+            group_column=clean(result.group_column) if result.group_column else "",
             pieces=tuple(
                 Piece(output, group, curve.grid, curve.values[:, column])
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, chosen, strict=True)
             ),
-            common_scale=_comparable(
-                np.concatenate([curve.values for curve in chosen])[:, columns]
-            ),
+            common_scale=comparable(np.concatenate([curve.values for curve in chosen])[:, columns]),
             remarks=tuple(_left_out(together, chosen, columns)),
         )
 
@@ -89,11 +91,16 @@ def _heaviest(together: list[Curve]) -> list[Curve]:
     """Choose the groups with most rows, sorted if they are numbers or intervals."""
     ranked = sorted(range(len(together)), key=lambda place: -together[place].weight)
     chosen = [together[place] for place in sorted(ranked[:MOST_SERIES])]
-    starts = [_start(curve.group) for curve in chosen]
+    return [chosen[place] for place in ascending([curve.group for curve in chosen])]
+
+
+def ascending(groups: Sequence[str]) -> list[int]:
+    """Sort groups if some are numbers or intervals, others behind; give their positions."""
+    starts = [_start(group) for group in groups]
     if all(start is None for start in starts):
-        return chosen
+        return list(range(len(groups)))
     behind = [(start is None, start or 0.0) for start in starts]
-    return [chosen[place] for place in sorted(range(len(chosen)), key=behind.__getitem__)]
+    return sorted(range(len(groups)), key=behind.__getitem__)
 
 
 def _start(group: str) -> float | None:
@@ -102,13 +109,12 @@ def _start(group: str) -> float | None:
     return float(found[1]) if found else None
 
 
-def _most_moved(chosen: list[Curve]) -> list[int]:
-    """Choose the outputs whose curves span most, in their order."""
-    spans = _spans(np.concatenate([curve.values for curve in chosen]))
-    return sorted(np.argsort(-spans, kind="stable")[:MOST_SERIES].tolist())
+def most_moved(values: Matrix) -> list[int]:
+    """Choose the outputs whose numbers span most, in their order."""
+    return sorted(np.argsort(-_spans(values), kind="stable")[:MOST_SERIES].tolist())
 
 
-def _comparable(values: Matrix) -> bool:
+def comparable(values: Matrix) -> bool:
     """Tell whether outputs can share a scale: probabilities, or spans of one size.
 
     What stays within 0 and 1 is taken for a probability. Otherwise each output must fill at least

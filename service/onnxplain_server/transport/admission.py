@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
+
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Cache

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 import grpc
-
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -16,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
+
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.grpc_errors import answering
 from onnxplain_server.transport.service import Service

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 from flask import request
-from werkzeug.exceptions import LengthRequired, UnsupportedMediaType
-
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
+from werkzeug.exceptions import LengthRequired, UnsupportedMediaType
+
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical, rest_request
 from onnxplain_server.wire.rest_request import File

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from flask import Response, request
+from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse
 from werkzeug.exceptions import NotAcceptable
 
-from onnxplain.v1.explanation_service_pb2 import ExplainStreamResponse
 from onnxplain_server.transport import problems, rest_errors
 from onnxplain_server.wire import canonical
 

@@ -15,6 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
+
 from onnxplain_server.call import Call
 from onnxplain_server.run import Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits, admit

@@ -1,0 +1,101 @@
+"""Results of the method `AverageLoss`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
+from onnxplain.v1 import average_loss_pb2, explanation_service_pb2
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupLoss:
+    """The average loss of some rows.
+
+    Attributes
+    ----------
+    group : str
+        The group of rows averaged over; empty where rows are not grouped.
+    values : (n_outputs,)
+    weight : float
+        Total weight of the rows; their number if no weights are given.
+    """
+
+    group: str
+    values: npt.NDArray[np.float64]
+    weight: float
+
+    @classmethod
+    def from_message(cls, message: average_loss_pb2.AverageLoss) -> GroupLoss:
+        """Read it from the contract's form."""
+        return cls(message.group, np.array(message.values), message.weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AverageLossResult(Tabular):
+    """How far predictions are from the true values.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        What the numbers are about, in the order of every array here; ("total",) where
+        losses are summed over outputs.
+    losses : tuple of GroupLoss
+        One per group, by ascending value of the group column; one where rows are not grouped.
+    plots : tuple of Plot
+    options : AverageLossOptions
+        The message with every default filled in.
+    message : AverageLossResult
+        As the server sent it.
+
+    Examples
+    --------
+    >>> found.average_loss.losses[0].values
+    array([0.0182])
+    """
+
+    output_names: tuple[str, ...]
+    losses: tuple[GroupLoss, ...]
+    plots: tuple[Plot, ...]
+    options: AverageLossOptions
+    message: average_loss_pb2.AverageLossResult = field(repr=False)
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> AverageLossResult:
+        """Read it from the contract's form."""
+        result = message.average_loss
+        return cls(
+            output_names=tuple(result.output_names),
+            losses=tuple(GroupLoss.from_message(loss) for loss in result.losses),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.average_loss,
+            message=result,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per group and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `group`, `output`, `value`, `weight`.
+        """
+        n_outputs = len(self.output_names)
+        values = [value for loss in self.losses for value in loss.values]
+        weights = [loss.weight for loss in self.losses for _ in loss.values]
+        return pa.table(
+            {
+                "group": pa.array(
+                    [loss.group for loss in self.losses for _ in range(n_outputs)], pa.string()
+                ),
+                "output": pa.array(list(self.output_names) * len(self.losses), pa.string()),
+                "value": pa.array(values, pa.float64()),
+                "weight": pa.array(weights, pa.float64()),
+            }
+        )

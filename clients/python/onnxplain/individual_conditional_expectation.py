@@ -1,0 +1,151 @@
+"""Results of the method `IndividualConditionalExpectation`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.columns import Values, from_column, stack
+from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
+from onnxplain.v1 import explanation_service_pb2, individual_conditional_expectation_pb2
+from onnxplain.v1.individual_conditional_expectation_pb2 import (
+    IndividualConditionalExpectationOptions,
+)
+
+_OWN_COLUMNS = ("curve", "row_index", "group", "output", "value")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndividualConditionalExpectationCurves(Tabular):
+    """Predictions of single rows over the grid of one feature.
+
+    Attributes
+    ----------
+    feature : str
+    grid : (n_points,)
+        float64, or str objects.
+    row_indices : (n_rows,)
+        Rows that the curves belong to, counted from 0 in the table.
+    groups : tuple of n_rows str
+        The groups of each row, joined by " / "; empty where there are no group columns.
+    values : (n_rows, n_points, n_outputs)
+        Unit of the output; relative to the middle of the grid where centred.
+    output_names : tuple of str
+    message : IndividualConditionalExpectationCurves
+        As the server sent it.
+    """
+
+    feature: str
+    grid: Values
+    row_indices: npt.NDArray[np.int32]
+    groups: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    output_names: tuple[str, ...]
+    message: individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves = field(
+        repr=False
+    )
+
+    @classmethod
+    def from_message(
+        cls,
+        message: individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves,
+        output_names: tuple[str, ...],
+    ) -> IndividualConditionalExpectationCurves:
+        """Read it from the contract's form."""
+        (grid,) = (from_column(column) for column in message.grid)
+        shape = (len(message.row_indices), len(grid), len(output_names))
+        return cls(
+            feature=message.feature,
+            grid=grid,
+            row_indices=np.array(message.row_indices, dtype=np.int32),
+            groups=tuple(message.groups),
+            values=np.array(message.values).reshape(shape),
+            output_names=output_names,
+            message=message,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per row of the table, grid point and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            A column for the feature, then `row_index`, `group`, `output`, `value`. A feature
+            that is itself called like one of these, or "curve", gets " (feature)" after its
+            name.
+        """
+        n_rows, n_points, n_outputs = self.values.shape
+        groups = np.array(self.groups, dtype=object)
+        feature = f"{self.feature} (feature)" if self.feature in _OWN_COLUMNS else self.feature
+        return pa.table(
+            {
+                feature: np.tile(np.repeat(self.grid, n_outputs), n_rows),
+                "row_index": np.repeat(self.row_indices, n_points * n_outputs),
+                "group": pa.array(np.repeat(groups, n_points * n_outputs), pa.string()),
+                "output": pa.array(list(self.output_names) * (n_rows * n_points), pa.string()),
+                "value": self.values.reshape(-1),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndividualConditionalExpectationResult(Tabular):
+    """How the prediction of single rows changes with features.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        The explained outputs, in the order of every array here.
+    curves : tuple of IndividualConditionalExpectationCurves
+        One entry per feature, in the order asked for.
+    plots : tuple of Plot
+    options : IndividualConditionalExpectationOptions
+        The message with every default filled in.
+    message : IndividualConditionalExpectationResult
+        As the server sent it.
+
+    Examples
+    --------
+    >>> curves = found.individual_conditional_expectation.curves[0]
+    >>> curves.feature, curves.values.shape
+    ('age', (100, 49, 1))
+    """
+
+    output_names: tuple[str, ...]
+    curves: tuple[IndividualConditionalExpectationCurves, ...]
+    plots: tuple[Plot, ...]
+    options: IndividualConditionalExpectationOptions
+    message: individual_conditional_expectation_pb2.IndividualConditionalExpectationResult = field(
+        repr=False
+    )
+
+    @classmethod
+    def from_message(
+        cls, message: explanation_service_pb2.Explanation
+    ) -> IndividualConditionalExpectationResult:
+        """Read it from the contract's form."""
+        result = message.individual_conditional_expectation
+        names = tuple(result.output_names)
+        read = IndividualConditionalExpectationCurves.from_message
+        return cls(
+            output_names=names,
+            curves=tuple(read(curves, names) for curves in result.curves),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.individual_conditional_expectation,
+            message=result,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of every feature's curves under each other.
+
+        Returns
+        -------
+        pyarrow.Table
+            First `curve`, the index in `curves`; then the columns of
+            `IndividualConditionalExpectationCurves.to_arrow`, null for the other features.
+        """
+        return stack([curves.to_arrow() for curves in self.curves], _OWN_COLUMNS)

@@ -1,0 +1,128 @@
+"""Results of the method `PermutationImportance`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
+from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
+from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
+
+_SCHEMA = pa.schema(
+    [
+        ("features", pa.list_(pa.string())),
+        ("output", pa.string()),
+        ("value", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("baseline_loss", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureImportance:
+    """How much worse predictions get without what some features tell.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Those shuffled together.
+    values : (n_outputs,)
+        Average loss after shuffling minus that before; negative where predictions get
+        better by chance.
+    standard_errors : (n_outputs,)
+        Of each value, from shuffling anew; NaN for a single repetition. What another table
+        would change is not in it.
+    """
+
+    features: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_message(
+        cls, message: permutation_importance_pb2.PermutationImportance
+    ) -> FeatureImportance:
+        """Read it from the contract's form."""
+        return cls(
+            features=tuple(message.features),
+            values=np.array(message.values),
+            standard_errors=np.array(message.standard_errors),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutationImportanceResult(Tabular):
+    """How much each feature is worth for the predictions.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        What the numbers are about, in the order of every array here; ("total",) where
+        losses are summed over outputs.
+    baseline_losses : (n_outputs,)
+        Average losses before shuffling.
+    importances : tuple of FeatureImportance
+        In the order asked for; by default, in table order.
+    plots : tuple of Plot
+    options : PermutationImportanceOptions
+        The message with every default filled in.
+    message : PermutationImportanceResult
+        As the server sent it.
+
+    Examples
+    --------
+    >>> frame = found.permutation_importance.to_pandas()
+    >>> frame.sort_values("value", ascending=False)
+    """
+
+    output_names: tuple[str, ...]
+    baseline_losses: npt.NDArray[np.float64]
+    importances: tuple[FeatureImportance, ...]
+    plots: tuple[Plot, ...]
+    options: PermutationImportanceOptions
+    message: permutation_importance_pb2.PermutationImportanceResult = field(repr=False)
+
+    @classmethod
+    def from_message(
+        cls, message: explanation_service_pb2.Explanation
+    ) -> PermutationImportanceResult:
+        """Read it from the contract's form."""
+        result = message.permutation_importance
+        return cls(
+            output_names=tuple(result.output_names),
+            baseline_losses=np.array(result.baseline_losses),
+            importances=tuple(FeatureImportance.from_message(i) for i in result.importances),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.permutation_importance,
+            message=result,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per entry and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `features` (a list), `output`, `value`, `standard_error`,
+            `baseline_loss`.
+        """
+        rows = [
+            (importance.features, *numbers)
+            for importance in self.importances
+            for numbers in zip(
+                self.output_names,
+                importance.values,
+                importance.standard_errors,
+                self.baseline_losses,
+                strict=True,
+            )
+        ]
+        return pa.Table.from_pylist(
+            [dict(zip(_SCHEMA.names, row, strict=True)) for row in rows], schema=_SCHEMA
+        )

@@ -1,0 +1,102 @@
+"""Average loss as bars: one for each output, or for all rows and each group of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.effects.weighted import mean
+from onnxplain_server.methods.average_loss import Result
+from onnxplain_server.plots import loss_words
+from onnxplain_server.plots.bars import Bars, Words, draw
+from onnxplain_server.plots.chart import Plot, finish
+from onnxplain_server.plots.ranking import MOST_BARS, each
+from onnxplain_server.plots.style import MOST_SERIES
+from onnxplain_server.plots.words import clean, distinguish, shorten, shorten_inside, spell_beside
+
+_LONGEST_LABEL = 42  # letters
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw one plot, "average-loss"."""
+    name = loss_words.heading(result.loss, result.output_names)
+    grouped = any(one.group for one in result.losses)
+    column = shorten(clean(result.group_column or "group"), 30)
+    title = f"{name}, by {column}" if grouped else name
+    bars = _groups(result) if grouped else _outputs(result)
+    remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped), "Smaller is better"]
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    words = Words(column if grouped else "output", "average loss")
+    body = draw(bars, words, f"{name} ({loss_words.unit(result.loss)})")
+    return (finish("average-loss", title, remarks, description, body),)
+
+
+def _groups(result: Result) -> Bars:
+    """Give one row to all rows of the table and to each of the largest groups."""
+    weights = np.array([one.weight for one in result.losses])
+    losses = np.array([one.values for one in result.losses])
+    rows = np.sort(np.argsort(-weights, kind="stable")[: MOST_BARS - 1])
+    overall = mean(losses, weights)
+    names = ["all rows", *(result.losses[row].group for row in rows)]
+    columns = _worst(overall, MOST_SERIES)
+    outputs = [distinguish(result.output_names)[column] for column in columns]
+    return _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
+
+
+def _outputs(result: Result) -> Bars:
+    """Give one row to each of the outputs that are predicted worst."""
+    (only,) = result.losses
+    rows = _worst(only.values, MOST_BARS)
+    names = [result.output_names[row] for row in rows]
+    return _bars(names, [""], [0], only.values[rows, None])
+
+
+def _worst(losses: Vector, most: int) -> list[int]:
+    return sorted(np.argsort(-np.nan_to_num(losses), kind="stable")[:most].tolist())
+
+
+def _bars(
+    names: Sequence[str], outputs: Sequence[str], columns: Sequence[int], values: Matrix
+) -> Bars:
+    whole = distinguish(names)
+    return Bars(
+        names=whole,
+        labels=distinguish(shorten_inside(name, _LONGEST_LABEL) for name in whole),
+        outputs=tuple(outputs),
+        columns=tuple(columns),
+        values=values,
+        found=len(names),
+        nonzero=int((values != 0).any(axis=1).sum()),
+        broken=int((~np.isfinite(values)).sum()),
+    )
+
+
+def _finding(bars: Bars, grouped: bool) -> list[str]:
+    """Say the loss over all rows, and where it is smallest and largest."""
+    over_all = each(bars.outputs, bars.values[0], bars.values)
+    if len(bars.labels) == 1:
+        return [f"Over all rows: {over_all}"]
+    told = [f"Over all rows: {over_all}"] if grouped else []
+    sums = bars.values[1:].sum(axis=1) if grouped else bars.values.sum(axis=1)
+    if len(sums) == 1 or not np.isfinite(sums).all():
+        return told
+    labels = bars.labels[1:] if grouped else bars.labels
+    low, high = int(np.argmin(sums)), int(np.argmax(sums))
+    if len(bars.outputs) > 1:
+        return [*told, f"Smallest for {labels[low]}, largest for {labels[high]}"]
+    least, most = (spell_beside(sums[place], bars.values) for place in (low, high))
+    return [*told, f"Smallest for {labels[low]} at {least}, largest for {labels[high]} at {most}"]
+
+
+def _left_out(result: Result, bars: Bars, grouped: bool) -> list[str]:
+    remarks = []
+    outputs = len(bars.outputs) if grouped else len(bars.labels)
+    if grouped and len(bars.labels) <= len(result.losses):
+        remarks.append(f"{len(bars.labels) - 1} largest of {len(result.losses)} groups")
+    if outputs < len(result.output_names):
+        remarks.append(f"{outputs} worst of {len(result.output_names)} outputs")
+    if bars.broken:
+        remarks.append(f"Not shown, because not finite: {bars.broken} of {bars.values.size} values")
+    return remarks

@@ -1,0 +1,64 @@
+"""Two importances side by side: how far predictions move, and how much worse they fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix
+from onnxplain_server.methods import interactions, permutation_importance
+from onnxplain_server.plots.bars import Words, draw
+from onnxplain_server.plots.chart import Plot, finish
+from onnxplain_server.plots.ranking import counts, strongest
+from onnxplain_server.plots.words import clean, shorten
+
+_TITLE = "Feature importance, two ways"
+_WAYS = ("partial dependence", "permutation")
+_MEANINGS = (
+    "Partial dependence: how far predictions move; permutation: how much worse they fit",
+    "Each is divided by its largest, so only the shapes compare",
+)
+
+
+def compare(
+    moved: interactions.Result, shuffled: permutation_importance.Result
+) -> tuple[Plot, ...]:
+    """Draw one plot, "importances"; none unless two features have both, not all of them 0.
+
+    Squares of effects are compared with increases of the loss: for the squared error and features
+    that neither interact nor depend on each other, the two are proportional.
+    """
+    features, values = _common(moved, shuffled)
+    if len(features) < 2 or not (values.max(axis=0) > 0).all():
+        return ()
+    bars = strongest(features, values / values.max(axis=0), _WAYS)
+    finding = _finding(features, values)
+    remarks = [finding, *_MEANINGS, *counts("feature", bars, len(_WAYS))]
+    description = " ".join(f"{sentence}." for sentence in [_TITLE, *remarks])
+    words = Words("feature", "share of the largest", "importance by")
+    body = draw(bars, words, "Importance, as a share of the most important feature's")
+    return (finish("importances", _TITLE, remarks, description, body),)
+
+
+def _common(
+    moved: interactions.Result, shuffled: permutation_importance.Result
+) -> tuple[list[tuple[str, ...]], Matrix]:
+    """Give the features that have both importances, and these, summed over outputs: (n, 2)."""
+    losses = {one.features: float(one.values.sum()) for one in shuffled.importances}
+    effects = {
+        one.features: float((one.values if shuffled.normalize else one.numerators).sum())
+        for one in moved.importance
+    }
+    features = [
+        name
+        for name in effects
+        if name in losses and np.isfinite([effects[name], losses[name]]).all()
+    ]
+    values = np.array([[effects[name], losses[name]] for name in features])
+    return features, values.reshape(-1, len(_WAYS))
+
+
+def _finding(features: list[tuple[str, ...]], values: Matrix) -> str:
+    first, second = (shorten(clean(features[place][0])) for place in values.argmax(axis=0))
+    if first == second:
+        return f"Both find {first} most important"
+    return f"Partial dependence finds {first} most important, permutation {second}"

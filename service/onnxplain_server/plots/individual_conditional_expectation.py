@@ -1,0 +1,196 @@
+"""Individual conditional expectation: a thin curve for each row, and a bold one for their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, middle_of
+from onnxplain_server.plots import bundles
+from onnxplain_server.plots.axes import Axis, NumberLine, lay_axis
+from onnxplain_server.plots.bundles import Bundle
+from onnxplain_server.plots.chart import Plot, finish
+from onnxplain_server.plots.curves import Legend
+from onnxplain_server.plots.selection import comparable, most_moved
+from onnxplain_server.plots.splits import Split, no_split, split
+from onnxplain_server.plots.style import MOST_SERIES
+from onnxplain_server.plots.words import (
+    distinguish,
+    enumerate_words,
+    identifiers,
+    is_flat,
+    shorten,
+    spell_on_scale,
+)
+
+_MOST_CURVES = 100  # of one output
+_MOST_POINTS, _MOST_CATEGORIES = 100, 40  # along the feature
+_MOST_PANELS = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """What one plot shows, before curves are thinned out.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+    grid : (n_points,)
+    rows : (n_rows,)
+        Rows of the table.
+    values : (n_rows, n_points, n_outputs)
+    colours, panels : Split
+        Of these rows.
+    """
+
+    outputs: tuple[str, ...]
+    grid: Array
+    rows: Indices
+    values: Cube
+    colours: Split
+    panels: Split
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw each feature; names are like "individual-age"."""
+    drawn = [_draw(curves, result) for curves in result.curves]
+    names = identifiers(plot.name for plot in drawn)
+    return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
+
+
+def _draw(curves: Curves, result: Result) -> Plot:
+    view = _view(curves, result)
+    most = _MOST_CATEGORIES if view.grid.dtype.kind in "OU" else _MOST_POINTS
+    axis, too_fine = lay_axis(curves.feature, view.grid, np.empty(0), most)
+    drawn = list(_bundles(view))
+    legend = Legend(
+        title=view.colours.title,
+        labels=view.colours.labels,
+        panels=tuple(dict.fromkeys(bundle.panel for bundle in drawn)),
+        common_scale=comparable(view.values.reshape(-1, len(view.outputs))),
+    )
+    body = bundles.draw(axis, view.grid, drawn, legend, _value_title(view, axis, result.centered))
+    title = f"Individual conditional expectation on {shorten(axis.title)}{_by(view)}"
+    remarks = [
+        *_finding(view, axis),
+        *_curves_shown(view),
+        *_left_out(view, result),
+        *too_fine,
+    ]
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish(f"individual-{curves.feature}", title, remarks, description, body)
+
+
+def _view(curves: Curves, result: Result) -> _View:
+    """Choose outputs and groups, and the rows of these groups."""
+    columns = most_moved(curves.values.reshape(-1, len(result.output_names)))
+    colours = _split(result, 0, MOST_SERIES)
+    panels = _split(result, 1, max(1, _MOST_PANELS // len(columns)))
+    kept = np.flatnonzero((colours.codes >= 0) & (panels.codes >= 0))
+    return _View(
+        outputs=tuple(distinguish(result.output_names)[column] for column in columns),
+        grid=curves.grid,
+        rows=result.row_indices[kept],
+        values=curves.values[kept][:, :, columns],
+        colours=replace(colours, codes=colours.codes[kept]),
+        panels=replace(panels, codes=panels.codes[kept]),
+    )
+
+
+def _split(result: Result, place: int, most: int) -> Split:
+    if place >= len(result.group_columns):
+        return no_split(len(result.row_indices))
+    return split(result.group_columns[place], result.groups[place], most)
+
+
+def _bundles(view: _View) -> Iterator[Bundle]:
+    """Cut by output, panel and colour; thin curves are evenly spread over the rows."""
+    n_rows = len(view.rows)
+    thin = np.zeros(n_rows, bool)
+    thin[np.linspace(0, n_rows - 1, min(n_rows, _MOST_CURVES)).round().astype(int)] = True
+    for column, output in enumerate(view.outputs):
+        for panel, panel_label in enumerate(view.panels.labels):
+            for colour, label in enumerate(view.colours.labels):
+                here = (view.panels.codes == panel) & (view.colours.codes == colour)
+                if here.any():
+                    values: Matrix = view.values[:, :, column]
+                    yield Bundle(
+                        label=label,
+                        panel=_joined([output] if len(view.outputs) > 1 else [], panel_label),
+                        rows=tuple(view.rows[here & thin].tolist()),
+                        values=values[here & thin],
+                        mean=values[here].mean(axis=0),
+                    )
+
+
+def _joined(output: Sequence[str], panel: str) -> str:
+    return ", ".join([*output, *([panel] if panel else [])])
+
+
+def _by(view: _View) -> str:
+    titles = [shorten(one.title, 24) for one in (view.colours, view.panels) if one.title]
+    return f", by {enumerate_words(titles)}" if titles else ""
+
+
+def _value_title(view: _View, axis: Axis, centered: bool) -> str:
+    only = f" of {shorten(view.outputs[0])}" if len(view.outputs) == 1 else ""
+    if not centered:
+        return f"Prediction{only}"
+    point = shorten(axis.text(view.grid[middle_of(view.grid)]), 20)
+    return f"Prediction{only}, less that at {shorten(axis.title, 20)} = {point}"
+
+
+def _finding(view: _View, axis: Axis) -> Iterator[str]:
+    """Say where the mean is lowest and highest, and whether single curves agree."""
+    means = view.values.mean(axis=0)
+    column = int(np.argmax(np.ptp(means, axis=0)))
+    mean, curves = means[:, column], view.values[:, :, column]
+    who = f"{shorten(view.outputs[column])} moves most, on" if len(view.outputs) > 1 else "On"
+    if is_flat(curves):
+        yield "The predictions stay the same"
+    elif is_flat(mean):
+        yield f"{who} average the prediction stays the same"
+    else:
+        low, high = (
+            f"{spell_on_scale(mean[at], mean)} at {shorten(axis.text(view.grid[at]))}"
+            for at in (int(np.argmin(mean)), int(np.argmax(mean)))
+        )
+        yield f"{who} average: lowest {low}, highest {high}"
+    if isinstance(axis, NumberLine):
+        yield from _agreement(view.grid, curves)
+
+
+def _agreement(grid: Array, curves: Matrix) -> Iterator[str]:
+    """Count the curves that end higher than they start."""
+    known = np.flatnonzero(np.isfinite(grid))
+    if known.size < 2:
+        return
+    first, last = known[np.argmin(grid[known])], known[np.argmax(grid[known])]
+    steps = curves[:, last] - curves[:, first]
+    rounding = 1e-6 * np.abs(curves).max()
+    up, down = int((steps > rounding).sum()), int((steps < -rounding).sum())
+    every = len(curves)
+    if every in (up, down):
+        yield f"From end to end all {every} curves {'rise' if up else 'fall'}"
+    else:
+        yield f"From end to end {up} of {every} curves rise and {down} fall"
+
+
+def _curves_shown(view: _View) -> Iterator[str]:
+    shown, every = min(len(view.rows), _MOST_CURVES), len(view.rows)
+    bold = "their mean, unweighted" if shown == every else f"the unweighted mean of all {every}"
+    which = f"{shown} of {every} rows, evenly spread" if shown < every else f"{every} rows"
+    yield f"Thin: single rows ({which}). Bold: {bold}"
+
+
+def _left_out(view: _View, result: Result) -> Iterator[str]:
+    yield from (*view.colours.remarks, *view.panels.remarks)
+    if len(view.outputs) < len(result.output_names):
+        count = f"{len(view.outputs)} of {len(result.output_names)}"
+        yield f"{count} outputs, those that move most"
+    broken = int((~np.isfinite(view.values)).sum())
+    if broken:
+        yield f"Not shown, because not finite: {broken} of {view.values.size} values"

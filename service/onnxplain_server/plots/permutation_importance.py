@@ -1,0 +1,77 @@
+"""Permutation importance as bars, with lines for what chance did to them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.methods.permutation_importance import Result
+from onnxplain_server.plots import loss_words
+from onnxplain_server.plots.bars import Bars, Words, draw
+from onnxplain_server.plots.chart import Plot, finish
+from onnxplain_server.plots.ranking import counts, each, finding, strongest
+from onnxplain_server.plots.words import clean, enumerate_words, shorten
+
+_TITLE = "Permutation importance"
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw one plot, "permutation-importance"; none where nothing was shuffled."""
+    if not result.importances:
+        return ()
+    bars = strongest(
+        [importance.features for importance in result.importances],
+        np.array([importance.values for importance in result.importances]),
+        result.output_names,
+        joint=" + ",
+        errors=np.array([importance.standard_errors for importance in result.importances]),
+    )
+    remarks = [_baseline(result, bars), *_lines(bars)]
+    remarks += counts(_noun(result), bars, len(result.output_names))
+    infinite = _infinite(result)
+    remarks = [*infinite, *remarks]
+    found = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
+    sentences = [f"{_TITLE}: {found}", _axis_title(result), *remarks]
+    description = " ".join(f"{sentence}." for sentence in sentences)
+    body = draw(bars, Words("shuffled", "increase of the loss"), _axis_title(result))
+    return (finish("permutation-importance", _TITLE, remarks, description, body),)
+
+
+def _noun(result: Result) -> str:
+    grouped = any(len(importance.features) > 1 for importance in result.importances)
+    return "entry" if grouped else "feature"
+
+
+def _axis_title(result: Result) -> str:
+    increase = f"Increase of {loss_words.name(result.loss)} after shuffling"
+    if result.normalize:
+        return f"{increase}, as a share of that before"
+    return f"{increase} ({loss_words.unit(result.loss)})"
+
+
+def _baseline(result: Result, bars: Bars) -> str:
+    before = result.baseline_losses[list(bars.columns)]
+    name = loss_words.heading(result.loss, result.output_names)
+    return f"{name} before shuffling: {each(bars.outputs, before, before)}"
+
+
+def _lines(bars: Bars) -> list[str]:
+    """Say what the lines over the bars are, and what bars to the left."""
+    drawn = bars.errors is not None and np.isfinite(bars.errors).any()
+    remarks = (
+        ["Lines: ± 1 standard error from shuffling anew; another table would add its own"]
+        if drawn
+        else ["Shuffled once, so how far chance moves the bars is not known"]
+    )
+    better = (bars.values[np.isfinite(bars.values)] < 0).any()
+    return remarks + (["Below 0: predictions got better, by chance"] if better else [])
+
+
+def _infinite(result: Result) -> list[str]:
+    """Name what is too important for a bar."""
+    names = [
+        shorten(" + ".join(map(clean, importance.features)))
+        for importance in result.importances
+        if np.isposinf(importance.values).any()
+    ]
+    more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+    return [f"Infinite, without a bar: {enumerate_words([*names[:3], *more])}"] if names else []

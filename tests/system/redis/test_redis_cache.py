@@ -1,0 +1,401 @@
+"""Cached numbers in a real Redis that is killed, frozen, filled, restarted and lied in."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from onnxplain_server.adapters.layered_cache import LayeredCache
+from onnxplain_server.adapters.memory_cache import CacheCounts, MemoryCache
+from onnxplain_server.adapters.redis_cache import VALUE_BYTES, RedisCache
+from onnxplain_server.adapters.redis_link import Link, LinkError
+from onnxplain_server.adapters.seal import Seal
+
+SEAL_BYTES = len(Seal(b"secret").close("", b""))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.monotonic()
+    work()
+    return time.monotonic() - start
+
+
+def remember_often(cache: RedisCache, times: int) -> None:
+    for _ in range(times):
+        cache.remember({"a": b"1"})
+
+
+def test_what_was_remembered_is_recalled_in_the_order_asked(cache: RedisCache) -> None:
+    cache.remember({"a": b"1", "b": b""})
+
+    assert cache.recall(["b", "none", "a"]) == [b"", None, b"1"]
+    assert cache.counts() == CacheCounts(2, 1, 0, 0)
+
+
+def test_hundreds_of_names_are_recalled_at_once(cache: RedisCache) -> None:
+    entries = {f"name {i}": str(i).encode() for i in range(300)}
+    cache.remember(entries)
+
+    assert cache.recall(list(entries)) == list(entries.values())
+
+
+def test_values_live_as_long_as_they_are_told_to(redis_server: Any, cache: RedisCache) -> None:
+    cache.remember({"a": b"1"})
+
+    (key,) = redis_server.keys("cache")
+    assert 3_590 < redis_server.admin.ttl(key) <= 3_600
+
+
+def test_names_and_callers_cannot_be_read_from_the_keys(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    cache.remember({"ada:salaries": b"1"})
+
+    assert all(b"ada" not in key for key in redis_server.admin.scan_iter())
+
+
+@pytest.mark.parametrize("size", [VALUE_BYTES - SEAL_BYTES, VALUE_BYTES - SEAL_BYTES + 1])
+def test_values_of_more_than_one_mebibyte_are_not_stored(
+    redis_server: Any, cache: RedisCache, size: int
+) -> None:
+    cache.remember({"a": bytes(size)})
+
+    fits = size + SEAL_BYTES <= VALUE_BYTES
+    assert (cache.recall(["a"]) == [bytes(size)]) is fits
+    assert len(redis_server.keys("cache")) == fits
+
+
+def test_many_large_values_travel_in_bounded_commands(cache: RedisCache) -> None:
+    entries = {f"{i}": bytes([i]) * 1_000_000 for i in range(40)}
+
+    cache.remember(entries)
+
+    assert cache.recall(list(entries)) == list(entries.values())
+    assert cache.counts().error_count == 0
+
+
+def test_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    cache.remember({"a": b"payload"})
+    (key,) = redis_server.keys("cache")
+    whole = redis_server.admin.get(key)
+
+    for place in range(len(whole)):
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        redis_server.admin.set(key, bytes(broken))
+        assert cache.recall(["a"]) == [None]
+        assert not redis_server.admin.exists(key)
+
+    assert cache.counts() == CacheCounts(0, 0, len(whole), 0)
+
+
+class Bomb:
+    """Notices when it is unpickled."""
+
+    exploded = False
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return Bomb.explode, ()
+
+    @staticmethod
+    def explode() -> None:
+        Bomb.exploded = True
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        b"",
+        b"\x00" * 100,
+        b"ONXS\x02" + bytes(100),
+        pickle.dumps(Bomb()),
+        Seal(b"another secret of enough bytes").close("a", b"payload"),
+    ],
+    ids=["nothing", "zeros", "later version", "pickle", "another secret"],
+)
+def test_a_value_that_was_not_sealed_here_is_absent(
+    redis_server: Any, cache: RedisCache, lie: bytes
+) -> None:
+    cache.remember({"a": b"payload"})
+    (key,) = redis_server.keys("cache")
+    redis_server.admin.set(key, lie)
+
+    assert cache.recall(["a"]) == [None]
+    assert redis_server.keys("cache") == []
+    assert cache.counts().error_count == 1
+    assert not Bomb.exploded
+
+
+def test_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCache) -> None:
+    cache.remember({"a": b"payload"})
+    (key,) = redis_server.keys("cache")
+    whole = redis_server.admin.get(key)
+
+    for length in range(len(whole)):
+        redis_server.admin.set(key, whole[:length])
+        assert cache.recall(["a"]) == [None]
+
+
+def test_values_moved_to_each_others_names_are_absent(redis_server: Any, cache: RedisCache) -> None:
+    """As if somebody replayed the numbers of one caller, model or table as those of another."""
+    cache.remember({"a": b"1", "b": b"2"})
+    first, second = redis_server.keys("cache")
+    redis_server.admin.rename(first, "kept")
+    redis_server.admin.rename(second, first)
+    redis_server.admin.rename("kept", second)
+
+    assert cache.recall(["a", "b"]) == [None, None]
+    assert cache.counts().error_count == 2
+
+
+def test_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisCache) -> None:
+    cache.remember({"a": b"1"})
+    (key,) = redis_server.keys("cache")
+    redis_server.admin.delete(key)
+    redis_server.admin.rpush(key, "1")
+
+    assert cache.recall(["a"]) == [None]
+
+
+def test_with_redis_gone_nothing_is_found_and_nothing_waits(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    cache.remember({"a": b"1"})
+    redis_server.kill()
+
+    assert seconds(lambda: cache.recall(["a"])) < 0.3
+    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.1
+    assert seconds(lambda: remember_often(cache, 1_000)) < 0.1
+    assert cache.recall(["a"]) == [None]
+
+
+def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
+    redis_server: Any, link_to: Callable[..., Link]
+) -> None:
+    redis_server.kill()
+    cache = RedisCache(link_to(redis_server.url, pause=0.2), Seal(b"secret"), 60)
+    cache.remember({"a": b"1"})
+
+    redis_server.start()
+    time.sleep(0.2)
+    cache.remember({"a": b"1"})
+
+    assert cache.recall(["a"]) == [b"1"]
+
+
+def test_frozen_redis_costs_one_timeout_and_then_nothing(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    cache.remember({"a": b"1"})
+    redis_server.freeze()
+
+    assert 0.2 < seconds(lambda: cache.recall(["a"])) < 0.35
+    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.1
+    assert seconds(lambda: cache.remember({"a": b"1"})) < 0.01
+
+
+def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    """More threads than the link has."""
+    redis_server.freeze()
+    threads = [threading.Thread(target=lambda: cache.recall(["a"])) for _ in range(30)]
+    start = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert time.monotonic() - start < 0.5
+
+
+def test_over_time_frozen_redis_costs_one_timeout_per_pause(
+    redis_server: Any, link_to: Callable[..., Link]
+) -> None:
+    cache = RedisCache(link_to(redis_server.url, pause=1.0), Seal(b"secret"), 60)
+    redis_server.freeze()
+    waits = []
+    end = time.monotonic() + 2.7
+    while time.monotonic() < end:
+        waits.append(seconds(lambda: cache.recall(["a"])))
+        time.sleep(0.002)
+
+    assert sum(wait > 0.05 for wait in waits) == 3
+    assert sum(waits) < 3 * 0.3
+
+
+def test_thawed_redis_gives_the_right_values_again(
+    redis_server: Any, link_to: Callable[..., Link]
+) -> None:
+    """The replies of commands that came too late must not be taken for those of later ones."""
+    cache = RedisCache(link_to(redis_server.url, pause=0.1), Seal(b"secret"), 60)
+    entries = {name: name.encode() for name in "abcdefgh"}
+    cache.remember(entries)
+    for name in entries:
+        redis_server.freeze()
+        assert cache.recall([name]) == [None]
+        redis_server.thaw()
+        time.sleep(0.11)
+        assert cache.recall(["h", "a"]) == [b"h", b"a"]
+    assert cache.recall(list(entries)) == list(entries.values())
+
+
+def test_restarted_redis_is_used_at_the_next_command(redis_server: Any, cache: RedisCache) -> None:
+    cache.remember({"a": b"1"})
+    redis_server.kill()
+    redis_server.start()
+
+    cache.remember({"a": b"2"})
+
+    assert cache.recall(["a"]) == [b"2"]
+    assert cache.counts().error_count == 0
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        lambda admin: admin.execute_command("DEBUG", "SLEEP", "0.6"),
+        lambda admin: admin.eval(
+            "local t = redis.call('TIME') local e = t[1] * 1e6 + t[2] + 6e5 "
+            "repeat t = redis.call('TIME') until t[1] * 1e6 + t[2] > e",
+            0,
+        ),
+    ],
+    ids=["sleep", "script"],
+)
+def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
+    redis_server: Any, link_to: Callable[..., Link], busy: Callable[[Any], Any]
+) -> None:
+    cache = RedisCache(link_to(redis_server.url, pause=0.5), Seal(b"secret"), 60)
+    cache.remember({"a": b"1", "b": b"2"})
+    other = threading.Thread(target=busy, args=(redis_server.admin,))
+    other.start()
+    time.sleep(0.05)
+
+    assert seconds(lambda: cache.recall(["a"])) < 0.35
+    other.join()
+    time.sleep(0.5)
+    assert cache.recall(["b"]) == [b"2"]
+
+
+def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    cache.remember({"before": b"1"})
+    redis_server.admin.config_set("maxmemory", "2mb")
+    large = {str(i): bytes(500_000) for i in range(8)}
+
+    cache.remember(large)
+
+    assert cache.recall(["before"]) == [b"1"]
+    kept = sum(value is not None for value in cache.recall(list(large)))
+    assert kept < 8
+    assert cache.counts().error_count == 8 - kept
+    assert cache.recall(["before"]) == [b"1"]
+
+
+def test_redis_that_evicts_makes_values_absent_only(redis_server: Any, cache: RedisCache) -> None:
+    redis_server.admin.config_set("maxmemory", "3mb")
+    redis_server.admin.config_set("maxmemory-policy", "allkeys-lru")
+    entries = {str(i): bytes([i]) * 200_000 for i in range(50)}
+    for name, value in entries.items():
+        cache.remember({name: value})
+
+    found = cache.recall(list(entries))
+
+    assert 0 < sum(value is not None for value in found) < 50
+    pairs = zip(found, entries.values(), strict=True)
+    assert all(value in {None, expected} for value, expected in pairs)
+
+
+def test_redis_that_refuses_everything_costs_numbers_only(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    """A user without rights, as after a mistake in its access rules."""
+    redis_server.admin.acl_setuser("default", enabled=True, reset=False, commands=["-@all"])
+
+    cache.remember({"a": b"1"})
+
+    assert cache.recall(["a"]) == [None]
+    assert cache.counts().error_count == 2
+
+
+def test_a_wrong_password_costs_numbers_only(
+    redis_server: Any, link_to: Callable[..., Link]
+) -> None:
+    redis_server.admin.config_set("requirepass", "right")
+    url = redis_server.url.replace("//", "//:wrong@")
+    cache = RedisCache(link_to(url), Seal(b"secret"), 60)
+
+    assert cache.recall(["a"]) == [None]
+
+
+def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
+    redis_server: Any, link_to: Callable[..., Link]
+) -> None:
+    redis_server.admin.execute_command(
+        "ACL", "SETUSER", "ours", "on", ">pw", "~onnxplain:*", "+mget", "+set", "+del"
+    )
+    cache = RedisCache(link_to(redis_server.url.replace("//", "//ours:pw@")), Seal(b"secret"), 60)
+
+    cache.remember({"a": b"1"})
+
+    assert cache.recall(["a", "b"]) == [b"1", None]
+    assert cache.counts().error_count == 0
+
+
+def test_an_address_that_swallows_everything_costs_one_timeout(
+    link_to: Callable[..., Link],
+) -> None:
+    """TEST-NET-1 (RFC 5737): nobody answers there, or nobody lets us."""
+    link = link_to("redis://192.0.2.1:6379/0")
+
+    def ask() -> None:
+        with pytest.raises(LinkError):
+            link.ask(lambda redis: redis.ping())
+
+    assert seconds(ask) < 0.35
+    assert seconds(ask) < 0.01
+
+
+def test_a_slow_look_up_of_the_address_costs_one_timeout(
+    link_to: Callable[..., Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = link_to("redis://redis.example:6379/0")
+    released = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: released.wait(5) and [])
+
+    def ask() -> None:
+        with pytest.raises(LinkError):
+            link.ask(lambda redis: redis.ping())
+
+    assert seconds(ask) < 0.35
+    assert seconds(ask) < 0.01
+    released.set()
+
+
+def test_redis_is_asked_only_for_what_this_process_lacks(
+    redis_server: Any, cache: RedisCache
+) -> None:
+    layered = LayeredCache(MemoryCache(100_000, Seal(b"front")), cache)
+    layered.remember({"a": b"1", "b": b"2"})
+    redis_server.admin.flushall()
+
+    assert layered.recall(["a", "c"]) == [b"1", None]
+    counts = layered.counts()
+    assert (counts.hit_count, counts.miss_count) == (1, 1)
+
+
+def test_numbers_of_another_process_are_fetched_once(cache: RedisCache) -> None:
+    cache.remember({"a": b"1"})
+    layered = LayeredCache(MemoryCache(100_000, Seal(b"front")), cache)
+
+    assert [layered.recall(["a"]), layered.recall(["a"])] == [[b"1"], [b"1"]]
+    assert cache.counts().hit_count == 1
+    assert (layered.counts().hit_count, layered.counts().miss_count) == (2, 0)
