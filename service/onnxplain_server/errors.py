@@ -14,6 +14,7 @@ class Reason(Enum):
     EXTERNAL_DATA = "The model refers to files outside itself."
     MODEL_TOO_LARGE = "The model exceeds the limit of this server."
     MODEL_TOO_COMPLEX = "The model has more nodes, outputs or levels than this server takes."
+    INCONSISTENT_MODEL = "The model answers the same row differently."
     MARGIN_UNAVAILABLE = "The model has no additive score before its answer."
     INVALID_TABLE = "The table cannot be read."
     EMPTY_TABLE = "The table has too few rows."

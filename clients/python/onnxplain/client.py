@@ -125,6 +125,7 @@ class Client:
         row_count: int | None = None,
         seed: int | None = None,
         plots: bool = True,
+        allow_inconsistent_model: bool = False,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Explanations:
@@ -152,6 +153,9 @@ class Client:
             How many rows to draw, and the seed of the draw. Default 500 and 0.
         plots : bool
             Whether plots return with the results.
+        allow_inconsistent_model : bool
+            Whether to explain a model that answers the same row differently, with a warning;
+            otherwise it is refused.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : callable (done, planned), optional
@@ -187,6 +191,7 @@ class Client:
             row_count=row_count,
             seed=seed,
             plots=plots,
+            allow_inconsistent_model=allow_inconsistent_model,
         )
         answer = self.messages.explain(request, timeout=timeout, progress=progress)
         return Explanations(answer)

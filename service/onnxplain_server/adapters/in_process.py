@@ -14,7 +14,9 @@ from cachetools import LRUCache
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load
+from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Means, explain
 from onnxplain_server.model import Scale
 from onnxplain_server.run import Host
@@ -56,6 +58,9 @@ class InProcess:
         asked, rows = question.read(message), table.read(message.table)
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
+        if why := loaded.model.inconsistency:
+            _refuse_inconsistent(message, why)
+            host = Uncached(host)
         given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
@@ -86,6 +91,15 @@ class InProcess:
             with self._lock:
                 self._models[key] = loaded
         return loaded
+
+
+def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
+    if not message.allow_inconsistent_model:
+        raise ExplainError(
+            Reason.INCONSISTENT_MODEL,
+            f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
+            "model",
+        )
 
 
 def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2.Receipt:

@@ -32,6 +32,7 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.EXTERNAL_DATA: _INVALID,
         Reason.MODEL_TOO_LARGE: _TOO_LARGE,
         Reason.MODEL_TOO_COMPLEX: _INVALID,
+        Reason.INCONSISTENT_MODEL: _PRECONDITION,
         Reason.MARGIN_UNAVAILABLE: _INVALID,
         Reason.INVALID_TABLE: _INVALID,
         Reason.EMPTY_TABLE: _INVALID,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS
+from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.errors import ExplainError, Reason
 

@@ -31,6 +31,9 @@ _LABELS_ONLY = Note(
     "elsewhere. Probabilities or scores tell more; export the model with them.",
 )
 
+_INCONSISTENT = "The model is not a function of the row: "
+_TRUST_LITTLE = "The numbers hold for this computation only, and none of them were cached."
+
 
 def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_LIMITS) -> OnnxModel:
     """Load a model.
@@ -128,6 +131,9 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
 
 
 def _model(opened: _Opened) -> OnnxModel:
-    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * opened.trial.is_apart
+    trial, why = opened.trial, opened.trial.contradiction
+    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
+    if why:
+        notes += (Note("INCONSISTENT_MODEL", f"{_INCONSISTENT}{why}. {_TRUST_LITTLE}"),)
     inputs = tuple(feed.input for feed in opened.feeds)
-    return OnnxModel(inputs, opened.columns, notes, opened.trial.run)
+    return OnnxModel(inputs, opened.columns, notes, trial.run, f"{_INCONSISTENT}{why}." * bool(why))

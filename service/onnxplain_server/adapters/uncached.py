@@ -1,0 +1,21 @@
+"""Surroundings without a cache, for numbers that hold for one computation only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from onnxplain_server.run import Host
+
+
+class Uncached:
+    """A `Host` that passes on the progress, finds nothing, and keeps nothing."""
+
+    def __init__(self, host: Host) -> None:
+        self.advance = host.advance
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`."""
+        return [None] * len(names)
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """See `Host.remember`."""
