@@ -112,8 +112,9 @@ examples: $(ENV) ## Run the documented examples, and write their numbers and pic
 .PHONY: lock
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
 	$(RESOLVE) --output-file requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build
 	$(RESOLVE) --output-file requirements/dev.txt --group dev \
-		--constraints requirements/server.txt pyproject.toml
+		--constraints requirements/build.txt --constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import CacheCounts
 
 
 class Drawer:
@@ -19,6 +20,9 @@ class Drawer:
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
+
+    def counts(self) -> CacheCounts:
+        return CacheCounts(0, 0, 0, len(self.values))
 
 
 def test_progress_is_passed_on() -> None:

@@ -15,7 +15,7 @@ def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ports_have_the_defaults_of_the_contract() -> None:
-    assert (load({}).rest_port, load({}).grpc_port) == (8080, 8081)
+    assert (load({}).rest_port, load({}).grpc_port, load({}).metrics_port) == (8080, 8081, 8082)
 
 
 def test_nobody_outside_this_machine_reaches_a_server_by_default() -> None:

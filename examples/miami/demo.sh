@@ -11,7 +11,7 @@ mkdir -p "$out"
 gunzip -c "$here/miami_housing.csv.gz" >"$out/miami_housing.csv"
 
 # Ports 0: free ones, which the log tells.
-"$onnxplain" serve --rest-port 0 --grpc-port 0 2>"$out/server.log" &
+"$onnxplain" serve --rest-port 0 --grpc-port 0 --metrics-port 0 2>"$out/server.log" &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" || true' EXIT
 until endpoint=$(sed -n 's/.*gRPC on \([^ ]*\).*/\1/p' "$out/server.log") && [ -n "$endpoint" ]; do

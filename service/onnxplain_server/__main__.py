@@ -13,6 +13,7 @@ from onnxplain_server.run import Cache, Runner
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.memory_cache import MemoryCache
+    from onnxplain_server.local import Local
     from onnxplain_server.settings import Settings
 
 _CACHE_BYTES = 256 * 2**20
@@ -21,6 +22,13 @@ _CACHE_BYTES = 256 * 2**20
 def main() -> None:
     """Run the command line."""
     cli.app(obj=cli.Parts(_runner, _cache, _serve), prog_name="onnxplain")
+
+
+def local() -> Local:
+    """Make what answers a client in its own process; the client finds it by its entry point."""
+    from onnxplain_server.local import Local  # noqa: PLC0415
+
+    return Local(_runner(), _cache())
 
 
 # Imports stand inside (PLC0415), because onnxruntime and Flask take a second that most commands

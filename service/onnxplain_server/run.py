@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -25,6 +26,16 @@ class Host(Protocol):
         """Offer numbers to the cache; it may drop them."""
 
 
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """What happened since the start; `byte_count` is what this process holds now."""
+
+    hit_count: int
+    miss_count: int
+    error_count: int
+    byte_count: int
+
+
 class Cache(Protocol):
     """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
 
@@ -33,6 +44,9 @@ class Cache(Protocol):
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Keep the values, or drop them."""
+
+    def counts(self) -> CacheCounts:
+        """Return what happened so far."""
 
 
 class Runner(Protocol):

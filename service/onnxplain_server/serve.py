@@ -7,12 +7,16 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from types import FrameType
 
 from onnxplain_server.run import Cache, Runner
 from onnxplain_server.settings import Settings
 from onnxplain_server.transport.admission import Limits
 from onnxplain_server.transport.grpc_server import GrpcServer
+from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.metrics_app import create_metrics_app
+from onnxplain_server.transport.metrics_state import State
 from onnxplain_server.transport.rest import create_app
 from onnxplain_server.transport.rest_server import RestServer
 from onnxplain_server.transport.service import Service
@@ -23,6 +27,9 @@ LOG = logging.getLogger(__name__)
 # What replies need to leave, and ended calls to notice it.
 _LAST_SECONDS = 1.0
 
+# Scrapers send no body.
+_SCRAPE_BYTES = 1024
+
 
 class Server:
     """A running server; listens from its construction on.
@@ -30,7 +37,7 @@ class Server:
     Parameters
     ----------
     settings : Settings
-        Ports 0 take free ones; `rest_port` and `grpc_port` tell which.
+        Ports 0 take free ones; `rest_port`, `grpc_port` and `metrics_port` tell which.
     runner : Runner
         Does the work.
     cache : Cache
@@ -45,15 +52,19 @@ class Server:
     def __init__(self, settings: Settings, runner: Runner, cache: Cache) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count)
         limits = Limits(settings.max_model_bytes, settings.max_table_bytes, settings.max_seconds)
-        service = Service(runner, cache, limits, self._turns)
-        self._rest = _rest(settings, service, self._turns.place_count)
-        try:
-            self._grpc = _grpc(settings, service, self._turns.place_count)
-        except OSError:
-            self._rest.stop(0)
-            raise
+        metrics = Metrics()
+        metrics.registry.register(State(self._turns, cache))
+        service = Service(runner, cache, limits, self._turns, metrics)
+        with ExitStack() as opened:
+            self._rest = _rest(settings, service, metrics, self._turns.place_count)
+            opened.callback(self._rest.stop, 0)
+            self._grpc = _grpc(settings, service, metrics, self._turns.place_count)
+            opened.callback(self._grpc.stop, 0)
+            self._metrics = _metrics(settings, metrics)
+            opened.pop_all()
         self.rest_port = self._rest.port
         self.grpc_port = self._grpc.port
+        self.metrics_port = self._metrics.port
 
     def drain(self, seconds: float) -> bool:
         """Refuse new work, give running work its time, then close.
@@ -74,6 +85,7 @@ class Server:
         last.start()
         self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
         last.join()
+        self._metrics.stop(0)
         return ended
 
 
@@ -89,7 +101,7 @@ def run(settings: Settings, runner: Runner, cache: Cache) -> None:
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
     server = Server(settings, runner, cache)
-    LOG.info("REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
+    LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)
     start = time.monotonic()
@@ -115,23 +127,42 @@ def _signalled() -> threading.Event:
     return stop
 
 
-def _addresses(settings: Settings, server: Server) -> tuple[str, int, str, int]:
-    return settings.host, server.rest_port, settings.host, server.grpc_port
+def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
+    ports = server.metrics_port, server.rest_port, server.grpc_port
+    return tuple(part for port in ports for part in (settings.host, port))
 
 
-def _rest(settings: Settings, service: Service, place_count: int) -> RestServer:
-    app = create_app(service, settings.max_message_bytes)
+def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
+    app = create_metrics_app(metrics.registry)
     return RestServer(
-        app, settings.host, settings.rest_port, place_count, settings.max_message_bytes
+        app,
+        "metrics",
+        settings.host,
+        settings.metrics_port,
+        place_count=0,
+        message_bytes=_SCRAPE_BYTES,
     )
 
 
-def _grpc(settings: Settings, service: Service, place_count: int) -> GrpcServer:
+def _rest(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> RestServer:
+    return RestServer(
+        create_app(service, metrics, settings.max_message_bytes),
+        "REST",
+        settings.host,
+        settings.rest_port,
+        place_count=place_count,
+        message_bytes=settings.max_message_bytes,
+        refused=metrics.rejected,
+    )
+
+
+def _grpc(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> GrpcServer:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
         service,
+        metrics,
         f"{host}:{settings.grpc_port}",
-        place_count,
-        settings.max_message_bytes,
-        settings.max_seconds,
+        place_count=place_count,
+        message_bytes=settings.max_message_bytes,
+        longest_seconds=settings.max_seconds,
     )

@@ -70,6 +70,9 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
     rest_port: Port = Field(8080, description="Port of REST; 0 takes a free one.")
     grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
+    metrics_port: Port = Field(
+        8082, description="Port of the page /metrics for Prometheus; 0 takes a free one."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe messages to log; debug shows health probes too."
     )

@@ -6,8 +6,9 @@ import threading
 import tracemalloc
 
 import pytest
-from onnxplain_server.adapters.memory_cache import CacheCounts, MemoryCache
+from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import CacheCounts
 
 SEAL = Seal(b"secret")
 

@@ -8,7 +8,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.run import Host
+from onnxplain_server.run import CacheCounts, Host
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -39,6 +39,9 @@ class Parts:
         return [None for _ in names]
 
     def remember(self, entries: Mapping[str, bytes]) -> None: ...
+
+    def counts(self) -> CacheCounts:
+        return CacheCounts(0, 0, 0, 0)
 
     def serve(self, flags: Mapping[str, object]) -> None:
         self.settings = flags

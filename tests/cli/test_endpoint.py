@@ -17,7 +17,7 @@ ASK = ("--method", "interactions", "--seed", "3")
 
 @pytest.fixture
 def endpoint(parts: Any) -> Iterator[str]:
-    server = Server(load({"rest_port": 0, "grpc_port": 0}), parts, parts)
+    server = Server(load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), parts, parts)
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(0)
 

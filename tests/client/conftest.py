@@ -34,6 +34,21 @@ def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
     return rpc_status.to_status(status)
 
 
+def overloaded(seconds: float) -> Any:
+    retry = error_details_pb2.RetryInfo()
+    retry.retry_delay.FromMilliseconds(round(1000 * seconds))
+    return refusal(
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "the server takes 2 requests at a time",
+        error_details_pb2.ErrorInfo(reason="OVERLOADED", domain="onnxplain"),
+        retry,
+    )
+
+
+def unavailable() -> Any:
+    return refusal(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
+
+
 def unknown_feature() -> Any:
     return refusal(
         grpc.StatusCode.INVALID_ARGUMENT,
@@ -46,7 +61,7 @@ def unknown_feature() -> Any:
 
 
 class Service(service.ExplanationServiceServicer):
-    """Answers `answer`, unless `refuse` makes a status to abort with."""
+    """Answers `answer`, unless `refuse` makes a status to abort with, or None to answer."""
 
     def __init__(self, answer: pb.ExplainResponse) -> None:
         self.answer = answer
@@ -57,8 +72,8 @@ class Service(service.ExplanationServiceServicer):
     def _take(self, request: Any, context: Any) -> None:
         self.requests.append(request)
         self.seconds = context.time_remaining()
-        if self.refuse:
-            context.abort_with_status(self.refuse())
+        if self.refuse and (status := self.refuse()):
+            context.abort_with_status(status)
 
     def Explain(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
         self._take(request, context)
@@ -79,12 +94,21 @@ class Service(service.ExplanationServiceServicer):
 
 
 def statistic(
-    features: list[str], numerators: list[float], denominators: list[float]
+    features: list[str],
+    numerators: list[float],
+    denominators: list[float],
+    spread: float | None = None,
 ) -> interactions_pb2.InteractionStatistic:
+    """Write a statistic; with an interval of value ± spread where there is one."""
     values = [n / d for n, d in zip(numerators, denominators, strict=True)]
-    return interactions_pb2.InteractionStatistic(
+    message = interactions_pb2.InteractionStatistic(
         features=features, numerators=numerators, denominators=denominators, values=values
     )
+    if spread:
+        message.standard_errors[:] = message.biases[:] = [spread] * len(values)
+        message.lower[:] = [value - spread for value in values]
+        message.upper[:] = [value + spread for value in values]
+    return message
 
 
 def interactions() -> pb.Explanation:
@@ -97,7 +121,8 @@ def interactions() -> pb.Explanation:
                 statistic(["age"], [1.0, 0.5], [4.0, 8.0]),
                 statistic(["bmi"], [0.25, 0.5], [4.0, 8.0]),
             ],
-            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0])],
+            pairwise=[statistic(["age", "bmi"], [0.25, 0.5], [1.0, 2.0], spread=0.125)],
+            confidence_level=0.95,
             importance=[
                 statistic(["age"], [2.0, 4.0], [4.0, 8.0]),
                 statistic(["bmi"], [1.0, 1.0], [4.0, 8.0]),
@@ -246,4 +271,9 @@ def client(server: SimpleNamespace) -> Iterator[onnxplain.Client]:
 
 @pytest.fixture
 def refusals() -> SimpleNamespace:
-    return SimpleNamespace(refusal=refusal, unknown_feature=unknown_feature)
+    return SimpleNamespace(
+        refusal=refusal,
+        unknown_feature=unknown_feature,
+        overloaded=overloaded,
+        unavailable=unavailable,
+    )

@@ -143,7 +143,7 @@ def test_a_server_that_is_not_there_is_the_same_error(
     call: Call,
 ) -> None:
     with (
-        onnxplain.connect("127.0.0.1:1") as client,
+        onnxplain.connect("127.0.0.1:1", retry_count=0) as client,
         pytest.raises(onnxplain.ExplainError, match=r"no answer from 127.0.0.1:1: .* listens"),
     ):
         call(client)

@@ -10,6 +10,7 @@ import onnxplain
 import pytest
 
 PUBLIC = [
+    "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
     "Client",
@@ -34,13 +35,15 @@ PUBLIC = [
     "Progress",
     "Receipt",
     "connect",
+    "connect_async",
+    "local",
 ]
 PACKAGE = Path(onnxplain.__file__).parent
 
 
 def loaded_by(code: str) -> Any:
     """Return which heavy modules a fresh interpreter has after `code`."""
-    heavy = ["grpc", "pyarrow", "pandas", "numpy", "onnxplain_server"]
+    heavy = ["grpc", "pyarrow", "pandas", "numpy", "IPython", "onnxplain_server"]
     code += f"\nimport sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
@@ -56,6 +59,10 @@ def test_the_public_names_are_these() -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_each_public_name_leads_to_what_is_called_so(name: str) -> None:
     assert getattr(onnxplain, name).__name__ == name
+
+
+def test_no_public_name_is_that_of_a_module_which_would_take_its_place() -> None:
+    assert not {path.stem for path in PACKAGE.glob("*.py")} & set(PUBLIC)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -75,8 +82,14 @@ def test_the_error_can_be_caught_without_importing_grpc() -> None:
     assert loaded_by("import onnxplain; onnxplain.ExplainError") == []
 
 
-def test_the_client_works_without_pandas_and_without_the_server() -> None:
-    assert loaded_by("import onnxplain; onnxplain.connect") == ["grpc", "pyarrow", "numpy"]
+def test_the_client_works_without_pandas_without_a_notebook_and_without_the_server() -> None:
+    loaded = loaded_by("import onnxplain; onnxplain.connect; onnxplain.connect_async")
+    assert loaded == ["grpc", "pyarrow", "numpy"]
+
+
+def test_nothing_is_pickled() -> None:
+    modules = [path.name for path in PACKAGE.rglob("*.py") if "pickle" in path.read_text()]
+    assert modules == []
 
 
 def test_no_module_of_the_client_mentions_the_server_package() -> None:

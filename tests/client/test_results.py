@@ -52,14 +52,7 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
     rows = found.interactions.to_arrow().to_pylist()
 
     assert len(rows) == 2 * (1 + 2 + 1 + 2)
-    assert rows[0] == {
-        "statistic": "total",
-        "features": [],
-        "output": "low",
-        "numerator": 1.0,
-        "denominator": 4.0,
-        "value": 0.25,
-    }
+    assert list(rows[0].values())[:6] == ["total", [], "low", 1.0, 4.0, 0.25]
     assert rows[7] == {
         "statistic": "pairwise",
         "features": ["age", "bmi"],
@@ -67,7 +60,19 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
         "numerator": 0.5,
         "denominator": 2.0,
         "value": 0.25,
+        "standard_error": 0.125,
+        "lower": 0.125,
+        "upper": 0.375,
+        "bias": 0.125,
     }
+
+
+def test_statistics_have_no_interval_where_rows_were_not_resampled(found: Explanations) -> None:
+    total, (pair,) = found.interactions.total, found.interactions.pairwise
+
+    assert (pair.lower.tolist(), pair.upper.tolist()) == ([0.125, 0.125], [0.375, 0.375])
+    assert np.isnan([total.standard_errors, total.lower, total.upper, total.biases]).all()
+    assert found.interactions.confidence_level == 0.95
 
 
 def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanations) -> None:
@@ -175,9 +180,12 @@ def test_every_result_is_tidy(every: Explanations) -> None:
     """One number per row under "value" (or a ratio's parts), told apart by all other columns."""
     for result in every:
         frame = result.to_pandas()
-        numbers = {"value", "numerator", "denominator", "standard_error", "baseline_loss", "weight"}
+        numbers = frame.columns[list(frame.columns).index("output") + 1 :]
         assert len(frame) > 1
-        assert not frame.drop(columns=[*(numbers & set(frame))]).duplicated().any()
+        assert numbers.str.fullmatch(
+            "value|numerator|denominator|standard_error|lower|upper|bias|baseline_loss|weight"
+        ).all()
+        assert not frame.drop(columns=numbers).duplicated().any()
 
 
 def test_every_result_is_also_the_contracts_json(every: Explanations) -> None:

@@ -23,7 +23,9 @@ MIAMI = EXAMPLES / "miami"
 def endpoint() -> Iterator[str]:
     runner = InProcess(threads=2)
     server = Server(
-        load({"rest_port": 0, "grpc_port": 0}), runner, MemoryCache(2**24, Seal(b"s" * 32))
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
+        runner,
+        MemoryCache(2**24, Seal(b"s" * 32)),
     )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(5)

@@ -27,7 +27,7 @@ def measure(
 ) -> interactions.Result:
     options = interactions.resolve(Options(**given), tuple(columns), "p")
     engine = make.engine(function, columns, weights, n_outputs=n_outputs)
-    return interactions.compute(engine.effects, options)
+    return interactions.compute(engine.effects, options, 0)
 
 
 def shown(statistics: Any) -> dict[str, list[float]]:
@@ -243,7 +243,7 @@ def test_padding_costs_nothing(make: Any) -> None:
     for count in (2, 4):
         engine = make.engine(lambda a, b, c, d: a + b + c * d, grid(*"abcd"))
         options = Options(tuple("abcd"), pairwise_feature_count=count)
-        interactions.compute(engine.effects, options)
+        interactions.compute(engine.effects, options, 0)
         counts.append(engine.model.predicted)
 
     assert counts[0] == counts[1]

@@ -46,7 +46,7 @@ class Server:
 @pytest.fixture
 def server() -> Iterator[Server]:
     command = [sys.executable, "-m", "onnxplain_server", "serve"]
-    ports = ["--rest-port", "0", "--grpc-port", "0"]
+    ports = ["--rest-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
     with subprocess.Popen(
         [*command, *ports], stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": ""}
     ) as process:

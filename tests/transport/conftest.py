@@ -93,13 +93,11 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Ask once, over a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.rest_port, timeout=10)
-        try:
-            connection.request(method, path, body, dict(headers or {}))
-            answer = connection.getresponse()
-            return Reply(answer.status, dict(answer.headers), answer.read())
-        finally:
-            connection.close()
+        return _ask(self.server.rest_port, method, path, body, headers)
+
+    def metrics(self, path: str = "/metrics", method: str = "GET", **headers: str) -> Reply:
+        """Ask for the page of metrics."""
+        return _ask(self.server.metrics_port, method, path, None, headers)
 
     def post(self, document: object, **headers: str) -> Reply:
         """Ask for an explanation in JSON."""
@@ -114,6 +112,18 @@ class Client:
         return socket.create_connection(("127.0.0.1", self.server.rest_port), timeout=10)
 
 
+def _ask(
+    port: int, method: str, path: str, body: bytes | str | None, headers: Mapping[str, str] | None
+) -> Reply:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        answer = connection.getresponse()
+        return Reply(answer.status, dict(answer.headers), answer.read())
+    finally:
+        connection.close()
+
+
 @pytest.fixture
 def make_runner() -> type[FakeRunner]:
     """The class of runners that do what a test says."""
@@ -126,7 +136,7 @@ def start() -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
 
     def begin(runner: Runner, **settings: object) -> Client:
-        given = {"rest_port": 0, "grpc_port": 0, **settings}
+        given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
         cache = MemoryCache(1_000_000, Seal(b"secret"))
         clients.append(Client(Server(load(given), runner, cache)))
         return clients[-1]

@@ -154,7 +154,7 @@ class Runner:
     describe = explain
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
-run(load({{"rest_port": 0, "grpc_port": 0, "grace_seconds": {grace}}}), Runner(),
+run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}}), Runner(),
     MemoryCache(0, Seal(b"")))
 """
 

@@ -11,7 +11,9 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 
-@pytest.mark.parametrize(("setting", "name"), [("rest_port", "REST"), ("grpc_port", "gRPC")])
+@pytest.mark.parametrize(
+    ("setting", "name"), [("rest_port", "REST"), ("grpc_port", "gRPC"), ("metrics_port", "metrics")]
+)
 def test_a_port_that_is_taken_stops_the_start(
     start: Any, make_runner: Any, setting: str, name: str
 ) -> None:
@@ -23,13 +25,14 @@ def test_a_port_that_is_taken_stops_the_start(
 
 
 def test_a_start_that_fails_leaves_no_port_taken(start: Any, make_runner: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="gRPC"):
-        start(make_runner(), rest_port=port, grpc_port=taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as other:
+        free = {"rest_port": one.getsockname()[1], "grpc_port": other.getsockname()[1]}
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="metrics"):
+        start(make_runner(), metrics_port=taken.getsockname()[1], **free)
 
-    with socket.create_server(("127.0.0.1", port)):
-        pass
+    for port in free.values():
+        with socket.create_server(("127.0.0.1", port)):
+            pass
 
 
 def test_a_host_that_does_not_exist_is_named(start: Any, make_runner: Any) -> None:

@@ -9,6 +9,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.turns import Turns
 
@@ -16,7 +17,7 @@ from onnxplain_server.transport.turns import Turns
 def test_nobody_listening_to_events_ends_the_work(make_runner: Any, endless: Any) -> None:
     runner = make_runner(endless)
     cache = MemoryCache(0, Seal(b""))
-    service = Service(runner, cache, Limits(1, 1, 60.0), Turns(1, 0))
+    service = Service(runner, cache, Limits(1, 1, 60.0), Turns(1, 0), Metrics())
     events = service.events(ExplainRequest(), Caller("ada", math.inf, lambda: False))
     assert next(events).progress.planned == 10_000
 

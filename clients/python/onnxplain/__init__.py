@@ -15,10 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnxplain.async_client import AsyncClient, connect_async
     from onnxplain.average_loss import AverageLossResult, GroupLoss
-    from onnxplain.client import Client, Progress, connect
+    from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
+    from onnxplain.in_process import local
     from onnxplain.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
         IndividualConditionalExpectationResult,
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from onnxplain.partial_dependence import PartialDependenceCurve, PartialDependenceResult
     from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
+    from onnxplain.progress import Progress
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
 
 __all__ = [
+    "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
     "Client",
@@ -56,9 +60,12 @@ __all__ = [
     "Progress",
     "Receipt",
     "connect",
+    "connect_async",
+    "local",
 ]
 
 _HOMES = {
+    "AsyncClient": "async_client",
     "AverageLoss": "loss_methods",
     "AverageLossResult": "average_loss",
     "Client": "client",
@@ -80,9 +87,11 @@ _HOMES = {
     "PermutationImportance": "loss_methods",
     "PermutationImportanceResult": "permutation_importance",
     "Plot": "plots",
-    "Progress": "client",
+    "Progress": "progress",
     "Receipt": "provenance",
     "connect": "client",
+    "connect_async": "async_client",
+    "local": "in_process",
 }
 
 

@@ -41,7 +41,14 @@ def _translate(error: Any, endpoint: str) -> ExplainError:
     if not info.reason and code == "UNAVAILABLE":
         message = f"no answer from {endpoint}: {message}; check that a server listens there"
     field = violations[0].field if violations else ""
-    return ExplainError(info.reason or code, message, field, code)
+    return ExplainError(info.reason or code, message, field, code, _retry_seconds(status))
+
+
+def _retry_seconds(status: Any) -> float | None:
+    retry = _detail(status, error_details_pb2.RetryInfo())
+    return (
+        retry.retry_delay.ToTimedelta().total_seconds() if retry.HasField("retry_delay") else None
+    )
 
 
 def _status(error: Any) -> Any:

@@ -1,40 +1,23 @@
-"""The client: a channel to a server, and one method per call of the service."""
+"""The client: one method per call of the service."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.calls import Messages, ProgressCallback
+from onnxplain.calls import Messages, Remote
+from onnxplain.channels import MESSAGE_LIMIT, channel_options
 from onnxplain.explanations import Explanations
 from onnxplain.methods import Method
 from onnxplain.models import to_model
+from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
-from onnxplain.requests import to_request
+from onnxplain.requests import Engine, RequestOptions, Scale, to_request
+from onnxplain.retry import RETRY_COUNT
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
-
-MESSAGE_LIMIT = 64 * 2**20
-"""Bytes: what the server takes and sends by default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a computation is.
-
-    Attributes
-    ----------
-    done : float
-        Rows predicted or found in the cache. Never falls.
-    planned : float
-        Rows planned: an upper bound, which never rises.
-    """
-
-    done: float
-    planned: float
 
 
 def connect(
@@ -43,6 +26,7 @@ def connect(
     credentials: grpc.ChannelCredentials | None = None,
     timeout: float | None = None,
     message_limit: int = MESSAGE_LIMIT,
+    retry_count: int = RETRY_COUNT,
 ) -> Client:
     """Make a client. Nothing is sent yet: a server that is missing shows at the first call.
 
@@ -56,35 +40,31 @@ def connect(
         Seconds for each call that names no other. Default: the server's limit.
     message_limit : int
         Bytes that a request or an answer may have.
+    retry_count : int
+        How often a call is made again where nobody answers, or where the server says that it
+        has too much to do; with growing pauses, within the time of the call.
 
     Examples
     --------
     >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
     ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    options = [
-        ("grpc.max_send_message_length", message_limit),
-        ("grpc.max_receive_message_length", message_limit),
-    ]
+    options = channel_options(message_limit)
     channel = (
         grpc.insecure_channel(endpoint, options)
         if credentials is None
         else grpc.secure_channel(endpoint, credentials, options)
     )
-    return Client(channel, endpoint, timeout)
+    return Client(Remote(channel, endpoint, timeout, retry_count))
 
 
 class Client:
-    """Calls to one server; threads can share it. Use `connect` to make one.
+    """Explains models; threads can share it. Use `connect` or `local` to make one.
 
     Parameters
     ----------
-    channel : grpc.Channel
+    messages : Messages
         Closed with the client.
-    endpoint : str
-        Named in errors.
-    timeout : float, optional
-        Seconds for each call that names no other.
 
     Attributes
     ----------
@@ -92,9 +72,8 @@ class Client:
         The same calls with the contract's messages as they are.
     """
 
-    def __init__(self, channel: grpc.Channel, endpoint: str, timeout: float | None = None) -> None:
-        self._channel = channel
-        self.messages = Messages(channel, endpoint, timeout)
+    def __init__(self, messages: Messages) -> None:
+        self.messages = messages
 
     def __enter__(self) -> Client:
         return self
@@ -108,8 +87,8 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the channel; running calls end."""
-        self._channel.close()
+        """Let go of the connection; running calls end."""
+        self.messages.close()
 
     def explain(
         self,
@@ -120,14 +99,14 @@ class Client:
         target_column: str = "",
         weight_column: str = "",
         output_indices: Sequence[int] = (),
-        scale: Literal["RESPONSE", "MARGIN"] | None = None,
-        engine: Literal["BLACK_BOX"] | None = None,
+        scale: Scale | None = None,
+        engine: Engine | None = None,
         row_count: int | None = None,
         seed: int | None = None,
         plots: bool = True,
         allow_inconsistent_model: bool = False,
         timeout: float | None = None,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
         """Explain a model on the rows of a table.
 
@@ -136,7 +115,7 @@ class Client:
         model : path, bytes or onnx.ModelProto
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
             See `onnxplain.tables.to_table`.
-        *methods : Interactions, PartialDependence
+        *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str
             For a model that takes one matrix: the columns it is fed. Default: every column
@@ -150,7 +129,8 @@ class Client:
         engine : "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw. Default 500 and 0.
+            How many rows to draw, and the seed of the draw, 0 by default. Default: 500, and
+            more for methods that can afford them.
         plots : bool
             Whether plots return with the results.
         allow_inconsistent_model : bool
@@ -158,8 +138,9 @@ class Client:
             otherwise it is refused.
         timeout : float, optional
             Seconds. Default: the client's.
-        progress : callable (done, planned), optional
-            Told how many rows are predicted, of how many at most.
+        progress : bool or callable (done, planned), optional
+            True shows a bar, in a terminal or a notebook. A callable is told how many rows are
+            predicted, of how many at most.
 
         Raises
         ------
@@ -193,11 +174,16 @@ class Client:
             plots=plots,
             allow_inconsistent_model=allow_inconsistent_model,
         )
-        answer = self.messages.explain(request, timeout=timeout, progress=progress)
-        return Explanations(answer)
+        with follow(progress) as tell:
+            return Explanations(self.messages.explain(request, timeout=timeout, progress=tell))
 
     def explain_stream(
-        self, model: Any, table: Any, *methods: Method, timeout: float | None = None, **request: Any
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
     ) -> Generator[Progress | Explanations]:
         """Explain a model, with progress on the way; the explanations come last.
 

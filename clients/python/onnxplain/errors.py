@@ -17,6 +17,8 @@ class ExplainError(Exception):
         Path of the request's field, like "methods[0].interactions.features"; may be empty.
     code : str
         Name of the gRPC code, like "INVALID_ARGUMENT"; "UNAVAILABLE" where nobody answered.
+    retry_seconds : float, optional
+        After how long the same may succeed, as the server says; None where it does not.
 
     Examples
     --------
@@ -27,12 +29,20 @@ class ExplainError(Exception):
     UNKNOWN_FEATURE methods[0].interactions.features
     """
 
-    def __init__(self, reason: str, message: str, field: str, code: str) -> None:
-        super().__init__(reason, message, field, code)
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        field: str,
+        code: str,
+        retry_seconds: float | None = None,
+    ) -> None:
+        super().__init__(reason, message, field, code, retry_seconds)
         self.reason = reason
         self.message = message
         self.field = field
         self.code = code
+        self.retry_seconds = retry_seconds
 
     def __str__(self) -> str:
         """Return the message, the field if there is one, and the reason."""

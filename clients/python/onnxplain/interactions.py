@@ -23,6 +23,10 @@ _SCHEMA = pa.schema(
         ("numerator", pa.float64()),
         ("denominator", pa.float64()),
         ("value", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("lower", pa.float64()),
+        ("upper", pa.float64()),
+        ("bias", pa.float64()),
     ]
 )
 
@@ -41,21 +45,34 @@ class InteractionStatistic:
         Mean squares of the whole effect, likewise.
     values : (n_outputs,)
         Numerator over denominator; unstable where the denominator is small.
+    standard_errors, lower, upper, biases : (n_outputs,)
+        Of the values, from resampling the rows: how far each would move with other rows, the
+        ends of its confidence interval, and by how much it is too large on average. NaN where
+        rows were not resampled.
     """
 
     features: tuple[str, ...]
     numerators: npt.NDArray[np.float64]
     denominators: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    biases: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
         """Read it from the contract's form."""
+        unknown = [np.nan] * len(message.values)
         return cls(
             features=tuple(message.features),
             numerators=np.array(message.numerators),
             denominators=np.array(message.denominators),
             values=np.array(message.values),
+            standard_errors=np.array(message.standard_errors or unknown),
+            lower=np.array(message.lower or unknown),
+            upper=np.array(message.upper or unknown),
+            biases=np.array(message.biases or unknown),
         )
 
 
@@ -77,6 +94,8 @@ class InteractionsResult(Tabular):
         H²_jk and H²_jkl: share of a joint effect that is interaction.
     importance : tuple of InteractionStatistic
         Share of the variability that the other features alone do not explain.
+    confidence_level : float
+        Of the intervals; 0 where rows were not resampled.
     plots : tuple of Plot
     options : InteractionsOptions
         The message with every default filled in.
@@ -96,6 +115,7 @@ class InteractionsResult(Tabular):
     pairwise: tuple[InteractionStatistic, ...]
     threeway: tuple[InteractionStatistic, ...]
     importance: tuple[InteractionStatistic, ...]
+    confidence_level: float
     plots: tuple[Plot, ...]
     options: InteractionsOptions
     message: interactions_pb2.InteractionsResult = field(repr=False)
@@ -112,6 +132,7 @@ class InteractionsResult(Tabular):
             pairwise=_statistics(result.pairwise),
             threeway=_statistics(result.threeway),
             importance=_statistics(result.importance),
+            confidence_level=result.confidence_level,
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.interactions,
             message=result,
@@ -124,7 +145,7 @@ class InteractionsResult(Tabular):
         -------
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
-            `numerator`, `denominator`, `value`.
+            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
 
@@ -137,6 +158,10 @@ class InteractionsResult(Tabular):
                     statistic.numerators,
                     statistic.denominators,
                     statistic.values,
+                    statistic.standard_errors,
+                    statistic.lower,
+                    statistic.upper,
+                    statistic.biases,
                     strict=True,
                 )
                 for row in parts:

@@ -47,6 +47,14 @@ class Interactions:
     absolute_threshold : float, optional
         Numerators below it count as exactly 0; squared unit of the output. Default: relative
         to the predictions.
+    repeat_count : int, optional
+        How often to resample the rows, for standard errors and intervals, at no further
+        prediction; 0 turns it off, the default, otherwise in [10, 10000].
+    resampling : "BOOTSTRAP" or "JACKKNIFE", optional
+        Rows drawn with replacement, the default, or groups of rows left out in turn.
+    confidence_level : float, optional
+        How often intervals should hold the statistic of all rows that the table is a sample
+        of; in [0.5, 0.999], default 0.95.
 
     Examples
     --------
@@ -58,6 +66,9 @@ class Interactions:
     threeway_feature_count: int | None = None
     quantile_bin_count: int | None = None
     absolute_threshold: float | None = None
+    repeat_count: int | None = None
+    resampling: Literal["BOOTSTRAP", "JACKKNIFE"] | None = None
+    confidence_level: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
@@ -68,6 +79,9 @@ class Interactions:
                 threeway_feature_count=self.threeway_feature_count,
                 quantile_bin_count=self.quantile_bin_count,
                 absolute_threshold=self.absolute_threshold,
+                repeat_count=self.repeat_count,
+                resampling=self.resampling,
+                confidence_level=self.confidence_level,
             )
         )
 

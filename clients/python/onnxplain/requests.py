@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.methods import Method
 from onnxplain.models import to_model
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+
+Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
+"""The model's answer, or the additive score before it."""
+
+Engine: TypeAlias = Literal["BLACK_BOX"]
+"""What computes the effects."""
+
+
+class RequestOptions(TypedDict, total=False):
+    """Keywords of `Client.explain` that are about the request; it says what they mean."""
+
+    feature_columns: Sequence[str]
+    target_column: str
+    weight_column: str
+    output_indices: Sequence[int]
+    scale: Scale | None
+    engine: Engine | None
+    row_count: int | None
+    seed: int | None
+    plots: bool
 
 
 def to_request(
@@ -19,8 +39,8 @@ def to_request(
     target_column: str = "",
     weight_column: str = "",
     output_indices: Sequence[int] = (),
-    scale: Literal["RESPONSE", "MARGIN"] | None = None,
-    engine: Literal["BLACK_BOX"] | None = None,
+    scale: Scale | None = None,
+    engine: Engine | None = None,
     row_count: int | None = None,
     seed: int | None = None,
     plots: bool = True,

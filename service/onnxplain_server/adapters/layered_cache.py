@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxplain_server.adapters.memory_cache import CacheCounts, MemoryCache
+from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.redis_cache import RedisCache
+from onnxplain_server.run import CacheCounts
 
 
 class LayeredCache:

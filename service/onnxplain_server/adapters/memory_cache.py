@@ -5,24 +5,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from cachetools import LRUCache
 
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import CacheCounts
 
 # What Python and the cache hold for an entry besides its value, measured.
 _ENTRY_BYTES = 400
-
-
-@dataclass(frozen=True, slots=True)
-class CacheCounts:
-    """What happened since the start; `byte_count` is what is held now."""
-
-    hit_count: int
-    miss_count: int
-    error_count: int
-    byte_count: int
 
 
 class MemoryCache:

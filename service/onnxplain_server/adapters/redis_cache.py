@@ -9,9 +9,9 @@ from typing import cast
 
 from redis import Redis
 
-from onnxplain_server.adapters.memory_cache import CacheCounts
 from onnxplain_server.adapters.redis_link import KEYS, Link, LinkError
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import CacheCounts
 
 VALUE_BYTES = 2**20
 """Larger values are not stored: Redis serves one command at a time."""

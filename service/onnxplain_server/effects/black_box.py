@@ -177,6 +177,14 @@ class BlackBox:
                 pure += sign * self._effects[part]
         return pure
 
+    def batches(self, weights: Array) -> Iterator[Array]:
+        """See `Effects.batches`: all at once, since predictions are the cost."""
+        yield weights
+
+    def batch_count(self, _replicate_count: int) -> int:
+        """See `Effects.batch_count`."""
+        return 1
+
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
         first, inverse = combine([distinct(values)[1] for values in points])

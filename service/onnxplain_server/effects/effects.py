@@ -79,6 +79,18 @@ class Effects(Protocol):
         for with the same weights before.
         """
 
+    def batches(self, weights: Array) -> Iterator[Array]:
+        """Split weights into what the engine computes at once.
+
+        Parameters
+        ----------
+        weights : (n_rows,), or (n_sets, n_rows)
+            The first set is the background's own.
+        """
+
+    def batch_count(self, replicate_count: int) -> int:
+        """How many batches there will be for the background's weights and so many more."""
+
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices
-from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
@@ -77,14 +77,15 @@ def _interactions(
     effects: Effects, sample: Sample, options: interactions.Options, path: str
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
-    background = effects.background
-    if options.quantile_bin_count:
-        binned = interactions.approximate(sample.features.take(sample.drawn), options)
-        background = merge(binned, sample.weights[sample.drawn], sample.drawn)
+    rows = sample.drawn[sample.weights[sample.drawn] > 0]
+    features = interactions.approximate(sample.features.take(rows), options)
+    # Resampling is about single rows; otherwise equal ones are merged.
+    take = keep if options.resampling.repeat_count else merge
+    background = take(features, sample.weights[rows], rows)
     # An engine of its own, so that what is planned for this method is done in it.
     effects = effects.restrict(background)
     cost = interactions.cost(effects, options)
-    return Job(options, cost, lambda: interactions.compute(effects, options))
+    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed))
 
 
 def _curves(

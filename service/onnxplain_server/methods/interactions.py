@@ -16,18 +16,19 @@ mean zero, f the centred prediction, and every sum a weighted mean over rows:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
-from onnxplain_server.effects.weighted import center, mean, mean_square
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
+from onnxplain_server.methods.strength import Clip, OneWay, Parts, of_joint, threshold
 from onnxplain_server.rows import Features
 
 
@@ -45,6 +46,8 @@ class Options:
         0, or the number of quantile bins that replace dense features.
     absolute_threshold : float or None
         Numerators below it count as 0; None: relative to the predictions.
+    resampling : Resampling
+        Whether, and how, to tell the spread of the statistics.
     """
 
     features: tuple[str, ...] = ()
@@ -52,6 +55,7 @@ class Options:
     threeway_feature_count: int = 0
     quantile_bin_count: int = 0
     absolute_threshold: float | None = None
+    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,19 +68,19 @@ class Statistic:
         Empty for the total.
     numerators, denominators : (n_outputs,)
         Mean squares; output unit squared.
+    spread : Spread or None
+        Of the values; None where rows are not resampled.
     """
 
     features: tuple[str, ...]
     numerators: Vector
     denominators: Vector
+    spread: Spread | None = None
 
     @property
     def values(self) -> Vector:
         """Their ratio; 0 where both are 0."""
-        share = np.zeros_like(self.numerators)
-        nothing = (self.numerators == 0) & (self.denominators == 0)
-        with np.errstate(divide="ignore"):
-            return np.divide(self.numerators, self.denominators, out=share, where=~nothing)
+        return _ratio(self.numerators, self.denominators)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +94,7 @@ class Result:
         Mean squares of the centred predictions; output unit squared.
     total : Statistic
     overall, pairwise, threeway, importance : tuple of Statistic
+    resampling : Resampling
     """
 
     output_names: tuple[str, ...]
@@ -99,6 +104,7 @@ class Result:
     pairwise: tuple[Statistic, ...]
     threeway: tuple[Statistic, ...]
     importance: tuple[Statistic, ...]
+    resampling: Resampling = field(default_factory=Resampling)
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -122,6 +128,7 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
         within(options.quantile_bin_count, 2, 10_000, f"{path}.quantile_bin_count")
     if options.absolute_threshold is not None:
         within(options.absolute_threshold, 0, math.inf, f"{path}.absolute_threshold")
+    options.resampling.check(path)
     return replace(options, features=tuple(name for name in names if name in features))
 
 
@@ -141,56 +148,112 @@ def cost(effects: Effects, options: Options) -> int:
     """Return an upper bound of the rows to predict."""
     positions = [effects.background.features.index(name) for name in options.features]
     single = sum(effects.cost((j,)) for j in positions)
-    return len(effects.background) + single + _joint_bound(effects, options)
+    batches = effects.batch_count(options.resampling.repeat_count)
+    return len(effects.background) + batches * (single + _joint_bound(effects, options))
 
 
-def compute(effects: Effects, options: Options) -> Result:
+def compute(effects: Effects, options: Options, seed: int) -> Result:
     """Compute statistics of every order that is asked for."""
-    f, weights = center(effects.outputs(), effects.background.weights), effects.background.weights
-    squares = mean_square(f, weights)
-    clip = _Clip(_threshold(effects.outputs(), squares, options.absolute_threshold))
-    positions = sorted(effects.background.features.index(name) for name in options.features)
-    left, overall, importance = f.copy(), [], []
-    for single in effects.single(positions):
-        name = (effects.background.features.names[single.feature],)
-        own, others = center(single.own, weights), center(single.others, weights)
-        left -= own
-        overall.append(Statistic(name, clip(mean((f - own - others) ** 2, weights)), squares))
-        importance.append(Statistic(name, clip(mean((f - others) ** 2, weights)), squares))
-    numerators = np.array([statistic.numerators for statistic in overall])
-    pairwise, threeway = _joint(effects, options, positions, numerators, clip)
-    return Result(
-        effects.output_names,
-        squares,
-        Statistic((), clip(mean(left**2, weights)), squares),
-        tuple(overall),
-        pairwise,
-        threeway,
-        tuple(importance),
-    )
+    measure = _Measure(effects, options)
+    weights = effects.background.weights
+    if options.resampling.repeat_count:
+        replicates = replicate(options.resampling, weights, seed)
+        weights = np.concatenate([weights[None], replicates])
+    for batch in effects.batches(weights):
+        measure.run(batch)
+    return measure.result()
 
 
-class _Clip:
-    """Sets numerators that are rounding error to exactly 0; leaves NaN alone."""
+class _Measure:
+    """Statistics under one set of weights after another; the first one chooses the pairs."""
 
-    def __init__(self, threshold: Vector) -> None:
-        self._threshold = threshold
+    def __init__(self, effects: Effects, options: Options) -> None:
+        self._effects = effects
+        self._options = options
+        features = effects.background.features
+        self._positions = sorted(features.index(name) for name in options.features)
+        outputs, weights = effects.outputs(), effects.background.weights
+        self._clip = Clip(threshold(outputs, weights, options.absolute_threshold))
+        self._found: dict[tuple[str, tuple[int, ...]], list[Parts]] = {}
+        self._chosen: dict[str, list[int]] = {}
 
-    def __call__(self, numerators: Vector) -> Vector:
-        return np.where(numerators < self._threshold, 0.0, numerators)
+    def run(self, weights: Array) -> None:
+        """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
+        effects, several = self._effects, weights if weights.ndim == 2 else None
+        one_way = OneWay(effects.outputs(), weights, self._clip)
+        for single in effects.single(self._positions, several):
+            overall, importance = one_way.add(single)
+            self._keep("overall", (single.feature,), overall)
+            self._keep("importance", (single.feature,), importance)
+        self._keep("total", (), one_way.total())
+        if not self._chosen:
+            self._choose()
+        pairs, triples = self._groups("pairwise", 2), self._groups("threeway", 3)
+        needed = sum(effects.cost(group) for group in (*pairs, *triples))
+        effects.settle(_joint_bound(effects, self._options) - needed)
+        for order, groups in (("pairwise", pairs), ("threeway", triples)):
+            for joint in effects.joint(groups, several):
+                self._keep(order, joint.features, of_joint(joint, weights, self._clip))
+
+    def result(self) -> Result:
+        """Put the statistics together, in table order."""
+        pairwise_count, threeway_count = _counts(self._options)
+        return Result(
+            self._effects.output_names,
+            self._statistic("total", ()).denominators,
+            self._statistic("total", ()),
+            self._listed("overall", 1, self._positions),
+            self._listed("pairwise", 2, self._padded("pairwise", pairwise_count)),
+            self._listed("threeway", 3, self._padded("threeway", threeway_count)),
+            self._listed("importance", 1, self._positions),
+            self._options.resampling,
+        )
+
+    def _keep(self, order: str, group: tuple[int, ...], parts: Parts) -> None:
+        self._found.setdefault((order, group), []).append(parts)
+
+    def _choose(self) -> None:
+        """Choose the features for pairs and triples by the first set of weights."""
+        overall = [self._found["overall", (j,)][0].numerators for j in self._positions]
+        first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
+        pairwise_count, threeway_count = _counts(self._options)
+        self._chosen = {
+            "pairwise": _strongest(self._positions, first, pairwise_count),
+            "threeway": _strongest(self._positions, first, threeway_count),
+        }
+
+    def _groups(self, order: str, size: int) -> list[tuple[int, ...]]:
+        return list(combinations(self._chosen[order], size))
+
+    def _padded(self, order: str, count: int) -> list[int]:
+        """Fill a choice up to `count` features with the first ones not chosen."""
+        chosen = self._chosen[order]
+        spare = [j for j in self._positions if j not in chosen][: max(0, count - len(chosen))]
+        return sorted((*chosen, *spare))
+
+    def _listed(self, order: str, size: int, shown: Sequence[int]) -> tuple[Statistic, ...]:
+        return tuple(self._statistic(order, group) for group in combinations(shown, size))
+
+    def _statistic(self, order: str, group: tuple[int, ...]) -> Statistic:
+        """Present what was measured; what was not, because it pads a list, is 0 of 1."""
+        names = tuple(self._effects.background.features.names[j] for j in group)
+        if (order, group) not in self._found:
+            nothing = np.zeros(len(self._effects.output_names))
+            return Statistic(names, nothing, nothing + 1)
+        parts = self._found[order, group]
+        numerators = np.concatenate([np.atleast_2d(part.numerators) for part in parts])
+        denominators = np.concatenate([np.atleast_2d(part.denominators) for part in parts])
+        values = _ratio(numerators, denominators)
+        told = spread(self._options.resampling, values[0], values[1:]) if len(values) > 1 else None
+        return Statistic(names, numerators[0], denominators[0], told)
 
 
-def _threshold(outputs: Matrix, squares: Vector, absolute: float | None) -> Vector:
-    """Return, per output, the numerator below which there is only rounding: (n_outputs,).
-
-    Models predict in float32, so that an effect that is nothing may be off by
-    some units in the last place of the largest prediction.
-    """
-    if absolute is not None:
-        return np.full_like(squares, absolute)
-    rounding = 4 * 2.0**-24 * np.abs(outputs).max(axis=0)
-    threshold: Vector = np.maximum(1e-10 * squares, rounding**2)
-    return threshold
+def _ratio(numerators: Array, denominators: Array) -> Array:
+    """Divide; 0 where both are 0."""
+    share = np.zeros_like(numerators)
+    nothing = (numerators == 0) & (denominators == 0)
+    with np.errstate(divide="ignore"):
+        return np.divide(numerators, denominators, out=share, where=~nothing)
 
 
 def _counts(options: Options) -> tuple[int, int]:
@@ -204,25 +267,6 @@ def _joint_bound(effects: Effects, options: Options) -> int:
     most, n_outputs = len(options.features), len(effects.output_names)
     pairwise, threeway = (min(count * n_outputs, most) for count in _counts(options))
     return (math.comb(pairwise, 2) + math.comb(threeway, 3)) * len(effects.background) ** 2
-
-
-def _joint(
-    effects: Effects, options: Options, positions: Sequence[int], numerators: Matrix, clip: _Clip
-) -> tuple[tuple[Statistic, ...], tuple[Statistic, ...]]:
-    """Compute pairs and triples of the features that interact most."""
-    pairwise_count, threeway_count = _counts(options)
-    pair_features = _strongest(positions, numerators, pairwise_count)
-    triple_features = _strongest(positions, numerators, threeway_count)
-    pairs = list(combinations(pair_features, 2))
-    triples = list(combinations(triple_features, 3))
-    needed = sum(effects.cost(group) for group in (*pairs, *triples))
-    effects.settle(_joint_bound(effects, options) - needed)
-    shown_in_pairs = _pad(positions, pair_features, pairwise_count)
-    shown_in_triples = _pad(positions, triple_features, threeway_count)
-    return (
-        _statistics(effects, pairs, combinations(shown_in_pairs, 2), clip),
-        _statistics(effects, triples, combinations(shown_in_triples, 3), clip),
-    )
 
 
 def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:
@@ -243,31 +287,3 @@ def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list
         ranked = np.argsort(-column, kind="stable")
         chosen.update(positions[i] for i in ranked[:count] if column[i] > 0)
     return sorted(chosen)
-
-
-def _pad(positions: Sequence[int], chosen: Sequence[int], count: int) -> list[int]:
-    """Fill a choice up to `count` features with the first ones not chosen."""
-    spare = [j for j in positions if j not in chosen][: max(0, count - len(chosen))]
-    return sorted((*chosen, *spare))
-
-
-def _statistics(
-    effects: Effects,
-    groups: Sequence[tuple[int, ...]],
-    shown: Iterable[tuple[int, ...]],
-    clip: _Clip,
-) -> tuple[Statistic, ...]:
-    """Compute groups, and list them among those shown; what is not computed is 0 of 1."""
-    weights, names = effects.background.weights, effects.background.features.names
-    computed = {
-        joint.features: (
-            clip(mean_square(joint.pure, weights)),
-            mean_square(joint.whole, weights),
-        )
-        for joint in effects.joint(groups)
-    }
-    nothing = np.zeros(len(effects.output_names))
-    return tuple(
-        Statistic(tuple(names[j] for j in group), *computed.get(group, (nothing, nothing + 1)))
-        for group in shown
-    )

@@ -12,7 +12,8 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, Ret
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.record import Record
 from onnxplain_server.transport.status import STATUS
 
@@ -21,22 +22,28 @@ REQUEST_ID = "x-request-id"
 
 
 @contextmanager
-def answering(context: grpc.ServicerContext, method: str) -> Iterator[None]:
-    """Answer whatever is raised inside by a status, and write the request's line in the log."""
+def answering(context: grpc.ServicerContext, method: str, metrics: Metrics) -> Iterator[None]:
+    """Answer whatever is raised inside by a status; log and count the request."""
     given = dict(context.invocation_metadata()).get(REQUEST_ID)
     record = Record(method, given)
+    metrics.rpc_started(method)
     context.send_initial_metadata(((REQUEST_ID, record.request_id),))
     try:
         yield
     except Exception as error:  # noqa: BLE001 - the border: callers are told by `presentable`
         presentable = record.presentable(error)
-        record.close(presentable.reason.name)
+        _reject(record, metrics, method, presentable.reason)
         context.abort_with_status(status_of(presentable, record.request_id))
     except GeneratorExit:
-        record.close("CANCELLED")
+        _reject(record, metrics, method, Reason.CANCELLED)
         raise
     else:
-        record.close("OK")
+        metrics.rpc_ended(method, "OK", record.close("OK"))
+
+
+def _reject(record: Record, metrics: Metrics, method: str, reason: Reason) -> None:
+    metrics.rpc_ended(method, STATUS[reason].grpc.name, record.close(reason.name))
+    metrics.rejected(reason.name)
 
 
 def status_of(error: ExplainError, request_id: str) -> Any:

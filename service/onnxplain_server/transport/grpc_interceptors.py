@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport.grpc_errors import answering
+from onnxplain_server.transport.metrics import Metrics
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -34,8 +35,9 @@ class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no 
 class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
     """Blames the caller for bytes that are no message; grpc would blame the server."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, metrics: Metrics) -> None:
         self._prefix = prefix
+        self._metrics = metrics
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler, reading by itself where it is of this service."""
@@ -44,21 +46,29 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
-        behaviour = partial(_read, method, handler.request_deserializer, getattr(handler, kind))
+        behaviour = partial(
+            _read,
+            deserialize=handler.request_deserializer,
+            behaviour=getattr(handler, kind),
+            method=method,
+            metrics=self._metrics,
+        )
         return handler._replace(request_deserializer=None, **{kind: behaviour})
 
 
 def _read(
-    method: str,
-    deserialize: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
     raw: bytes,
     context: grpc.ServicerContext,
+    *,
+    deserialize: Callable[[bytes], Any],
+    behaviour: Callable[[Any, Any], Any],
+    method: str,
+    metrics: Metrics,
 ) -> Any:
     try:
         request = deserialize(raw)
     except DecodeError:
-        with answering(context, method):
+        with answering(context, method, metrics):
             message = f"the bytes are no {method}Request of this contract"
             raise ExplainError(Reason.INVALID_REQUEST, message) from None
     return behaviour(request, context)

@@ -12,6 +12,7 @@ from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
 from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 
 SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
@@ -26,6 +27,8 @@ class GrpcServer:
     ----------
     service : Service
         Answers.
+    metrics : Metrics
+        Counts the calls.
     address : str
         "host:port"; port 0 takes a free one.
     place_count : int
@@ -45,7 +48,9 @@ class GrpcServer:
     def __init__(
         self,
         service: Service,
+        metrics: Metrics,
         address: str,
+        *,
         place_count: int,
         message_bytes: int,
         longest_seconds: float,
@@ -55,12 +60,12 @@ class GrpcServer:
             ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
-                Readable(f"/{SERVICE_NAME}/"),
+                Readable(f"/{SERVICE_NAME}/", metrics),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            Explanations(service), self._server
+            Explanations(service, metrics), self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)

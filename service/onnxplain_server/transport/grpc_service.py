@@ -18,34 +18,36 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
 
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.grpc_errors import answering
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 
 
 class Explanations(ExplanationServiceServicer):
     """onnxplain.v1.ExplanationService."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, metrics: Metrics) -> None:
         self._service = service
+        self._metrics = metrics
 
     def Explain(  # noqa: N802 - the contract's name
         self, request: ExplainRequest, context: grpc.ServicerContext
     ) -> ExplainResponse:
         """See the contract."""
-        with answering(context, "Explain"), self._service.place():
+        with answering(context, "Explain", self._metrics), self._service.place():
             return self._service.explain(request, _caller(context))
 
     def ExplainStream(  # noqa: N802 - the contract's name
         self, request: ExplainStreamRequest, context: grpc.ServicerContext
     ) -> Iterator[ExplainStreamResponse]:
         """See the contract."""
-        with answering(context, "ExplainStream"), self._service.place():
+        with answering(context, "ExplainStream", self._metrics), self._service.place():
             yield from self._service.events(request.request, _caller(context))
 
     def DescribeModel(  # noqa: N802 - the contract's name
         self, request: DescribeModelRequest, context: grpc.ServicerContext
     ) -> DescribeModelResponse:
         """See the contract."""
-        with answering(context, "DescribeModel"), self._service.place():
+        with answering(context, "DescribeModel", self._metrics), self._service.place():
             return self._service.describe(request, _caller(context))
 
 

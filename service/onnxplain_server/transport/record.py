@@ -41,7 +41,8 @@ class Record:
             Reason.INTERNAL, f"the server failed; its log tells more of request {self.request_id}"
         )
 
-    def close(self, status: str, *, level: int = logging.INFO) -> None:
-        """Write the line."""
-        milliseconds = 1000 * (time.monotonic() - self._start)
-        LOG.log(level, "%s %s %.0f ms %s", self._method, status, milliseconds, self.request_id)
+    def close(self, status: str, *, level: int = logging.INFO) -> float:
+        """Write the line; return the seconds that the request took."""
+        seconds = time.monotonic() - self._start
+        LOG.log(level, "%s %s %.0f ms %s", self._method, status, 1000 * seconds, self.request_id)
+        return seconds

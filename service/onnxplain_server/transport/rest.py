@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport import rest_body, rest_events
 from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.rest_errors import PROBES, guard
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
@@ -19,20 +20,22 @@ from onnxplain_server.wire import canonical
 _TIMEOUT = "X-Request-Timeout-Ms"
 
 
-def create_app(service: Service, message_bytes: int) -> Flask:
+def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
     """Make the WSGI application.
 
     Parameters
     ----------
     service : Service
         Answers.
+    metrics : Metrics
+        Counts the requests.
     message_bytes : int
         Limit of a request's body.
     """
     app = Flask("onnxplain")
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    guard(app)
+    guard(app, metrics)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
     return app

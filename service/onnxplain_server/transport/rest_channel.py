@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
@@ -33,6 +35,7 @@ class Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.write(body)
         self.channel.refused = True
         record.close(f"{error.code} {document['reason']}")
+        self.channel.tell_refused(document["reason"])
 
 
 class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
@@ -42,11 +45,21 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     the reply away from a client that is still sending. A client that never
     ends is cut off by the server's time limit for idle connections, which
     these bytes do not prolong.
+
+    Parameters
+    ----------
+    given : what waitress gives
+    refused : callable (reason) -> None
+        Told of each refusal.
     """
 
     error_task_class = Refusal
     refused = False
     _lingering = False
+
+    def __init__(self, *given: Any, refused: Callable[[str], None], **named: Any) -> None:
+        self.tell_refused = refused
+        super().__init__(*given, **named)
 
     def readable(self) -> bool:
         """Tell waitress' loop whether to read."""

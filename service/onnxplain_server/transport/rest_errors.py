@@ -9,6 +9,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from onnxplain_server.transport import problems
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.record import Record
 from onnxplain_server.transport.status import STATUS
 
@@ -21,21 +22,30 @@ PROBES = "probes"
 class Exchange:
     """A request and how it ended; outlives Flask's request where events are streamed."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._method = request.method
+        self._route = request.url_rule.rule if request.url_rule else ""
+        self._probe = request.blueprint == PROBES
         self.path = request.path
         self.record = Record(f"{request.method} {self.path}", request.headers.get(_REQUEST_ID))
         self.outcome = ""
-        self._level = logging.DEBUG if request.blueprint == PROBES else logging.INFO
 
     def problem_of(self, error: Exception) -> dict[str, Any]:
-        """Describe an error, and keep its reason for the log."""
+        """Describe an error, and keep its reason for the log and the metrics."""
         document = self._describe(error)
         self.outcome = document["reason"]
         return document
 
     def close(self, status: int) -> None:
-        """Write the request's line in the log."""
-        self.record.close(f"{status} {self.outcome}".strip(), level=self._level)
+        """Write the request's line in the log, and count it unless it is a probe's."""
+        level = logging.DEBUG if self._probe else logging.INFO
+        seconds = self.record.close(f"{status} {self.outcome}".strip(), level=level)
+        if self._probe:
+            return
+        self._metrics.http_ended(self._method, self._route, status, seconds)
+        if self.outcome:
+            self._metrics.rejected(self.outcome)
 
     def _describe(self, error: Exception) -> dict[str, Any]:
         if isinstance(error, HTTPException) and error.code is not None:
@@ -45,9 +55,13 @@ class Exchange:
         return problems.problem(presentable, self.record.request_id, self.path)
 
 
-def guard(app: Flask) -> None:
+def guard(app: Flask, metrics: Metrics) -> None:
     """Surround every request of the application."""
-    app.before_request(_begin)
+
+    @app.before_request
+    def begin() -> None:
+        g.exchange = Exchange(metrics)
+
     app.register_error_handler(Exception, _answer)
     app.after_request(_finish)
 
@@ -55,10 +69,6 @@ def guard(app: Flask) -> None:
 def current() -> Exchange:
     """Return the exchange of the current request."""
     return cast("Exchange", g.exchange)
-
-
-def _begin() -> None:
-    g.exchange = Exchange()
 
 
 def _answer(error: Exception) -> Response:

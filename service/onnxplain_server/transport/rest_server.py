@@ -1,14 +1,16 @@
-"""The REST server: waitress, on a thread of its own."""
+"""The server of REST, and of the page of metrics: waitress, on a thread of its own."""
 
 from __future__ import annotations
 
 import socket
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+from wsgiref.types import WSGIApplication
 
 import waitress
-from flask import Flask
 from waitress import wasyncore
 
 from onnxplain_server.transport.rest_channel import Channel
@@ -21,12 +23,14 @@ _POLL_SECONDS = 1.0
 
 
 class RestServer:
-    """A running REST server.
+    """A running server of HTTP.
 
     Parameters
     ----------
-    app : Flask
+    app : WSGIApplication
         Answers.
+    purpose : str
+        What it is for, like "REST".
     host : str
         Name or address to listen on.
     port : int
@@ -36,6 +40,8 @@ class RestServer:
         that are there for probes, and to refuse others at once.
     message_bytes : int
         Limit of a request's body.
+    refused : callable (reason) -> None
+        Told of each request that never reaches `app`.
 
     Raises
     ------
@@ -44,9 +50,17 @@ class RestServer:
     """
 
     def __init__(
-        self, app: Flask, host: str, port: int, place_count: int, message_bytes: int
+        self,
+        app: WSGIApplication,
+        purpose: str,
+        host: str,
+        port: int,
+        *,
+        place_count: int,
+        message_bytes: int,
+        refused: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        listener = _listen(host, port)
+        listener = _listen(host, port, purpose)
         self.port: int = listener.getsockname()[1]
         self._sockets: dict[int, Any] = {}
         self._server = waitress.create_server(
@@ -56,10 +70,11 @@ class RestServer:
             threads=place_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
-        self._server.channel_class = Channel
+        self._server.channel_class = partial(Channel, refused=refused)
         self._stopping = threading.Event()
         self._closing = threading.Lock()
-        self._loop = threading.Thread(target=self._run, name="onnxplain-rest", daemon=True)
+        name = f"onnxplain-{purpose.lower()}"
+        self._loop = threading.Thread(target=self._run, name=name, daemon=True)
         self._loop.start()
 
     def stop(self, seconds: float) -> None:
@@ -88,13 +103,14 @@ class RestServer:
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, purpose: str) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
         return socket.create_server((host, port), family=family, dualstack_ipv6=both)
     except OSError as error:
-        raise OSError(f"cannot listen on {host}:{port} for REST: {error.strerror}") from error
+        message = f"cannot listen on {host}:{port} for {purpose}: {error.strerror}"
+        raise OSError(message) from error
 
 
 def _adjustments(message_bytes: int) -> dict[str, Any]:

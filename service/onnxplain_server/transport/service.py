@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -19,6 +20,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.call import Call
 from onnxplain_server.run import Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits, admit
+from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.progress import Latest
 from onnxplain_server.transport.turns import Turns
 
@@ -38,13 +40,18 @@ class Service:
         What is admitted.
     turns : Turns
         How many are admitted.
+    metrics : Metrics
+        Counts the answers.
     """
 
-    def __init__(self, runner: Runner, cache: Cache, limits: Limits, turns: Turns) -> None:
+    def __init__(
+        self, runner: Runner, cache: Cache, limits: Limits, turns: Turns, metrics: Metrics
+    ) -> None:
         self._runner = runner
         self._cache = cache
         self._limits = limits
         self._turns = turns
+        self._metrics = metrics
 
     @property
     def ready(self) -> bool:
@@ -85,8 +92,13 @@ class Service:
 
     def _explain(self, request: ExplainRequest, call: Call) -> ExplainResponse:
         with self._turns.turn(call):
+            start = time.monotonic()
             reply = self._runner.explain(request.SerializeToString(), call)
-        return ExplainResponse.FromString(reply)
+            seconds = time.monotonic() - start
+        response = ExplainResponse.FromString(reply)
+        methods = [str(options.WhichOneof("method")) for options in request.methods]
+        self._metrics.explained(methods, seconds, response.receipt.predicted_row_count)
+        return response
 
     def _events(
         self, request: ExplainRequest, call: Call, latest: Latest

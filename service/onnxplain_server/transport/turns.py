@@ -6,11 +6,21 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
 
 _POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How many requests hold a place, and how many of them run or wait for their turn."""
+
+    place_count: int
+    running_count: int
+    waiting_count: int
 
 
 class Turns:
@@ -40,6 +50,11 @@ class Turns:
     def closed(self) -> bool:
         """Whether the server is stopping."""
         return self._closed
+
+    def counts(self) -> TurnCounts:
+        """Return what is so at this moment."""
+        with self._changed:
+            return TurnCounts(self._taken, len(self._running), len(self._waiting))
 
     @contextmanager
     def place(self) -> Iterator[None]:

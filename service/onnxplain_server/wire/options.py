@@ -25,6 +25,7 @@ from onnxplain_server.methods import (
 from onnxplain_server.methods.kinds import Options
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Strategy
+from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.wire.table import from_column, to_columns
 
@@ -61,12 +62,14 @@ def _given(message: Message, *names: str) -> dict[str, Any]:
     return {name: getattr(message, name) for name in names if message.HasField(name)}
 
 
-def _interactions(
-    message: interactions_pb2.InteractionsOptions, _path: str
-) -> interactions.Options:
+def _interactions(message: interactions_pb2.InteractionsOptions, path: str) -> interactions.Options:
     counts = ("pairwise_feature_count", "threeway_feature_count", "quantile_bin_count")
     given = _given(message, *counts, "absolute_threshold")
-    return interactions.Options(tuple(message.features), **given)
+    resampling = Resampling(
+        scheme=Scheme(enum(message, "resampling", f"{path}.resampling") or "BOOTSTRAP"),
+        **_given(message, "repeat_count", "confidence_level"),
+    )
+    return interactions.Options(tuple(message.features), resampling=resampling, **given)
 
 
 def _groups(message: Any) -> tuple[tuple[str, ...], ...]:
@@ -150,6 +153,7 @@ def write(options: Options) -> service_pb2.MethodOptions:
     match options:
         case interactions.Options():
             _copy(message.interactions, options)
+            _write_resampling(message.interactions, options.resampling)
         case partial_dependence.Options():
             _copy(message.partial_dependence, options)
             _write_groups(message.partial_dependence, options.features)
@@ -167,7 +171,7 @@ def write(options: Options) -> service_pb2.MethodOptions:
     return message
 
 
-_WRITTEN_APART = {"grids", "comparison"}
+_WRITTEN_APART = {"grids", "comparison", "resampling"}
 
 
 def _copy(message: Any, options: Any) -> None:
@@ -184,6 +188,14 @@ def _copy(message: Any, options: Any) -> None:
             setattr(message, name, number.number)
         else:
             setattr(message, name, value)
+
+
+def _write_resampling(message: Any, resampling: Resampling) -> None:
+    message.repeat_count = resampling.repeat_count
+    message.confidence_level = resampling.confidence_level
+    message.resampling = interactions_pb2.InteractionsOptions.Resampling.Value(
+        resampling.scheme.value
+    )
 
 
 def _is_nested(value: object) -> bool:

@@ -48,6 +48,9 @@ def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsR
         pairwise=_statistics(result.pairwise),
         threeway=_statistics(result.threeway),
         importance=_statistics(result.importance),
+        confidence_level=result.resampling.confidence_level
+        if result.resampling.repeat_count
+        else 0,
     )
 
 
@@ -58,12 +61,18 @@ def _statistics(
 
 
 def _statistic(statistic: interactions.Statistic) -> interactions_pb2.InteractionStatistic:
-    return interactions_pb2.InteractionStatistic(
+    message = interactions_pb2.InteractionStatistic(
         features=statistic.features,
         numerators=statistic.numerators,
         denominators=statistic.denominators,
         values=statistic.values,
     )
+    if statistic.spread is not None:
+        message.standard_errors.extend(statistic.spread.standard_errors)
+        message.lower.extend(statistic.spread.lower)
+        message.upper.extend(statistic.spread.upper)
+        message.biases.extend(statistic.spread.biases)
+    return message
 
 
 def _partial_dependence(

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from onnxplain_server.adapters.layered_cache import LayeredCache
-from onnxplain_server.adapters.memory_cache import CacheCounts, MemoryCache
+from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.redis_cache import VALUE_BYTES, RedisCache
 from onnxplain_server.adapters.redis_link import Link, LinkError
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import CacheCounts
 
 SEAL_BYTES = len(Seal(b"secret").close("", b""))
 

@@ -1,0 +1,137 @@
+"""The client for asyncio: the calls of `Client`, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from types import TracebackType
+from typing import Any, Unpack
+
+import grpc
+
+from onnxplain.async_calls import AsyncRemote
+from onnxplain.channels import MESSAGE_LIMIT, channel_options
+from onnxplain.explanations import Explanations
+from onnxplain.methods import Method
+from onnxplain.models import to_model
+from onnxplain.progress import Progress, ProgressCallback, follow
+from onnxplain.provenance import ModelDescription
+from onnxplain.requests import RequestOptions, to_request
+from onnxplain.retry import RETRY_COUNT
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+
+
+def connect_async(
+    endpoint: str = "localhost:8081",
+    *,
+    credentials: grpc.ChannelCredentials | None = None,
+    timeout: float | None = None,
+    message_limit: int = MESSAGE_LIMIT,
+    retry_count: int = RETRY_COUNT,
+) -> AsyncClient:
+    """Make a client for asyncio; takes what `connect` takes. To be called in a running loop.
+
+    Examples
+    --------
+    >>> async with onnxplain.connect_async("localhost:8081") as client:
+    ...     found = await client.explain("model.onnx", frame, onnxplain.Interactions())
+    """
+    options = channel_options(message_limit)
+    channel = (
+        grpc.aio.insecure_channel(endpoint, options)
+        if credentials is None
+        else grpc.aio.secure_channel(endpoint, credentials, options)
+    )
+    return AsyncClient(AsyncRemote(channel, endpoint, timeout, retry_count))
+
+
+class AsyncClient:
+    """Explains models, many at a time; use `connect_async` to make one.
+
+    Parameters
+    ----------
+    messages : AsyncRemote
+        Closed with the client.
+
+    Attributes
+    ----------
+    messages : AsyncRemote
+        The same calls with the contract's messages as they are.
+    """
+
+    def __init__(self, messages: AsyncRemote) -> None:
+        self.messages = messages
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the connection; running calls end."""
+        await self.messages.close()
+
+    async def explain(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method,
+        timeout: float | None = None,
+        progress: ProgressCallback | bool | None = None,
+        **request: Unpack[RequestOptions],
+    ) -> Explanations:
+        """Explain a model on the rows of a table; see `Client.explain`.
+
+        Examples
+        --------
+        >>> models = ["a.onnx", "b.onnx"]
+        >>> found = await asyncio.gather(
+        ...     *(client.explain(model, frame, onnxplain.Interactions()) for model in models)
+        ... )
+        """
+        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+        with follow(progress) as tell:
+            answer = await self.messages.explain(message, timeout=timeout, progress=tell)
+        return Explanations(answer)
+
+    async def explain_stream(
+        self,
+        model: Any,
+        table: Any,
+        *methods: Method,
+        timeout: float | None = None,
+        **request: Unpack[RequestOptions],
+    ) -> AsyncGenerator[Progress | Explanations]:
+        """Explain a model, with progress on the way; see `Client.explain_stream`."""
+        message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+        async for event in self.messages.explain_stream(message, timeout=timeout):
+            if event.HasField("response"):
+                yield Explanations(event.response)
+            else:
+                yield Progress(event.progress.done, event.progress.planned)
+
+    async def describe(
+        self,
+        model: Any,
+        *,
+        timeout: float | None = None,
+    ) -> ModelDescription:
+        """Tell what a model takes and gives."""
+        request = DescribeModelRequest(model=to_model(model))
+        answer = await self.messages.describe(request, timeout=timeout)
+        return ModelDescription.from_message(answer.model)
+
+    async def health(
+        self,
+        service: str = "",
+        *,
+        timeout: float | None = None,
+    ) -> str:
+        """Return the server's own verdict; see `Client.health`."""
+        return await self.messages.health(service, timeout=timeout)

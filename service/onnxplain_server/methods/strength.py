@@ -1,0 +1,92 @@
+"""How strongly features act together: mean squares of effects and of what is left of them.
+
+Arrays in, arrays out. Shapes are those of the effects: where they come under
+several weights at once, every result has a first axis of replicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.weighted import center, mean, mean_square
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared."""
+
+    numerators: Array
+    denominators: Array
+
+
+class Clip:
+    """Sets numerators that are rounding error to exactly 0; leaves NaN alone.
+
+    Parameters
+    ----------
+    threshold : (n_outputs,)
+    """
+
+    def __init__(self, threshold: Vector) -> None:
+        self._threshold = threshold
+
+    def __call__(self, numerators: Array) -> Array:
+        """Clip; shape is kept."""
+        return np.where(numerators < self._threshold, 0.0, numerators)
+
+
+def threshold(outputs: Matrix, weights: Vector, absolute: float | None) -> Vector:
+    """Return, per output, the numerator below which there is only rounding: (n_outputs,).
+
+    Models predict in float32, so that an effect that is nothing may be off by
+    some units in the last place of the largest prediction.
+    """
+    squares = mean_square(outputs, weights)
+    if absolute is not None:
+        return np.full_like(squares, absolute)
+    rounding = 4 * 2.0**-24 * np.abs(outputs).max(axis=0)
+    relative: Vector = np.maximum(1e-10 * squares, rounding**2)
+    return relative
+
+
+class OneWay:
+    """Statistics of single features, one after another, and of what they leave over.
+
+    Parameters
+    ----------
+    outputs : (n_rows, n_outputs)
+    weights : (n_rows,), or (n_replicates, n_rows)
+    clip : Clip
+    """
+
+    def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
+        self._weights = weights
+        self._clip = clip
+        self._centered = center(outputs, weights)
+        self._left = self._centered.copy()
+        self.squares = mean(self._centered**2, weights)
+
+    def add(self, single: Single) -> tuple[Parts, Parts]:
+        """Return the overall interaction and the importance of a feature."""
+        own, others = center(single.own, self._weights), center(single.others, self._weights)
+        self._left -= own
+        interaction = mean((self._centered - own - others) ** 2, self._weights)
+        importance = mean((self._centered - others) ** 2, self._weights)
+        return (
+            Parts(self._clip(interaction), self.squares),
+            Parts(self._clip(importance), self.squares),
+        )
+
+    def total(self) -> Parts:
+        """Return the interaction that the features added leave over."""
+        return Parts(self._clip(mean(self._left**2, self._weights)), self.squares)
+
+
+def of_joint(joint: Joint, weights: Array, clip: Clip) -> Parts:
+    """Return the interaction of a pair or a triple beyond that of fewer features."""
+    numerators = clip(mean_square(joint.pure, weights))
+    return Parts(numerators, mean_square(joint.whole, weights))

@@ -1,0 +1,125 @@
+"""What the server counts of its requests, by the names that dashboards expect.
+
+Labels come from closed lists: no model, feature, caller or path is ever one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxplain.v1 import explanation_service_pb2
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
+
+from onnxplain_server.errors import Reason
+from onnxplain_server.transport.status import STATUS
+
+_SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
+
+# From a cached answer to the longest computation that is usual.
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+
+_HTTP_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"}
+
+_RPC = ("grpc_type", "grpc_service", "grpc_method")
+_HTTP = ("http_request_method", "http_route", "http_response_status_code")
+
+
+class Metrics:
+    """Counts since the start, in a registry of their own; safe for threads.
+
+    Attributes
+    ----------
+    registry : CollectorRegistry
+        What is shown. Others may register what they know.
+    """
+
+    def __init__(self) -> None:
+        # Otherwise every series has a second one, with the time of its first use.
+        disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._rpcs_started = self._counter(
+            "grpc_server_started", "Calls of the service begun on gRPC.", _RPC
+        )
+        self._rpcs = self._counter(
+            "grpc_server_handled", "Calls ended on gRPC, by their code.", (*_RPC, "grpc_code")
+        )
+        self._rpc_seconds = self._histogram(
+            "grpc_server_handling_seconds", "Time of calls on gRPC, with waiting.", _RPC
+        )
+        self._http_seconds = self._histogram(
+            "http_server_request_duration_seconds", "Time of requests on REST, with waiting.", _HTTP
+        )
+        self._explain_seconds = self._histogram(
+            "onnxplain_explain_duration_seconds",
+            "Time of computing answers, without waiting; method is the only one asked, or several.",
+            ("method",),
+        )
+        self._predicted_rows = self._counter(
+            "onnxplain_predicted_rows", "Rows that models predicted for answers.", ()
+        )
+        self._rejected = self._counter(
+            "onnxplain_rejected", "Requests that ended without an answer, by reason.", ("reason",)
+        )
+        self._show_zeros()
+
+    def rpc_started(self, method: str) -> None:
+        """Count a call of one of the service's methods."""
+        self._rpcs_started.labels(*_rpc(method)).inc()
+
+    def rpc_ended(self, method: str, code: str, seconds: float) -> None:
+        """Count it again by its code, like "OK"."""
+        self._rpcs.labels(*_rpc(method), code).inc()
+        self._rpc_seconds.labels(*_rpc(method)).observe(seconds)
+
+    def http_ended(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request on REST; `route` is a pattern of ours, or empty."""
+        known = method if method in _HTTP_METHODS else "_OTHER"
+        self._http_seconds.labels(known, route, str(status)).observe(seconds)
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that ended without an answer; the reason is `Reason`'s or HTTP's."""
+        self._rejected.labels(reason).inc()
+
+    def explained(self, methods: Sequence[str], seconds: float, predicted_row_count: float) -> None:
+        """Count an answer."""
+        method = methods[0] if len(methods) == 1 else "several"
+        self._explain_seconds.labels(method).observe(seconds)
+        self._predicted_rows.inc(predicted_row_count)
+
+    def _counter(self, name: str, text: str, labels: Sequence[str]) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, labels: Sequence[str]) -> Histogram:
+        return Histogram(name, text, labels, registry=self.registry, buckets=_SECONDS)
+
+    def _show_zeros(self) -> None:
+        """Show what has not happened yet, since no rate sees a series' first event."""
+        codes = {status.grpc.name for status in STATUS.values()} | {"OK"}
+        for method in _SERVICE.methods:
+            self._rpcs_started.labels(*_rpc(method.name))
+            self._rpc_seconds.labels(*_rpc(method.name))
+            for code in codes:
+                self._rpcs.labels(*_rpc(method.name), code)
+        for reason in Reason:
+            self._rejected.labels(reason.name)
+
+
+def _rpc(method: str) -> tuple[str, str, str]:
+    described = _SERVICE.methods_by_name[method]
+    match described.client_streaming, described.server_streaming:
+        case False, False:
+            kind = "unary"
+        case True, False:
+            kind = "client_stream"
+        case False, True:
+            kind = "server_stream"
+        case _:
+            kind = "bidi_stream"
+    return kind, _SERVICE.full_name, method

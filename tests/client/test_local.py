@@ -1,0 +1,131 @@
+"""Explaining in this process: the same calls, without a server."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxplain
+import pytest
+from onnxplain_server.serve import Server
+from onnxplain_server.settings import load
+
+IRIS = Path(__file__).parents[2] / "examples/iris"
+MODEL, ROWS = IRIS / "lightgbm.onnx", IRIS / "iris.csv"
+FEATURES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+ASKED: dict[str, Any] = {"feature_columns": FEATURES, "target_column": "species", "row_count": 20}
+METHODS = (
+    onnxplain.Interactions(pairwise_feature_count=2),
+    onnxplain.IndividualConditionalExpectation(features=["petal_length"], curve_count=3),
+    onnxplain.PermutationImportance(loss="MLOGLOSS"),
+    onnxplain.AverageLoss(loss="MLOGLOSS", group_column="species"),
+)
+
+
+@pytest.fixture
+def client() -> Iterator[onnxplain.Client]:
+    with onnxplain.local() as client:
+        yield client
+
+
+def explain(client: onnxplain.Client, **more: Any) -> onnxplain.Explanations:
+    return client.explain(MODEL, ROWS, *METHODS, **ASKED, **more)
+
+
+def test_a_model_is_explained_by_every_method(client: onnxplain.Client) -> None:
+    found = explain(client)
+
+    assert found.interactions.output_names == ("setosa", "versicolor", "virginica")
+    assert found.individual_conditional_expectation.curves[0].values.shape[0] == 3
+    assert found.permutation_importance.output_names == ("total",)
+    assert [loss.group for loss in found.average_loss.losses] == list(
+        found.interactions.output_names
+    )
+    assert found.receipt.predicted_row_count > 0
+
+
+def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
+    from onnxplain_server.__main__ import _cache, _runner  # noqa: PLC0415 - a server's parts
+
+    server = Server(load({"rest_port": 0, "grpc_port": 0}), _runner(), _cache())
+    with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as remote:
+        far, near = explain(remote), explain(client)
+    server.drain(0)
+
+    for one, other in zip(far, near, strict=True):
+        assert one.message == other.message
+        assert [plot.vega_lite for plot in one.plots] == [plot.vega_lite for plot in other.plots]
+
+
+def test_what_was_computed_is_not_computed_again(client: onnxplain.Client) -> None:
+    first, second = (explain(client).receipt for _ in range(2))
+    assert second.predicted_row_count < first.predicted_row_count / 10
+    assert second.cache_hit_count > 0
+
+
+def test_another_table_is_another_question(client: onnxplain.Client) -> None:
+    rows = np.random.default_rng(1).normal(size=(20, 4))
+    curves = onnxplain.PartialDependence(features=["f2"], grid_size=3)
+
+    first, second = (
+        client.explain(MODEL, table, curves).partial_dependence.curves[0].values
+        for table in (rows, rows + 1)
+    )
+    assert not np.array_equal(first, second)
+
+
+def test_progress_is_told_and_never_falls(client: onnxplain.Client) -> None:
+    told: list[tuple[float, float]] = []
+    explain(client, progress=lambda *at: told.append(at))
+
+    assert told == sorted(told)
+    assert told[-1][0] <= told[-1][1]
+
+
+def test_a_stream_ends_with_the_explanations(client: onnxplain.Client) -> None:
+    *progress, last = client.explain_stream(MODEL, ROWS, METHODS[0], **ASKED)
+
+    assert all(isinstance(event, onnxplain.Progress) for event in progress)
+    assert isinstance(last, onnxplain.Explanations)
+
+
+def test_a_model_is_described(client: onnxplain.Client) -> None:
+    assert client.describe(MODEL).output_names == ("setosa", "versicolor", "virginica")
+
+
+def test_a_refusal_is_the_same_error_as_a_servers(client: onnxplain.Client) -> None:
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        client.explain(MODEL, ROWS, onnxplain.Interactions(features=["petal", "age"]), **ASKED)
+
+    assert (caught.value.reason, caught.value.code) == ("UNKNOWN_FEATURE", "INVALID_ARGUMENT")
+    assert caught.value.field == "methods[0].interactions.features"
+
+
+def test_what_takes_too_long_ends(client: onnxplain.Client) -> None:
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        explain(client, timeout=0)
+    assert caught.value.reason == "DEADLINE_EXCEEDED"
+
+
+def test_closing_ends_what_runs(client: onnxplain.Client) -> None:
+    rows = np.random.default_rng(1).normal(size=(3_000, 4))
+    threading.Timer(0.5, client.close).start()
+    start = time.monotonic()
+
+    with pytest.raises(onnxplain.ExplainError):
+        client.explain(
+            MODEL, rows, onnxplain.Interactions(threeway_feature_count=4), row_count=3_000
+        )
+
+    assert time.monotonic() - start < 5
+    assert client.health() == "NOT_SERVING"
+
+
+def test_without_the_servers_package_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("onnxplain.in_process.entry_points", lambda **_: ())
+    with pytest.raises(ImportError, match="pip install onnxplain-server"):
+        onnxplain.local()

@@ -1,0 +1,155 @@
+"""What is tried again, how long between, and what never is."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import onnxplain
+import pytest
+from onnxplain import ExplainError
+from onnxplain.retry import Attempts
+
+ROWS = {"age": [20.0, 30.0]}
+
+Call = Callable[[onnxplain.Client], Any]
+
+CALLS = [
+    pytest.param(lambda c: c.explain(b"", ROWS), id="explain"),
+    pytest.param(lambda c: c.explain(b"", ROWS, progress=_ignore), id="with progress"),
+    pytest.param(lambda c: list(c.explain_stream(b"", ROWS)), id="stream"),
+    pytest.param(lambda c: c.describe(b""), id="describe"),
+]
+
+
+def _ignore(_done: float, _planned: float) -> None:
+    """Look at nothing."""
+
+
+def failing(times: int, status: Callable[[], Any]) -> Callable[[], Any]:
+    """Refuse some times, then answer."""
+    left = [status] * times
+    return lambda: left.pop()() if left else None
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_server_that_is_being_replaced_is_asked_again(
+    call: Call, client: onnxplain.Client, server: Any, refusals: Any
+) -> None:
+    server.service.refuse = failing(2, refusals.unavailable)
+
+    assert call(client)
+    assert len(server.service.requests) == 3
+
+
+def test_a_server_with_too_much_to_do_is_asked_when_it_says(
+    client: onnxplain.Client, server: Any, refusals: Any
+) -> None:
+    server.service.refuse = failing(1, lambda: refusals.overloaded(0.5))
+    start = time.monotonic()
+
+    client.describe(b"")
+
+    assert time.monotonic() - start >= 0.5
+    assert len(server.service.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        code
+        for code in grpc.StatusCode
+        if code not in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    ],
+)
+def test_what_the_server_refuses_stays_refused(
+    code: Any, client: onnxplain.Client, server: Any, refusals: Any
+) -> None:
+    server.service.refuse = lambda: refusals.refusal(code, "no")
+
+    with pytest.raises(ExplainError) as caught:
+        client.describe(b"")
+
+    assert caught.value.code == code.name
+    assert len(server.service.requests) == 1
+
+
+def test_after_so_many_attempts_the_last_error_is_told(server: Any, refusals: Any) -> None:
+    server.service.refuse = refusals.unavailable
+
+    with (
+        onnxplain.connect(server.endpoint, retry_count=2) as client,
+        pytest.raises(ExplainError, match="the server is stopping"),
+    ):
+        client.describe(b"")
+
+    assert len(server.service.requests) == 3
+
+
+def test_attempts_and_pauses_together_stay_within_the_time_of_the_call(
+    client: onnxplain.Client, server: Any, refusals: Any
+) -> None:
+    server.service.refuse = lambda: refusals.overloaded(30)
+    start = time.monotonic()
+
+    with pytest.raises(ExplainError, match="2 requests at a time"):
+        client.describe(b"", timeout=5)
+
+    assert time.monotonic() - start < 2
+
+
+def test_each_attempt_has_only_the_time_that_is_left(
+    client: onnxplain.Client, server: Any, refusals: Any
+) -> None:
+    server.service.refuse = failing(1, lambda: refusals.overloaded(1))
+    client.describe(b"", timeout=10)
+    assert 7 < server.service.seconds < 9.5
+
+
+def test_a_stream_that_breaks_after_its_first_event_is_told_and_not_begun_anew(
+    client: onnxplain.Client, server: Any, refusals: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = server.service.events
+
+    def breaking(request: Any, context: Any) -> Any:
+        yield next(whole(request, context))
+        context.abort_with_status(refusals.unavailable())
+
+    monkeypatch.setattr(server.service, "events", breaking)
+    events = client.explain_stream(b"", ROWS)
+
+    assert next(events) == onnxplain.Progress(0, 100)
+    with pytest.raises(ExplainError, match="the server is stopping"):
+        next(events)
+    assert len(server.service.requests) == 1
+
+
+def test_progress_never_falls_though_the_computation_began_anew(
+    client: onnxplain.Client, server: Any, refusals: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = server.service.events
+    first = [True]
+
+    def breaking(request: Any, context: Any) -> Any:
+        for event in whole(request, context):
+            yield event
+            if first and event.progress.done == 50:
+                first.clear()
+                context.abort_with_status(refusals.unavailable())
+
+    monkeypatch.setattr(server.service, "events", breaking)
+    told: list[tuple[float, float]] = []
+    client.explain(b"", ROWS, progress=lambda *at: told.append(at))
+
+    assert told == [(0, 100), (50, 100), (100, 100)]
+
+
+def test_pauses_double_from_a_tenth_of_a_second_with_chance_in_them() -> None:
+    attempts = Attempts(9, None)
+    error = ExplainError("UNAVAILABLE", "", "", "UNAVAILABLE")
+
+    pauses = [attempts.pause(error) for _ in range(9)]
+
+    longest = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True))
+    assert len(set(pauses)) == 9
