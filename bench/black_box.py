@@ -35,6 +35,8 @@ CALLERS = ((1, 1), (1, 2), (2, 1))
 class Nowhere:
     """A host that wants nothing and keeps nothing."""
 
+    subject = ""
+
     def advance(self, done: float, planned: float) -> None: ...
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

@@ -10,6 +10,10 @@ from typing import Protocol
 class Host(Protocol):
     """All that a computation may ask of its surroundings."""
 
+    @property
+    def subject(self) -> str:
+        """Whose model it is: requests with the same one may share a process."""
+
     def advance(self, done: float, planned: float) -> None:
         """Tell the progress, in rows: `planned` is an upper bound that never rises.
 

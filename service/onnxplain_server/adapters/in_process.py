@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from cachetools import LRUCache
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.adapters.onnx import OnnxModel, describe, load
+from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
 from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
@@ -42,12 +46,24 @@ class InProcess:
         Calls of a model side by side, over all requests.
     model_count : int
         Loaded models to keep, the least recently used going first.
+    limits : Limits
+        The most complex model that is loaded.
+    loading : callable (host) -> context manager
+        Entered while a model is being loaded.
     """
 
-    def __init__(self, threads: int, model_count: int = 8) -> None:
+    def __init__(
+        self,
+        threads: int,
+        model_count: int = 8,
+        limits: Limits = USUAL_LIMITS,
+        loading: Callable[[Any], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
         self._lock = threading.Lock()
+        self._limits = limits
+        self._loading = loading
 
     def explain(self, request: bytes, host: Host) -> bytes:
         """See `Runner.explain`."""
@@ -57,13 +73,16 @@ class InProcess:
         content = question.model_content(message.model)
         asked, rows = question.read(message), table.read(message.table)
         host.advance(0, 0)
-        loaded = self._load(content, asked.scale)
+        with self._loading(host):
+            loaded = self._load(content, asked.scale)
         if why := loaded.model.inconsistency:
             _refuse_inconsistent(message, why)
             host = Uncached(host)
         given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
         response = answer.write(given)
-        response.model.CopyFrom(answer.write_description(describe(content)))
+        with self._loading(host):
+            description = describe(content, self._limits)
+        response.model.CopyFrom(answer.write_description(description))
         response.receipt.MergeFrom(_receipt(message, time.monotonic() - start))
         return response.SerializeToString()
 
@@ -72,7 +91,8 @@ class InProcess:
         message = service_pb2.DescribeModelRequest()
         question.parse(request, message)
         host.advance(0, 0)
-        description = describe(question.model_content(message.model))
+        with self._loading(host):
+            description = describe(question.model_content(message.model), self._limits)
         return service_pb2.DescribeModelResponse(
             model=answer.write_description(description)
         ).SerializeToString()
@@ -87,7 +107,7 @@ class InProcess:
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            loaded = _Loaded(load(content, scale), Pace())
+            loaded = _Loaded(load(content, scale, self._limits), Pace())
             with self._lock:
                 self._models[key] = loaded
         return loaded
@@ -104,14 +124,21 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
 
 def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2.Receipt:
     """Write what of the receipt depends on the request and on this installation."""
+    found = versions()
     return service_pb2.Receipt(
         model_digest=_digest(message.model.content),
         table_digest=_digest(table.content(message.table)),
         seed=message.seed,
-        server_version=version("onnxplain-server"),
-        library_versions={name: version(name) for name in _LIBRARIES},
+        server_version=found["onnxplain-server"],
+        library_versions={name: found[name] for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
     )
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Read the versions of the server and of what its numbers depend on, from their files."""
+    return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}
 
 
 def _digest(content: bytes) -> str:

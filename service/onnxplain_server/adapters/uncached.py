@@ -11,6 +11,7 @@ class Uncached:
     """A `Host` that passes on the progress, finds nothing, and keeps nothing."""
 
     def __init__(self, host: Host) -> None:
+        self.subject = host.subject
         self.advance = host.advance
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

@@ -75,6 +75,7 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
+    ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
     explanations = tuple(_explain(job, plots=question.plots) for job in jobs)
     return Answer(
         explanations,

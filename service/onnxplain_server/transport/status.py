@@ -44,6 +44,11 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.INVALID_OPTION: _INVALID,
         Reason.NON_FINITE_PREDICTION: _PRECONDITION,
         Reason.PREDICTION_FAILED: _PRECONDITION,
+        Reason.TOO_MANY_ROWS: _TOO_LARGE,
+        Reason.OUT_OF_MEMORY: _TOO_LARGE,
+        Reason.LOADING_TOO_LONG: Status(StatusCode.DEADLINE_EXCEEDED, 504),
+        Reason.MODEL_QUARANTINED: _PRECONDITION,
+        Reason.WORKER_DIED: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),
         Reason.DEADLINE_EXCEEDED: Status(StatusCode.DEADLINE_EXCEEDED, 504),
         # 499 is nginx's number for a client that left; RFC 9110 has none.
         Reason.CANCELLED: Status(StatusCode.CANCELLED, 499),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.adapters.onnx.gate import Limits, check
 from onnxplain_server.adapters.onnx.graph import Graph, nodes_within
 from onnxplain_server.adapters.onnx.operators import title
@@ -34,7 +35,8 @@ def _parse(content: bytes) -> ModelProto:
         raise ExplainError(Reason.INVALID_MODEL, "The model is empty: it has 0 bytes.", "model")
     try:
         model = ModelProto.FromString(content)
-    except DecodeError:
+    except DecodeError as fault:
+        refuse_for_memory(fault)
         raise ExplainError(
             Reason.INVALID_MODEL,
             f"The {len(content)} bytes are no ONNX model, or only a part of one. "

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from onnxplain_server.adapters.onnx.consistency import alike, contradiction
-from onnxplain_server.adapters.onnx.faults import cause
+from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
 from onnxplain_server.adapters.onnx.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.run import Run, Runs
@@ -64,6 +64,7 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     try:
         answers = apart(rows)
     except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
+        refuse_for_memory(fault)
         raise _unusable(cause(fault)) from None
     together = _together(runs, rows)
     fits = together is not None and all(

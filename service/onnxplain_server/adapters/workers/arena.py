@@ -1,0 +1,52 @@
+"""Memory that a worker and its parent share, so that tables need no pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class Arena:
+    """One buffer, reused by all messages; memory is taken as far as it was ever filled.
+
+    Parameters
+    ----------
+    file : int
+        Descriptor that `create` gave; stays open.
+    byte_count : int
+        Size that it was created with.
+    """
+
+    def __init__(self, file: int, byte_count: int) -> None:
+        self.byte_count = byte_count
+        self._memory = mmap.mmap(file, byte_count)
+
+    def put(self, content: bytes) -> None:
+        """Write from the start, or raise ValueError where it does not fit."""
+        if len(content) > self.byte_count:
+            raise ValueError(f"{len(content):,} bytes do not fit into {self.byte_count:,}")
+        self._memory[: len(content)] = content
+
+    def get(self, length: int) -> bytes:
+        """Copy from the start: what the other side writes later is not seen."""
+        if not 0 <= length <= self.byte_count:
+            raise ValueError(f"there are no {length:,} bytes in {self.byte_count:,}")
+        return self._memory[:length]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._memory.close()
+
+
+def create(byte_count: int) -> int:
+    """Make the memory: a descriptor of no file, of a size that nobody can change.
+
+    Otherwise a worker could shrink it, and the parent would die of reading it.
+    """
+    file = os.memfd_create("onnxplain", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(file, byte_count)
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+    return file

@@ -1,0 +1,74 @@
+"""The surroundings of a computation, as far as a worker sees them: the other end of its socket."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers.channel import MOST_BYTES, Channel, Frame, Kind
+from onnxplain_server.errors import ExplainError, Reason
+
+_EVERY_SECONDS = 0.02
+
+
+class RemoteHost:
+    """A `Host` for one request. Safe for several threads.
+
+    Parameters
+    ----------
+    channel : Channel
+    call : int
+        Number of the request.
+    """
+
+    subject = ""
+
+    def __init__(self, channel: Channel, call: int) -> None:
+        self._channel = channel
+        self._call = call
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._cancelled = False
+
+    def advance(self, done: float, planned: float) -> None:
+        """See `Host.advance`; the parent is told at the start and every 20 ms."""
+        with self._lock:
+            while not self._cancelled and self._channel.has_more():
+                self._cancelled = self._channel.receive().kind is Kind.CANCEL
+            if self._cancelled:
+                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+            if done == 0 or time.monotonic() >= self._next:
+                self._next = time.monotonic() + _EVERY_SECONDS
+                self._send(Kind.PROGRESS, payloads.pack_progress(done, planned))
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`."""
+        with self._lock:
+            self._send(Kind.RECALL, payloads.pack_names(names))
+            reply = self._channel.receive()
+            if reply.kind is not Kind.FOUND:
+                self._cancelled = True
+                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+            return payloads.unpack_values(reply.payload)
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """See `Host.remember`; what does not fit into a frame is dropped."""
+        packed = payloads.pack_entries(entries)
+        if len(packed) <= MOST_BYTES:
+            with self._lock:
+                self._send(Kind.REMEMBER, packed)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Tell the parent when a model is being loaded, which may take less time than the rest."""
+        with self._lock:
+            self._send(Kind.LOADING)
+        yield
+        with self._lock:
+            self._send(Kind.LOADED)
+
+    def _send(self, kind: Kind, payload: bytes = b"") -> None:
+        self._channel.send(Frame(kind, self._call, payload))

@@ -1,0 +1,205 @@
+"""A worker as its parent sees it: it is asked, watched, and killed where it does not answer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers.arena import Arena
+from onnxplain_server.adapters.workers.channel import (
+    MOST_BYTES,
+    Channel,
+    ClosedError,
+    Frame,
+    Kind,
+    MalformedError,
+)
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Host
+
+_READY_SECONDS = 10.0
+_LAST_SECONDS = 0.25
+"""Time to end at the next step, once told to; then it is killed."""
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Worker:
+    """A child of the zygote.
+
+    Parameters
+    ----------
+    pid, handle : int
+        Its number, and the descriptor that stays its own when the number is given away.
+    end : socket
+    arena : Arena
+        Taken over, like `end` and `handle`.
+
+    Attributes
+    ----------
+    subject : str
+        Caller and model that it has worked for; empty before its first request.
+    last_used : float
+        On the monotonic clock.
+    is_usable : bool
+        Whether it waits for a request; false while it works, and once it must be killed.
+    """
+
+    def __init__(self, pid: int, handle: int, end: socket.socket, arena: Arena) -> None:
+        self.pid = pid
+        self.subject = ""
+        self.last_used = time.monotonic()
+        self.is_usable = False
+        self._handle = handle
+        self._channel = Channel(end)
+        self._arena = arena
+        self._call = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return not select.select([self._handle], [], [], 0)[0]
+
+    @property
+    def resident_bytes(self) -> int:
+        """Memory that it holds, with what it shares; 0 once it has ended."""
+        try:
+            return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+        except (OSError, IndexError):
+            return 0
+
+    def wait_ready(self) -> tuple[str, ...]:
+        """Wait until it is confined; what the kernel has not.
+
+        Raises
+        ------
+        ClosedError, MalformedError
+        """
+        frame = self._channel.receive(_until(time.monotonic() + _READY_SECONDS))
+        if frame.kind is not Kind.READY:
+            raise MalformedError
+        self.is_usable = True
+        return tuple(frame.payload.decode("ascii", "replace").split())
+
+    def ask(self, kind: Kind, request: bytes, host: Host, load_seconds: float) -> bytes:
+        """Have a request answered.
+
+        Raises
+        ------
+        ExplainError
+            Its refusal, or why `host` ended it.
+        ClosedError, MalformedError
+            Where it died, or does not keep to the format.
+        """
+        self._call += 1
+        self.is_usable = False
+        watch = _Watch(host, load_seconds)
+        try:
+            self._arena.put(request)
+            length = payloads.pack_length(len(request))
+            self._channel.send(Frame(kind, self._call, length), watch.tick)
+            frame = self._follow(watch)
+        except ExplainError:
+            self.is_usable = self._stop()
+            raise
+        self.is_usable = True
+        if frame.kind is Kind.REFUSED:
+            raise payloads.unpack_error(frame.payload)
+        try:
+            return self._arena.get(payloads.unpack_length(frame.payload))
+        except ValueError:
+            raise MalformedError from None
+
+    def kill(self) -> None:
+        """End the process now."""
+        self.is_usable = False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Give back what the parent holds of it."""
+        self._channel.close()
+        self._arena.close()
+        os.close(self._handle)
+
+    def _follow(self, watch: _Watch) -> Frame:
+        """Serve the worker until it has answered or refused."""
+        while True:
+            frame = self._channel.receive(watch.tick)
+            if frame.call != self._call:
+                raise MalformedError
+            match frame.kind:
+                case Kind.ANSWERED | Kind.REFUSED:
+                    return frame
+                case Kind.PROGRESS:
+                    watch.advance(*payloads.unpack_progress(frame.payload))
+                case Kind.LOADING | Kind.LOADED:
+                    watch.load(frame.kind is Kind.LOADING)
+                case Kind.RECALL:
+                    self._recall(watch, payloads.unpack_names(frame.payload))
+                case Kind.REMEMBER:
+                    watch.host.remember(payloads.unpack_entries(frame.payload))
+                case _:
+                    raise MalformedError
+
+    def _recall(self, watch: _Watch, names: list[str]) -> None:
+        found = payloads.pack_values(watch.host.recall(names))
+        if len(found) > MOST_BYTES:
+            found = payloads.pack_values([None] * len(names))
+        self._channel.send(Frame(Kind.FOUND, self._call, found), watch.tick)
+
+    def _stop(self) -> bool:
+        """Tell it to stop; whether it did so in time, and can be asked again."""
+        tick = _until(time.monotonic() + _LAST_SECONDS)
+        try:
+            self._channel.send(Frame(Kind.CANCEL, self._call), tick)
+            while self._channel.receive(tick).kind not in {Kind.ANSWERED, Kind.REFUSED}:
+                tick()
+        except (ClosedError, MalformedError):
+            return False
+        return True
+
+
+class _Watch:
+    """Looks after one request: its deadline, its caller, the time that loading takes."""
+
+    def __init__(self, host: Host, load_seconds: float) -> None:
+        self.host = host
+        self._load_seconds = load_seconds
+        self._load_end = float("inf")
+        self._progress = (0.0, 0.0)
+
+    def advance(self, done: float, planned: float) -> None:
+        self._progress = (done, planned)
+        self.host.advance(done, planned)
+
+    def load(self, begins: bool) -> None:
+        self._load_end = time.monotonic() + self._load_seconds if begins else float("inf")
+
+    def tick(self) -> None:
+        """Raise where the answer is no longer wanted, or loading takes too long."""
+        self.host.advance(*self._progress)
+        if time.monotonic() > self._load_end:
+            raise ExplainError(
+                Reason.LOADING_TOO_LONG,
+                f"loading the model took longer than {self._load_seconds:g} s, the most that this "
+                "server allows",
+                "model",
+            )
+
+
+def _until(end: float) -> Callable[[], None]:
+    """A tick that gives the worker up at a time."""
+
+    def tick() -> None:
+        if time.monotonic() > end:
+            raise ClosedError
+
+    return tick
