@@ -22,7 +22,7 @@ from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Means, explain
-from onnxplain_server.model import Scale
+from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Host
 from onnxplain_server.wire import answer, question, table
 
@@ -31,9 +31,10 @@ _LIBRARIES = ("numpy", "onnx", "onnxruntime")
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, and the call size learned for it."""
+    """A model ready to predict, what it is, and the call size learned for it."""
 
     model: OnnxModel
+    description: Description
     pace: Pace
 
 
@@ -73,16 +74,13 @@ class InProcess:
         content = question.model_content(message.model)
         asked, rows = question.read(message), table.read(message.table)
         host.advance(0, 0)
-        with self._loading(host):
-            loaded = self._load(content, asked.scale)
+        loaded = self._load(content, asked.scale, host)
         if why := loaded.model.inconsistency:
             _refuse_inconsistent(message, why)
             host = Uncached(host)
         given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
         response = answer.write(given)
-        with self._loading(host):
-            description = describe(content, self._limits)
-        response.model.CopyFrom(answer.write_description(description))
+        response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, time.monotonic() - start))
         return response.SerializeToString()
 
@@ -101,13 +99,15 @@ class InProcess:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
 
-    def _load(self, content: bytes, scale: Scale) -> _Loaded:
+    def _load(self, content: bytes, scale: Scale, host: Host) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
         key = (hashlib.sha256(content).digest(), scale)
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            loaded = _Loaded(load(content, scale, self._limits), Pace())
+            with self._loading(host):
+                model = load(content, scale, self._limits)
+                loaded = _Loaded(model, describe(content, self._limits), Pace())
             with self._lock:
                 self._models[key] = loaded
         return loaded

@@ -65,16 +65,23 @@ class Channel:
         end.setblocking(False)
         self._socket = end
         self._received = bytearray()
+        self._queued = bytearray()
         self._poll = select.poll()
 
     def fileno(self) -> int:
         """Descriptor of the socket."""
         return self._socket.fileno()
 
+    def queue(self, frame: Frame) -> None:
+        """Send a frame together with the next one: waking the other side costs more than it."""
+        self._queued += _HEADER.pack(_MAGIC, frame.kind, frame.call, len(frame.payload))
+        self._queued += frame.payload
+
     def send(self, frame: Frame, tick: Callable[[], None] = lambda: None) -> None:
         """Send a frame; `tick` is called while the other side does not take it, and may raise."""
-        header = _HEADER.pack(_MAGIC, frame.kind, frame.call, len(frame.payload))
-        rest = memoryview(header + frame.payload)
+        self.queue(frame)
+        rest = memoryview(bytes(self._queued))
+        self._queued.clear()
         while rest:
             try:
                 rest = rest[self._socket.send(rest) :]

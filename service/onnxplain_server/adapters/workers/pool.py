@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 from onnxplain_server.adapters.workers.channel import ClosedError, MalformedError
@@ -85,7 +84,8 @@ class Pool:
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker warm; others go where memory is short."""
-        worker.last_used = time.monotonic()
+        shared = self._zygote.resident_bytes if self._zygote else 0
+        worker.own_bytes = max(0, worker.resident_bytes() - shared)
         with self._changed:
             self._warm.append(worker)
             gone = self._over_budget()
@@ -123,12 +123,11 @@ class Pool:
 
     def _over_budget(self) -> list[Worker]:
         """Take out those for which there is no memory, the least recently used first."""
-        shared = self._zygote.resident_bytes if self._zygote else 0
-        sizes = [max(0, worker.resident_bytes - shared) for worker in self._warm]
-        count = 0
-        while sum(sizes[count:]) > self._warm_bytes:
-            count += 1
-        gone, self._warm = self._warm[:count], self._warm[count:]
+        held = sum(worker.own_bytes for worker in self._warm)
+        gone: list[Worker] = []
+        while held > self._warm_bytes:
+            gone.append(self._warm.pop(0))
+            held -= gone[-1].own_bytes
         return gone
 
     def _keep(self) -> None:

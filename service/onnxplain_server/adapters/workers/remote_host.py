@@ -30,18 +30,21 @@ class RemoteHost:
         self._channel = channel
         self._call = call
         self._lock = threading.Lock()
-        self._next = 0.0
+        self._next = time.monotonic() + _EVERY_SECONDS
+        self._planned = 0.0
         self._cancelled = False
 
     def advance(self, done: float, planned: float) -> None:
-        """See `Host.advance`; the parent is told at the start and every 20 ms."""
+        """See `Host.advance`; the parent is told of new plans and every 20 ms."""
         with self._lock:
             while not self._cancelled and self._channel.has_more():
                 self._cancelled = self._channel.receive().kind is Kind.CANCEL
             if self._cancelled:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
-            if done == 0 or time.monotonic() >= self._next:
+            is_news = done == 0 and planned != self._planned
+            if is_news or time.monotonic() >= self._next:
                 self._next = time.monotonic() + _EVERY_SECONDS
+                self._planned = planned
                 self._send(Kind.PROGRESS, payloads.pack_progress(done, planned))
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
@@ -59,7 +62,7 @@ class RemoteHost:
         packed = payloads.pack_entries(entries)
         if len(packed) <= MOST_BYTES:
             with self._lock:
-                self._send(Kind.REMEMBER, packed)
+                self._channel.queue(Frame(Kind.REMEMBER, self._call, packed))
 
     @contextmanager
     def loading(self) -> Iterator[None]:

@@ -46,8 +46,8 @@ class Worker:
     ----------
     subject : str
         Caller and model that it has worked for; empty before its first request.
-    last_used : float
-        On the monotonic clock.
+    own_bytes : int
+        Memory that it held, beside what it shares with the zygote, after its last request.
     is_usable : bool
         Whether it waits for a request; false while it works, and once it must be killed.
     """
@@ -55,7 +55,7 @@ class Worker:
     def __init__(self, pid: int, handle: int, end: socket.socket, arena: Arena) -> None:
         self.pid = pid
         self.subject = ""
-        self.last_used = time.monotonic()
+        self.own_bytes = 0
         self.is_usable = False
         self._handle = handle
         self._channel = Channel(end)
@@ -67,7 +67,6 @@ class Worker:
         """Whether the process has not ended."""
         return not select.select([self._handle], [], [], 0)[0]
 
-    @property
     def resident_bytes(self) -> int:
         """Memory that it holds, with what it shares; 0 once it has ended."""
         try:
