@@ -109,6 +109,10 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
 	$(BIN)/python examples/run.py
 
+.PHONY: rehearsal
+rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it
+	$(BIN)/python tools/rehearsal.py build/image
+
 .PHONY: lock
 lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=--upgrade
 	$(RESOLVE) --output-file requirements/server.txt pyproject.toml

@@ -12,7 +12,6 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.onnx import Limits

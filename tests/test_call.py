@@ -1,7 +1,10 @@
 """What a computation may ask of its surroundings, and when it is told to end."""
 
 import math
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import pytest
 from onnxplain_server.call import Call
@@ -14,6 +17,9 @@ class Drawer:
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [self.values.get(name) for name in names]
@@ -83,3 +89,80 @@ def test_callers_with_different_prefixes_do_not_see_each_others_numbers() -> Non
     assert list(one.recall(["a", "b"])) == [b"1", None]
     assert list(other.recall(["a", "b"])) == [None, None]
     assert list(drawer.values) == ["one/a"]
+
+
+class Queue(Drawer):
+    """A cache where another is at the same work until it was asked for `polls` times."""
+
+    def __init__(self, polls: float) -> None:
+        super().__init__()
+        self.polls = polls
+        self.names: list[str] = []
+        self.failed = False
+
+    @contextmanager
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+        self.names.append(name)
+        while self.polls > 0 and keep_waiting():
+            self.polls -= 1
+            time.sleep(0.001)
+        try:
+            yield self.polls == 0
+        except ExplainError:
+            self.failed = True
+            raise
+
+
+def test_work_is_named_within_the_callers_own_names() -> None:
+    queue = Queue(0)
+
+    with Call(queue, "one/", 60).alone("method") as first:
+        assert first
+
+    assert queue.names == ["one/method"]
+
+
+def test_a_call_waits_for_others_for_half_of_its_time() -> None:
+    start = time.monotonic()
+
+    with Call(Queue(math.inf), "", 1.0).alone("method") as first:
+        assert not first
+
+    assert 0.45 < time.monotonic() - start < 0.6
+
+
+def test_a_call_that_is_cancelled_stops_waiting() -> None:
+    call = Call(Queue(math.inf), "", math.inf)
+    threading.Timer(0.1, call.cancel).start()
+
+    with pytest.raises(ExplainError) as end, call.alone("method"):
+        pass
+
+    assert end.value.reason is Reason.CANCELLED
+
+
+@pytest.mark.parametrize(("polls", "expected"), [(0, []), (3, ["aside", "back"])])
+def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: list[str]) -> None:
+    events: list[str] = []
+    call = Call(Queue(polls), "", 60)
+
+    @contextmanager
+    def stand_aside() -> Iterator[None]:
+        events.append("aside")
+        yield
+        events.append("back")
+
+    call.stand_aside = stand_aside
+    with call.alone("method"):
+        assert events == expected
+
+    assert events == expected
+
+
+def test_work_that_fails_is_told_so_that_another_takes_it_over() -> None:
+    queue = Queue(0)
+
+    with pytest.raises(ExplainError), Call(queue, "", 60).alone("method"):
+        raise ExplainError(Reason.PREDICTION_FAILED, "no")
+
+    assert queue.failed

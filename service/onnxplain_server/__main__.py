@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from onnxplain_server.settings import Settings
 
 _CACHE_BYTES = 256 * 2**20
+
+_SLACK_BYTES = 2**20
+"""What a message may grow by on its way to a worker."""
+
+_LIVES = 4
+"""Longest requests that a worker's processor time would last for."""
 
 
 def main() -> None:
@@ -35,10 +43,33 @@ def local() -> Local:
 # do not need.
 
 
-def _runner(thread_count: int | None = None) -> Runner:
+def _runner() -> Runner:
     from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=thread_count or len(os.sched_getaffinity(0)))
+    return InProcess(threads=len(os.sched_getaffinity(0)))
+
+
+def _served(chosen: Settings) -> AbstractContextManager[Runner]:
+    """The runner of a server, to be closed after it."""
+    from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
+    from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.order import Order  # noqa: PLC0415
+
+    limits = Limits(
+        chosen.max_node_count,
+        chosen.max_output_count,
+        chosen.max_graph_depth,
+        chosen.max_tree_depth,
+    )
+    if not chosen.isolation:
+        return closing(InProcess(chosen.thread_count, limits=limits))
+    processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
+    budget = Budget(chosen.worker_bytes, processor_seconds)
+    order = Order(chosen.thread_count, chosen.max_message_bytes + _SLACK_BYTES, budget, limits)
+    patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
+    return closing(Isolated(order, chosen.running_count, chosen.warm_bytes, patience))
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -72,7 +103,8 @@ def _serve(flags: Mapping[str, object]) -> None:
     )
     url = chosen.redis_url
     cache = _shared_cache(chosen, url.get_secret_value()) if url else _cache(chosen.cache_bytes)
-    serve.run(chosen, _runner(chosen.thread_count), cache)
+    with _served(chosen) as runner:
+        serve.run(chosen, runner, cache)
 
 
 if __name__ == "__main__":

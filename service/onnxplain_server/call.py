@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Cache
@@ -33,6 +34,12 @@ class Call:
         See `Host.subject`.
     row_limit : float
         The most rows that may be planned.
+
+    Attributes
+    ----------
+    stand_aside : callable () -> ContextManager
+        Entered while the computation waits for another one; whoever limits the
+        number of computations may let another run meanwhile.
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class Call:
         self._deadline = time.monotonic() + seconds
         self._progress = progress
         self._gone = gone
+        self.stand_aside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._end: tuple[Reason, str] | None = None
 
     def cancel(self, reason: Reason = _GONE[0], message: str = _GONE[1]) -> None:
@@ -84,6 +92,30 @@ class Call:
                 "points",
             )
         self._progress(done, planned)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[bool]:
+        """See `Host.alone`.
+
+        Waits for half of the time that is left at most, so that the other
+        half remains to do the work where its holder does not come to an end.
+        """
+        now = time.monotonic()
+        patience = now + (self._deadline - now) / 2
+        waits = False
+        with ExitStack() as aside:
+
+            def keep_waiting() -> bool:
+                nonlocal waits
+                if not waits:
+                    waits = True
+                    aside.enter_context(self.stand_aside())
+                self.check("while another request computed the same")
+                return time.monotonic() < patience
+
+            with self._cache.alone(self._prefix + name, keep_waiting) as first:
+                aside.close()
+                yield first
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """See `Host.recall`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +22,25 @@ class Host(Protocol):
         ------
         ExplainError
             DEADLINE_EXCEEDED or CANCELLED where the answer is no longer wanted.
+        """
+
+    def alone(self, name: str) -> AbstractContextManager[bool]:
+        """Do a piece of work, inside the context, while others that were asked for it wait.
+
+        To be entered before anything of it is recalled: who has waited finds
+        what was remembered. Only work is saved by it, and nothing is promised:
+        two may well be inside.
+
+        Returns
+        -------
+        context manager of bool
+            Whether it is the first one inside; not where another has done the
+            work meanwhile, or cannot be waited for any longer.
+
+        Raises
+        ------
+        ExplainError
+            As `advance`, on entering.
         """
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
@@ -42,6 +62,17 @@ class CacheCounts:
 
 class Cache(Protocol):
     """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        """See `Host.alone`.
+
+        Parameters
+        ----------
+        name : str
+        keep_waiting : callable () -> bool
+            Asked several times per second while another is inside; what it
+            raises ends the waiting.
+        """
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return the values in one round trip; None for each that is not there or not whole."""

@@ -51,7 +51,12 @@ class Server:
 
     def __init__(self, settings: Settings, runner: Runner, cache: Cache) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count)
-        limits = Limits(settings.max_model_bytes, settings.max_table_bytes, settings.max_seconds)
+        limits = Limits(
+            settings.max_model_bytes,
+            settings.max_table_bytes,
+            settings.max_seconds,
+            settings.max_planned_rows,
+        )
         metrics = Metrics()
         metrics.registry.register(State(self._turns, cache))
         service = Service(runner, cache, limits, self._turns, metrics)

@@ -122,6 +122,71 @@ def test_tables_make_no_terminal_codes_of_names(
     assert "\x1b" not in result.stdout
 
 
+@pytest.fixture
+def losses(answer: pb.ExplainResponse) -> None:
+    """Make the answer one by the methods that compare with true values, and of single rows."""
+    del answer.explanations[:]
+    answer.explanations.add(
+        permutation_importance={
+            "output_names": ["price"],
+            "baseline_losses": [4.0],
+            "importances": [
+                {"features": ["age"], "values": [0.25], "standard_errors": [0.0312345]},
+                {"features": ["bmi"], "values": [12.0], "standard_errors": [1.5]},
+            ],
+        }
+    )
+    answer.explanations.add(
+        average_loss={
+            "output_names": ["price"],
+            "losses": [
+                {"group": "east", "values": [2.0], "weight": 3},
+                {"group": "west", "values": [8.0], "weight": 1},
+            ],
+        },
+        options={"average_loss": {"group_column": "region"}},
+    )
+    answer.explanations.add(
+        individual_conditional_expectation={
+            "output_names": ["price"],
+            "curves": [
+                {
+                    "feature": "age",
+                    "grid": [{"name": "age", "numbers": [20, 30]}],
+                    "row_indices": [3, 5],
+                    "groups": ["", ""],
+                    "values": [1, 2, 1, 4],
+                }
+            ],
+        }
+    )
+
+
+@pytest.mark.usefixtures("losses")
+def test_tables_show_importances_losses_and_curves_of_rows(
+    run: Run, model: Path, table: Path
+) -> None:
+    result = run("explain", model, table, *ASK, "--output", "table")
+
+    lines = rows(result.stdout)
+    assert lines.index(["bmi", "12", "1.5"]) < lines.index(["age", "0.25", "0.0312"])
+    assert lines.index(["east", "2", "3"]) < lines.index(["west", "8", "1"])
+    assert ["age", "2", "2", "3", "5"] in lines
+    assert max(len(line) for line in result.stdout.splitlines()) <= 100
+
+
+def test_a_long_table_ends_with_what_is_left_out(
+    run: Run, model: Path, table: Path, answer: pb.ExplainResponse
+) -> None:
+    overall = answer.explanations[0].interactions.overall
+    for index in range(40):
+        overall.add(features=[f"f{index}"], numerators=[0], denominators=[16], values=[0])
+    result = run("explain", model, table, *ASK, "--output", "table")
+
+    assert "12 weaker ones are left out here; the JSON has all." in result.stdout
+    assert "f39" not in result.stdout
+
+
 def test_html_is_a_page_about_the_model(run: Run, model: Path, table: Path) -> None:
     result = run("explain", model, table, *ASK, "--output", "html")
     assert "<title>What model.onnx has learned</title>" in result.stdout

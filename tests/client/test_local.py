@@ -49,7 +49,7 @@ def test_a_model_is_explained_by_every_method(client: onnxplain.Client) -> None:
 def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
     from onnxplain_server.__main__ import _cache, _runner  # noqa: PLC0415 - a server's parts
 
-    server = Server(load({"rest_port": 0, "grpc_port": 0}), _runner(), _cache())
+    server = Server(load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), _runner(), _cache())
     with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as remote:
         far, near = explain(remote), explain(client)
     server.drain(0)

@@ -118,8 +118,10 @@ def test_explicit_and_laid_grids_may_stand_side_by_side(make: Any) -> None:
 
 def test_a_group_has_the_curve_of_its_own_rows(make: Any) -> None:
     """Rows 0 and 2 have u, row 1 has v, row 3 nothing; grids are of all rows."""
-    found = curves(make, product, COLUMNS, features=(("a",),), group_column="t").curves
+    result = curves(make, product, COLUMNS, features=(("a",),), group_column="t")
 
+    assert result.group_column == "t"
+    found = result.curves
     assert [(curve.group, curve.weight) for curve in found] == [("u", 2), ("v", 1), ("missing", 1)]
     assert [points(curve) for curve in found] == [[[1, 2, 3, 4]]] * 3
     assert [curve.values.ravel().tolist() for curve in found] == [

@@ -1,6 +1,7 @@
 """What the tests of plots share: Vega-Lite's schema and compiler, and the text of a picture."""
 
 import importlib.resources
+import itertools
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -69,6 +70,33 @@ def draw(schema: jsonschema.Draft7Validator) -> Callable[[Plot], list[Text]]:
         return list(placed_texts(ET.fromstring(svg)))  # noqa: S314 (what vl-convert wrote)
 
     return drawn
+
+
+@pytest.fixture(scope="session")
+def check_readable(draw: Callable[[Plot], list[Text]]) -> Callable[[Plot], None]:
+    """Check that a plot can be drawn, names itself, and has labels that keep clear."""
+
+    def checked(plot: Plot) -> None:
+        texts = draw(plot)
+        shown = [text.content for text in texts]
+        assert plot.title in shown
+        assert plot.description.startswith(plot.title)
+        assert not any(word in text for text in shown for word in ("undefined", "null", "NaN"))
+        for _, labels in itertools.groupby(texts, key=lambda text: (text.role, text.axis)):
+            axis = [text for text in labels if text.role == "role-axis-label"]
+            for one, other in itertools.combinations(axis, 2):
+                assert apart(one, other), f"{one} overlaps {other}"
+                assert one.content != other.content, f"two labels are {one.content}"
+
+    return checked
+
+
+def apart(one: Text, other: Text, font_size: float = 11) -> bool:
+    """Tell whether labels of one axis keep clear: below each other, or side by side."""
+    if abs(one.y - other.y) >= font_size or one.angle:
+        return bool(abs(one.x - other.x) + abs(one.y - other.y) >= font_size)
+    letters = (len(one.content) + len(other.content)) / 2
+    return bool(abs(one.x - other.x) >= 0.5 * font_size * letters)
 
 
 @pytest.fixture(scope="session")

@@ -296,3 +296,30 @@ def test_the_paper_is_white_on_any_page(curve: Build) -> None:
     (plot,) = drawn(curve(("age",), (GRID,), RISING))
 
     assert plot.vega_lite["config"]["background"] == "white"
+
+
+def test_groups_are_told_by_the_name_of_their_column(curve: Build) -> None:
+    grouped = (curve(("age",), (GRID,), RISING, "f"), curve(("age",), (GRID,), RISING, "m"))
+
+    (named,) = plots(Result(("price",), grouped, {}, "sex"))
+    (unnamed,) = plots(Result(("price",), grouped, {}))
+
+    assert colour(named)["legend"]["title"] == "sex"
+    assert named.title == "Partial dependence on age, by sex"
+    assert colour(unnamed)["legend"]["title"] == "group"
+
+
+def test_panels_of_groups_are_told_by_the_name_of_their_column(curve: Build) -> None:
+    grid = surface([0.0, 1.0], np.arange(10.0))
+    grouped = [curve(("x", "y"), grid, np.arange(20.0), group) for group in "ab"]
+
+    (plot,) = plots(Result(("price",), tuple(grouped), {}, "sex"))
+
+    assert plot.title == "Partial dependence on x and y, by sex"
+
+
+def test_a_text_that_is_missing_is_called_so(curve: Build) -> None:
+    """Tables hold it as an empty text."""
+    (plot,) = drawn(curve(("kind",), (["flat", ""],), [1.0, 2.0]))
+
+    assert [row["point"] for row in values(plot)] == ["flat", "missing"]

@@ -1,8 +1,18 @@
-"""An answer with two methods, plots, a warning and a receipt."""
+"""Answers with plots, a warning and a receipt: by two methods, and by all."""
+
+from typing import Any
 
 import pytest
+from onnxplain.v1 import (
+    average_loss_pb2,
+    individual_conditional_expectation_pb2,
+    interactions_pb2,
+    partial_dependence_pb2,
+    permutation_importance_pb2,
+    plot_pb2,
+    table_pb2,
+)
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
 
@@ -50,6 +60,60 @@ def curves() -> partial_dependence_pb2.PartialDependenceResult:
             ),
         ],
     )
+
+
+def individual() -> pb.Explanation:
+    """Three rows, two of group f, over two features."""
+    curves = individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves
+    grid = [table_pb2.Column(name="x", numbers=[20, 30])]
+    rows: Any = {"row_indices": [7, 11, 1234], "groups": ["f", "f", "m"], "grid": grid}
+    return pb.Explanation(
+        individual_conditional_expectation={
+            "output_names": ["price"],
+            "curves": [
+                curves(feature="bmi", values=[1, 1.5, 2, 2.5, 3, 2.5], **rows),
+                curves(feature="age", values=[1, 3, 5, 1, 2, 3], **rows),
+            ],
+        },
+        options=pb.MethodOptions(individual_conditional_expectation={"group_columns": ["sex"]}),
+    )
+
+
+def importance() -> pb.Explanation:
+    entry = permutation_importance_pb2.PermutationImportance
+    return pb.Explanation(
+        permutation_importance={
+            "output_names": ["price"],
+            "baseline_losses": [1.5],
+            "importances": [
+                entry(features=["age"], values=[-0.01], standard_errors=[0]),
+                entry(features=["bmi"], values=[2.3456], standard_errors=[0.125]),
+                entry(features=["age", "bmi"], values=[0.5], standard_errors=[float("nan")]),
+            ],
+        },
+        options=pb.MethodOptions(permutation_importance={"loss": "ABSOLUTE_ERROR"}),
+    )
+
+
+def loss() -> pb.Explanation:
+    entry = average_loss_pb2.AverageLoss
+    return pb.Explanation(
+        average_loss={
+            "output_names": ["price"],
+            "losses": [
+                entry(group="north", values=[4], weight=12),
+                entry(group="south", values=[9], weight=7.5),
+            ],
+        },
+        options=pb.MethodOptions(average_loss={"group_column": "region"}),
+    )
+
+
+@pytest.fixture
+def every_answer(answer: pb.ExplainResponse) -> pb.ExplainResponse:
+    """The answer, with the other methods too."""
+    answer.explanations.extend([individual(), importance(), loss()])
+    return answer
 
 
 @pytest.fixture

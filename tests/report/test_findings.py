@@ -1,14 +1,19 @@
 """Results as tables that people read."""
 
+import math
+
+import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain_server.report import findings
+from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.findings import of_explanation
+from onnxplain_server.report.guide import of_method
 
 
-def tables(answer: pb.ExplainResponse, index: int) -> dict[str, findings.Finding]:
-    return {f.title: f for f in findings.of_explanation(answer.explanations[index])}
+def tables(answer: pb.ExplainResponse, index: int) -> dict[str, Finding]:
+    return {f.title: f for f in of_explanation(answer.explanations[index])}
 
 
-def titles(finding: findings.Finding) -> list[str]:
+def titles(finding: Finding) -> list[str]:
     return [column.title for column in finding.columns]
 
 
@@ -54,3 +59,107 @@ def test_a_curve_that_lacks_a_number_says_where(answer: pb.ExplainResponse) -> N
     found = tables(answer, 1)["Average predictions"]
 
     assert found.rows[0] == ("age", "north", "no number", "30", "no number", "30")
+
+
+def test_statistics_of_resampled_rows_have_their_interval(answer: pb.ExplainResponse) -> None:
+    result = answer.explanations[0].interactions
+    result.confidence_level = 0.9
+    for statistic in result.overall:
+        statistic.lower[:] = [value / 2 for value in statistic.values]
+        statistic.upper[:] = [value * 2 for value in statistic.values]
+    overall = tables(answer, 0)["Interactions of one feature"]
+
+    assert titles(overall)[2:4] == ["share", "90 % interval"]
+    assert overall.rows[1] == ("bmi", "high", "0.25", "0.125 to 0.5", "2")
+
+
+def test_of_many_statistics_the_strongest_are_shown_and_the_others_counted(
+    answer: pb.ExplainResponse,
+) -> None:
+    pairs = answer.explanations[0].interactions.pairwise
+    pairs[0].numerators[0] = 1
+    for index in range(434):
+        pairs.add(features=["x", str(index)], numerators=[0, 0], denominators=[1, 1], values=[0, 0])
+    found = tables(answer, 0)["Pairs"]
+
+    assert len(found.rows) == 30
+    assert found.rows[0][0] == "age × bmi"
+    assert found.left_out == "420 weaker ones are left out here; the JSON has all."
+
+
+def test_curves_of_single_rows_tell_how_far_they_move_by_group(
+    every_answer: pb.ExplainResponse,
+) -> None:
+    found = tables(every_answer, 2)["Change along the curves of single rows"]
+
+    assert titles(found) == [
+        "feature",
+        "group",
+        "rows",
+        "typical change (unit of price)",
+        "largest change",
+        "in row",
+    ]
+    assert found.rows == (
+        ("age", "f", "2", "3", "4", "11"),
+        ("age", "m", "1", "1", "1", "1,234"),
+        ("bmi", "f", "2", "0.5", "0.5", "7"),
+        ("bmi", "m", "1", "0.5", "0.5", "1,234"),
+    )
+
+
+def test_features_that_are_worth_most_come_first_with_their_errors(
+    every_answer: pb.ExplainResponse,
+) -> None:
+    found = tables(every_answer, 3)["Permutation importance"]
+
+    assert titles(found)[:2] == ["shuffled", "increase (units of the output)"]
+    assert found.note.startswith("increase of the mean absolute error")
+    assert found.rows == (
+        ("bmi", "2.35", "0.125"),
+        ("age + bmi", "0.5", "no number"),
+        ("age", "−0.01", "0"),
+    )
+    assert tables(every_answer, 3)["Loss before shuffling"].rows == (("1.5",),)
+
+
+def test_what_is_infinitely_important_comes_first_and_what_is_no_number_last(
+    every_answer: pb.ExplainResponse,
+) -> None:
+    entries = every_answer.explanations[3].permutation_importance.importances
+    entries[0].values[0], entries[1].values[0] = math.inf, math.nan
+    found = tables(every_answer, 3)["Permutation importance"]
+
+    assert [row[0] for row in found.rows] == ["age", "age + bmi", "bmi"]
+
+
+def test_normalised_importances_are_shares(every_answer: pb.ExplainResponse) -> None:
+    every_answer.explanations[3].options.permutation_importance.normalize = True
+    found = tables(every_answer, 3)["Permutation importance"]
+    assert titles(found)[1] == "increase (share of the loss before)"
+
+
+def test_losses_stay_in_the_order_of_their_groups(every_answer: pb.ExplainResponse) -> None:
+    found = tables(every_answer, 4)["Mean squared error of price"]
+
+    assert titles(found) == ["region", "average (squared units of the output)", "weight"]
+    assert found.rows == (("north", "4", "12"), ("south", "9", "7.5"))
+
+
+@pytest.mark.parametrize("index", range(5))
+def test_each_table_says_how_to_read_it_and_when_not_to_rely_on_it(
+    every_answer: pb.ExplainResponse, index: int
+) -> None:
+    for found in tables(every_answer, index).values():
+        assert found.note
+        assert found.limit
+        assert {len(row) for row in found.rows} == {len(found.columns)}
+
+
+@pytest.mark.parametrize("method", [f.name for f in pb.MethodOptions.DESCRIPTOR.fields])
+def test_each_method_of_the_contract_has_a_guide(method: str) -> None:
+    guide = of_method(method)
+
+    assert guide.question.endswith("?")
+    assert len(guide.limits) >= 3
+    assert all(limit.endswith(".") for limit in guide.limits)

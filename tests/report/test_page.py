@@ -71,6 +71,42 @@ def test_every_plot_has_its_description_beside_it(html: str) -> None:
     assert elements.text.count("What overall shows.") == 1
 
 
+def test_the_contents_lead_to_every_section(every_answer: pb.ExplainResponse) -> None:
+    elements = Elements(page.of_response(every_answer))
+    ids = [a["id"] for tag, a in elements.found if tag == "section"]
+    links = [a["href"] for tag, a in elements.found if tag == "a"]
+
+    assert ids == ["section-1", "section-2", "section-3", "section-4", "section-5", "receipt"]
+    assert set(links) == {f"#{target}" for target in ids}
+    for title in (
+        "Interactions",
+        "Partial dependence",
+        "Curves of single rows, by sex",
+        "Permutation importance",
+        "Average loss, by region",
+    ):
+        assert elements.text.count(title) >= 2
+
+
+def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
+    every_answer: pb.ExplainResponse,
+) -> None:
+    text = Elements(page.of_response(every_answer)).text
+
+    assert text.count("When not to rely on it") == 5
+    assert text.count("How much worse do predictions get") == 2
+
+
+def test_the_receipt_has_the_options_of_each_method(every_answer: pb.ExplainResponse) -> None:
+    text = Elements(page.of_response(every_answer)).text
+    assert '{"averageLoss": {"groupColumn": "region"}}' in text
+
+
+def test_sections_of_one_method_are_told_apart(answer: pb.ExplainResponse) -> None:
+    answer.explanations.append(answer.explanations[1])
+    assert "Partial dependence (2)" in Elements(page.of_response(answer)).text
+
+
 def test_the_library_is_inside_once_however_many_plots(html: str) -> None:
     *plots, library, own = Elements(html).scripts
 
@@ -86,6 +122,7 @@ def test_the_page_asks_the_network_for_nothing(html: str) -> None:
         value for _, a in elements.found for name, value in a.items() if name != "content"
     ]
     assert not [value for value in attributes if value and "//" in value]
+    assert all(a["href"].startswith("#") for tag, a in elements.found if tag == "a" and a["href"])
     assert elements.count("link") == elements.count("img") == elements.count("iframe") == 0
     style = html[html.index("<style>") : html.index("</style>")]
     assert not re.search(r"url\(|@import", style)
@@ -116,6 +153,7 @@ def hostile(answer: pb.ExplainResponse) -> pb.ExplainResponse:
     plot.name = plot.title = plot.description = HOSTILE
     plot.vega_lite = json.dumps({"mark": "bar", "title": HOSTILE}, ensure_ascii=False)
     answer.model.digest = answer.model.producer = answer.receipt.engine_reason = HOSTILE
+    answer.explanations[1].options.partial_dependence.group_column = HOSTILE
     answer.receipt.server_version = answer.receipt.library_versions[HOSTILE] = HOSTILE
     answer.MergeFrom(pb.ExplainResponse(warnings=[{"code": HOSTILE, "message": HOSTILE}]))
     return answer

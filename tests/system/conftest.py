@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,18 +46,40 @@ class Server:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    command = [sys.executable, "-m", "onnxplain_server", "serve"]
-    ports = ["--rest-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
+def serve() -> Iterator[Callable[..., Server]]:
+    """Start servers; settings by name. Those that a test does not kill must end well."""
+    with ExitStack() as running:
+        yield lambda **settings: running.enter_context(_running(settings))
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    """A server with its default settings."""
+    return serve()
+
+
+@contextmanager
+def _running(settings: Mapping[str, object]) -> Iterator[Server]:
+    given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
+    variables = {f"ONNXPLAIN_{name.upper()}": str(value) for name, value in given.items()}
     with subprocess.Popen(
-        [*command, *ports], stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": ""}
+        [sys.executable, "-m", "onnxplain_server", "serve"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": ""} | variables,
     ) as process:
         assert process.stderr is not None
         rest, grpc = listening(process.stderr.readline())
+        # Read all the time, or a server that logs much would wait for us.
+        log: list[str] = []
+        reader = threading.Thread(target=log.extend, args=(process.stderr,))
+        reader.start()
         yield Server(process, rest, grpc)
+        killed = process.poll() is not None
         process.send_signal(signal.SIGTERM)
-        process.stderr.read()
-        assert process.wait(10) == 0
+        code = process.wait(10)
+        reader.join()
+        assert killed or code == 0, "".join(log)
 
 
 def listening(line: str) -> tuple[int, int]:

@@ -307,6 +307,28 @@ def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endl
         call.cancel()
 
 
+def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
+    start: Any, make_runner: Any
+) -> None:
+    release = threading.Event()
+
+    def work(host: Any) -> None:
+        if runner.requests[-1].seed == 0:
+            with host.alone("method"):
+                release.wait(5)
+
+    runner = make_runner(work)
+    client = start(runner, running_count=2)
+    same = [client.stub.Explain.future(ExplainRequest()) for _ in range(5)]
+    assert all(runner.started.acquire(timeout=2) for _ in range(5))
+
+    assert client.stub.Explain(ExplainRequest(seed=1), timeout=2).receipt.seed == 1
+
+    assert not any(call.done() for call in same)
+    release.set()
+    assert all(call.result(timeout=2) is not None for call in same)
+
+
 def admitted(client: Any) -> int:
     turns = client.server._turns
     return len(turns._running) + len(turns._waiting)

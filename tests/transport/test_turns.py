@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from onnxplain_server.adapters.memory_cache import MemoryCache
@@ -65,3 +66,46 @@ def test_places_are_counted_exactly() -> None:
 
     assert caught.value.reason is Reason.OVERLOADED
     assert turns.wait_empty(0)
+
+
+def test_who_stands_aside_lets_another_run_and_is_next_to_run_again() -> None:
+    turns = Turns(running_count=1, waiting_count=2)
+    call, order = make_call(5), []
+
+    def run_others() -> None:
+        for number in range(3):
+            with turns.turn(make_call(5)):
+                order.append(number)
+                time.sleep(0.1)
+
+    others = threading.Thread(target=run_others)
+    with turns.turn(call):
+        others.start()
+        time.sleep(0.1)
+        assert order == []
+        with call.stand_aside():
+            wait_until(lambda: order == [0])
+        order.append(9)
+        time.sleep(0.15)
+        assert order == [0, 9]
+    others.join()
+
+    assert order == [0, 9, 1, 2]
+
+
+def test_who_stands_aside_when_the_server_stops_is_told_so() -> None:
+    turns = Turns(running_count=1, waiting_count=0)
+    call = make_call(5)
+
+    with pytest.raises(ExplainError) as caught, turns.turn(call), call.stand_aside():
+        turns.end_all()
+
+    assert caught.value.reason is Reason.UNAVAILABLE
+    assert turns.counts().running_count == 0
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 2
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)

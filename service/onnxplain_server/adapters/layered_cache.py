@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.redis_cache import RedisCache
@@ -37,6 +38,16 @@ class LayeredCache:
         """See `Cache.remember`."""
         self._front.remember(entries)
         self._back.remember(entries)
+
+    @contextmanager
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+        """See `Cache.alone`: of this process, one asker at a time asks Redis."""
+        with self._front.alone(name, keep_waiting) as first:
+            if not first:
+                yield False
+                return
+            with self._back.alone(name, keep_waiting) as first_of_all:
+                yield first_of_all
 
     def counts(self) -> CacheCounts:
         """Return what happened so far: a number found in either is a hit, in neither a miss."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from cachetools import LRUCache
 
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.works import Works
 from onnxplain_server.run import CacheCounts
 
 # What Python and the cache hold for an entry besides its value, measured.
@@ -28,6 +30,7 @@ class MemoryCache:
 
     def __init__(self, byte_limit: int, seal: Seal) -> None:
         self._values: LRUCache[bytes, bytes] = LRUCache(byte_limit, getsizeof=_size)
+        self._works = Works()
         self._seal = seal
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
@@ -55,6 +58,10 @@ class MemoryCache:
             for name, value in sealed.items():
                 if _size(value) <= self._values.maxsize:
                     self._values[_key(name)] = value
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        """See `Cache.alone`."""
+        return self._works.alone(name, keep_waiting)
 
     def counts(self) -> CacheCounts:
         """Return what happened so far."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import cast
 
 from redis import Redis
 
+from onnxplain_server.adapters.redis_lease import Leases
 from onnxplain_server.adapters.redis_link import KEYS, Link, LinkError
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.run import CacheCounts
@@ -35,6 +37,7 @@ class RedisCache:
 
     def __init__(self, link: Link, seal: Seal, seconds: float) -> None:
         self._link = link
+        self._leases = Leases(link)
         self._seal = seal
         self._milliseconds = round(1000 * seconds)
         self._lock = threading.Lock()
@@ -61,6 +64,10 @@ class RedisCache:
         """See `Cache.remember`."""
         for batch in _batches(self._seal, entries):
             self._store(batch)
+
+    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+        """See `Cache.alone`."""
+        return self._leases.alone(name, keep_waiting)
 
     def counts(self) -> CacheCounts:
         """Return what happened so far in this process; bytes are Redis' own affair."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from onnxplain_server.run import Host
 
@@ -13,6 +14,10 @@ class Uncached:
     def __init__(self, host: Host) -> None:
         self.subject = host.subject
         self.advance = host.advance
+
+    def alone(self, _name: str) -> AbstractContextManager[bool]:
+        """See `Host.alone`; nobody would find what was computed, so nobody waits."""
+        return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """See `Host.recall`."""

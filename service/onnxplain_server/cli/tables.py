@@ -14,6 +14,7 @@ from rich.text import Text
 
 from onnxplain_server.plots.words import clean
 from onnxplain_server.report import facts, findings
+from onnxplain_server.report.finding import Finding
 
 _PLAIN_WIDTH = 100
 
@@ -27,7 +28,7 @@ def explanation_tables(answer: ExplainResponse) -> str:
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
     for explanation in answer.explanations:
         for finding in findings.of_explanation(explanation):
-            parts += [Text(finding.title, "bold"), Text(finding.note, "dim"), _table(finding)]
+            parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
     return _rendered(parts)
@@ -43,7 +44,16 @@ def model_table(model: ModelDescription) -> str:
     return _rendered([table])
 
 
-def _table(finding: findings.Finding) -> Table:
+def _finding(finding: Finding) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(finding.title, "bold")]
+    parts += [Text(line, "dim") for line in (finding.note, finding.limit) if line]
+    parts.append(_table(finding))
+    if finding.left_out:
+        parts += [Text(finding.left_out, "dim"), Text()]
+    return parts
+
+
+def _table(finding: Finding) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in finding.columns:
         table.add_column(

@@ -207,6 +207,8 @@ def _ascending_groups(
     column = sample.table.column(options.group_column, path)
     groups = sample.groups(options.group_column, options.group_count, path)
     ranks = np.unique(column, return_inverse=True)[1]
+    # Numbers that are missing rank last by themselves; text that is missing is "", and first.
+    ranks[column == ""] = len(column)
     ascending = sorted(groups, key=lambda group: int(ranks[group.rows].min()))
     placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in ascending]
     return [group for group in placed if len(group.rows)]

@@ -14,13 +14,14 @@ from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.jobs import Job, prepare
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_and_draw
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
-from onnxplain_server.plots.draw import draw
+from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.run import Host
 from onnxplain_server.table import Table
 
@@ -76,9 +77,13 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
     ]
     ledger.reserve(sum(job.cost for job in jobs))
     ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
-    explanations = tuple(_explain(job, plots=question.plots) for job in jobs)
+    results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
+    drawn = draw_all(results) if question.plots else [()] * len(results)
     return Answer(
-        explanations,
+        tuple(
+            Explanation(job.options, result, plots)
+            for job, result, plots in zip(jobs, results, drawn, strict=True)
+        ),
         (*model.notes, *sample.notes()),
         len(sample.drawn),
         ledger.predicted,
@@ -101,6 +106,6 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
     return np.array(indices or range(n_outputs), dtype=np.intp)
 
 
-def _explain(job: Job, *, plots: bool) -> Explanation:
-    result = job.run()
-    return Explanation(job.options, result, draw(result) if plots else ())
+def _run(job: Job, host: Host, name: str) -> Result:
+    with host.alone(name):
+        return job.run()

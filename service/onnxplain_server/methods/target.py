@@ -131,7 +131,7 @@ def _filled(table: Table, name: str, path: str) -> Array:
             Reason.INVALID_TABLE,
             f"target column {name!r} has no value in rows {listed(tuple(rows[:5].tolist()))} "
             "(counted from 0); leave these rows out",
-            "target_column",
+            "table",
         )
     return column
 

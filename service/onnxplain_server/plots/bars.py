@@ -179,4 +179,5 @@ def _step(bars: Bars) -> int:
 
 
 def _axis_format(number_format: str) -> str:
-    return ",~r" if number_format.endswith("r") else "~e"
+    """Give ticks digits enough; how many d3 finds by itself falls short by rounding, as at 0.12."""
+    return ",.4~r" if number_format.endswith("r") else ".3~e"

@@ -13,8 +13,7 @@ from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.plots.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.chart import in_panels, tooltip
 from onnxplain_server.plots.curves import Legend, colour_channel, number_format, value_channel
-from onnxplain_server.plots.style import PLAIN_COLOUR, Spec
-from onnxplain_server.plots.words import data_number
+from onnxplain_server.plots.style import PANEL_HEIGHT, PLAIN_COLOUR, Spec
 
 _MEAN_COLOUR = "#202124"
 _ROW_STEP = 32
@@ -48,7 +47,8 @@ def draw(
     """Draw bundles over the points of a grid that have a place on the axis."""
     held = [place for place, point in enumerate(grid) if axis.holds(point)]
     numbers = np.concatenate([bundle.values[:, held].ravel() for bundle in bundles])
-    places = _places(axis, value_channel(numbers, legend, value_title))
+    value = value_channel(numbers, legend, value_title)
+    places = _places(axis, value, is_small=len(legend.panels) > 1)
     colour = _opaque(colour_channel(legend))
     in_one_panel = max(sum(len(b.rows) for b in bundles if b.panel == a.panel) for a in bundles)
     layers = [
@@ -79,8 +79,7 @@ def _rows(bundle: Bundle, held: list[int], legend: Legend, decimals: int) -> lis
 
 
 def _numbers(values: Vector, decimals: int) -> list[float | None]:
-    rounded = [round(data_number(value), decimals) for value in np.nan_to_num(values)]
-    return [n if np.isfinite(v) else None for n, v in zip(rounded, values, strict=True)]
+    return [round(value, decimals) if math.isfinite(value) else None for value in values.tolist()]
 
 
 def _decimals(values: Vector) -> int:
@@ -109,20 +108,22 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
     ]
 
 
-def _places(axis: Axis, value: Spec) -> Spec:
+def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
     """Encode feature and value; a list runs downwards, and its curves keep its order."""
     if isinstance(axis, Categories):
         y = {"field": "x", **axis.channel(upright=False)}
         y["axis"] |= {"grid": True, "domain": False, "ticks": False}
         value["axis"]["grid"] = False
         return {"y": y, "x": value, "order": {"field": "order", "type": "quantitative"}}
+    if is_small:
+        value["axis"]["titleLimit"] = PANEL_HEIGHT
     return {"x": {"field": "x", **axis.channel(to_edges=False)}, "y": value}
 
 
 def _thin(places: Spec, colour: Spec, legend: Legend, count: int) -> list[Spec]:
     """Draw one line a row, the fainter the more there are; points where there is no line."""
     plain = {} if colour else {"color": PLAIN_COLOUR}
-    look = {**plain, "opacity": round(min(0.6, max(0.12, 5 / max(count, 1) ** 0.7)), 2)}
+    look = {**plain, "opacity": round(min(0.6, max(0.12, 6.5 / max(count, 1) ** 0.7)), 2)}
     row = {"detail": {"field": "row", "type": "nominal"}, "tooltip": _row_tooltip(legend)}
     encoding = {**places, **colour, **row}
     line = {"type": "line", "strokeWidth": 1, **look}
@@ -138,7 +139,7 @@ def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list
     plain = {} if colour else {"color": _MEAN_COLOUR}
     joined, apart = _where("datum.mean && !datum.apart"), _where("datum.mean && datum.apart")
     border = {"type": "line", "color": "white", "strokeWidth": 5.5, "opacity": 0.85}
-    series = {"detail": colour["color"]} if colour else {}
+    series = {"detail": {"field": "series", "type": "nominal"}} if colour else {}
     line = {"type": "line", "strokeWidth": 2.5, "opacity": 1, **plain}
     hollow = {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2, **plain}
     hollow |= {"filled": False, "opacity": 1}

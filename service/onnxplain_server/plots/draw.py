@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onnxplain_server.methods import (
     average_loss,
     individual_conditional_expectation,
@@ -16,6 +18,19 @@ from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
 from onnxplain_server.plots import permutation_importance as permutation_importance_plots
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.importances import compare
+
+
+def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
+    """Draw each result; the later one of two importances also shows them side by side."""
+    drawn = [draw(result) for result in results]
+    placed = list(enumerate(results))
+    moved = [(i, one) for i, one in placed if isinstance(one, interactions.Result)]
+    shuffled = [(i, one) for i, one in placed if isinstance(one, permutation_importance.Result)]
+    if moved and shuffled:
+        (i, first), (k, second) = moved[0], shuffled[0]
+        drawn[max(i, k)] += compare(first, second)
+    return drawn
 
 
 def draw(result: Result) -> tuple[Plot, ...]:

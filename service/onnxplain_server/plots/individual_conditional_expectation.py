@@ -72,10 +72,12 @@ def _draw(curves: Curves, result: Result) -> Plot:
         panels=tuple(dict.fromkeys(bundle.panel for bundle in drawn)),
         common_scale=comparable(view.values.reshape(-1, len(view.outputs))),
     )
-    body = bundles.draw(axis, view.grid, drawn, legend, _value_title(view, axis, result.centered))
+    zero = _zero(view, axis, result.centered)
+    body = bundles.draw(axis, view.grid, drawn, legend, _value_title(view, zero))
     title = f"Individual conditional expectation on {shorten(axis.title)}{_by(view)}"
     remarks = [
         *_finding(view, axis),
+        *([f"Each curve is shifted to 0 at {zero}"] if zero else []),
         *_curves_shown(view),
         *_left_out(view, result),
         *too_fine,
@@ -135,12 +137,15 @@ def _by(view: _View) -> str:
     return f", by {enumerate_words(titles)}" if titles else ""
 
 
-def _value_title(view: _View, axis: Axis, centered: bool) -> str:
+def _value_title(view: _View, zero: str) -> str:
     only = f" of {shorten(view.outputs[0])}" if len(view.outputs) == 1 else ""
-    if not centered:
-        return f"Prediction{only}"
-    point = shorten(axis.text(view.grid[middle_of(view.grid)]), 20)
-    return f"Prediction{only}, less that at {shorten(axis.title, 20)} = {point}"
+    return f"Prediction{only}{f', 0 at {zero}' if zero else ''}"
+
+
+def _zero(view: _View, axis: Axis, centered: bool) -> str:
+    """Name the point at which centred curves are 0."""
+    point = axis.text(view.grid[middle_of(view.grid)])
+    return f"{shorten(axis.title, 20)} = {shorten(point, 20)}" if centered else ""
 
 
 def _finding(view: _View, axis: Axis) -> Iterator[str]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Receipt
+from google.protobuf import json_format
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    Explanation,
+    Receipt,
+)
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.plots.words import clean, shorten
 
 _DIGEST_LENGTH = len("sha256:") + 12
+_OPTIONS_LENGTH = 400
 
 
 class Caution(NamedTuple):
@@ -63,6 +71,23 @@ def receipt(found: Receipt) -> list[Fact]:
         *(Fact(_text(name), _text(v)) for name, v in sorted(found.library_versions.items())),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def options(explanation: Explanation) -> str:
+    """Write the options of a method, defaults filled in, as JSON in one line; long ones cut."""
+    document = json_format.MessageToDict(explanation.options)
+    return shorten(_text(json.dumps(document, ensure_ascii=False)), _OPTIONS_LENGTH)
+
+
+def group_columns(explanation: Explanation) -> list[str]:
+    """Name the columns by which a method told rows apart."""
+    asked = explanation.options
+    columns = [
+        asked.partial_dependence.group_column,
+        *asked.individual_conditional_expectation.group_columns,
+        asked.average_loss.group_column,
+    ]
+    return [_text(column) for column in columns if column]
 
 
 def _input(found: ModelInput) -> str:

@@ -16,6 +16,7 @@ for (const figure of document.querySelectorAll("figure")) {
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: figure.id,
   }).then(() => {
+    figure.classList.add("drawn");
     // Beyond this, shrinking into one column would make its text too small to read.
     const drawn = target.querySelector("svg");
     figure.classList.toggle("wide", drawn.viewBox.baseVal.width > 1.3 * target.clientWidth);
@@ -23,8 +24,3 @@ for (const figure of document.querySelectorAll("figure")) {
     target.textContent = `This plot cannot be drawn: ${error.message}`;
   });
 }
-
-// Paper cannot be unfolded.
-addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("header details")) details.open = true;
-});

@@ -17,8 +17,11 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.errors import ExplainError
-from onnxplain_server.plots.words import clean
-from onnxplain_server.report import facts, findings
+from onnxplain_server.plots.words import clean, distinguish, enumerate_words
+from onnxplain_server.report import facts
+from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.findings import of_explanation
+from onnxplain_server.report.guide import of_method
 from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
@@ -39,11 +42,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One method of the answer."""
+    """One method of the answer, with what it answers and when not to rely on it."""
 
     title: str
     figures: list[Figure]
-    findings: list[findings.Finding] = field(default_factory=list)
+    question: str = ""
+    limits: tuple[str, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+    options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
     return _rendered(
         _Page(
             title=f"What {clean(model_name) if model_name else 'the model'} has learned",
-            sections=[_section(explanation) for explanation in answer.explanations],
+            sections=_sections(answer),
             warnings=facts.warnings(answer),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
@@ -86,12 +92,31 @@ def of_plot(plot: Plot) -> str:
     return _rendered(_Page(title=clean(plot.title), sections=[Section("", [_figure(plot)])]))
 
 
-def _section(explanation: Explanation) -> Section:
+def _sections(answer: ExplainResponse) -> list[Section]:
+    titles = distinguish(_title(explanation) for explanation in answer.explanations)
+    return [
+        _section(explanation, title)
+        for explanation, title in zip(answer.explanations, titles, strict=True)
+    ]
+
+
+def _section(explanation: Explanation, title: str) -> Section:
+    guide = of_method(explanation.WhichOneof("result") or "")
     return Section(
-        title=findings.title(explanation),
+        title=title,
+        question=guide.question,
+        limits=guide.limits,
         figures=[_figure(plot) for plot in explanation.plots],
-        findings=findings.of_explanation(explanation),
+        findings=of_explanation(explanation),
+        options=facts.options(explanation),
     )
+
+
+def _title(explanation: Explanation) -> str:
+    """Name the method, and what its rows are grouped by."""
+    guide = of_method(explanation.WhichOneof("result") or "")
+    columns = facts.group_columns(explanation)
+    return f"{guide.title}, by {enumerate_words(columns)}" if columns else guide.title
 
 
 def _figure(plot: Plot) -> Figure:

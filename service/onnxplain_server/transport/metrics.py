@@ -101,7 +101,7 @@ class Metrics:
 
     def _show_zeros(self) -> None:
         """Show what has not happened yet, since no rate sees a series' first event."""
-        codes = {status.grpc.name for status in STATUS.values()} | {"OK"}
+        codes = sorted({status.grpc.name for status in STATUS.values()} | {"OK"})
         for method in _SERVICE.methods:
             self._rpcs_started.labels(*_rpc(method.name))
             self._rpc_seconds.labels(*_rpc(method.name))

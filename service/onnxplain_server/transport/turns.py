@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
@@ -43,6 +44,7 @@ class Turns:
         self._taken = 0
         self._running: set[Call] = set()
         self._waiting: deque[Call] = deque()
+        self._standing_aside: set[Call] = set()
         self._changed = threading.Condition()
         self._closed = False
 
@@ -79,13 +81,14 @@ class Turns:
     def turn(self, call: Call) -> Iterator[None]:
         """Wait for a turn and hold it; raises whatever ends the call while it waits."""
         with self._changed:
-            self._wait(call)
-            self._running.add(call)
+            self._waiting.append(call)
+            self._take(call)
+        call.stand_aside = partial(self._aside, call)
         try:
             yield
         finally:
             with self._changed:
-                self._running.remove(call)
+                self._running.discard(call)
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -101,7 +104,7 @@ class Turns:
     def end_all(self) -> None:
         """Make every call end at its next step, telling its caller to ask another server."""
         with self._changed:
-            for call in (*self._running, *self._waiting):
+            for call in (*self._running, *self._waiting, *self._standing_aside):
                 call.cancel(Reason.UNAVAILABLE, "the server stopped before the work was done")
 
     def _refuse(self) -> None:
@@ -113,8 +116,23 @@ class Turns:
                 f"the server takes {self.place_count} requests at a time; ask again later",
             )
 
-    def _wait(self, call: Call) -> None:
-        self._waiting.append(call)
+    @contextmanager
+    def _aside(self, call: Call) -> Iterator[None]:
+        """Give the turn to others while a call waits for another; the next free one is its own."""
+        with self._changed:
+            self._running.remove(call)
+            self._standing_aside.add(call)
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._standing_aside.remove(call)
+                self._waiting.appendleft(call)
+                self._take(call)
+
+    def _take(self, call: Call) -> None:
+        """Wait until it is the turn of a call that was put among the waiting ones."""
         try:
             call.check("while waiting for a turn")
             while self._waiting[0] is not call or len(self._running) >= self._running_count:
@@ -123,3 +141,4 @@ class Turns:
                 call.check("while waiting for a turn")
         finally:
             self._waiting.remove(call)
+        self._running.add(call)

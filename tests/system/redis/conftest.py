@@ -53,6 +53,15 @@ class RedisServer:
         """Let it go on."""
         self._process.send_signal(signal.SIGCONT)
 
+    def fill(self) -> None:
+        """Leave no room for more."""
+        self.admin.config_set("maxmemory", "1mb")
+
+    def damage(self) -> None:
+        """Change some bytes of every cached value."""
+        for key in self.keys("cache"):
+            self.admin.setrange(key, 60, b"\xff\x00\xff")
+
     def keys(self, kind: str) -> list[bytes]:
         """Keys of a kind, sorted."""
         found: list[bytes] = sorted(self.admin.scan_iter(f"onnxplain:{kind}:*"))

@@ -170,9 +170,9 @@ def test_with_redis_gone_nothing_is_found_and_nothing_waits(
     cache.remember({"a": b"1"})
     redis_server.kill()
 
-    assert seconds(lambda: cache.recall(["a"])) < 0.3
-    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.1
-    assert seconds(lambda: remember_often(cache, 1_000)) < 0.1
+    assert seconds(lambda: cache.recall(["a"])) < 0.45
+    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.24
+    assert seconds(lambda: remember_often(cache, 1_000)) < 0.24
     assert cache.recall(["a"]) == [None]
 
 
@@ -196,8 +196,8 @@ def test_frozen_redis_costs_one_timeout_and_then_nothing(
     cache.remember({"a": b"1"})
     redis_server.freeze()
 
-    assert 0.2 < seconds(lambda: cache.recall(["a"])) < 0.35
-    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.1
+    assert 0.2 < seconds(lambda: cache.recall(["a"])) < 0.45
+    assert seconds(lambda: [cache.recall(["a"]) for _ in range(1_000)]) < 0.24
     assert seconds(lambda: cache.remember({"a": b"1"})) < 0.01
 
 
@@ -279,7 +279,7 @@ def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
     other.start()
     time.sleep(0.05)
 
-    assert seconds(lambda: cache.recall(["a"])) < 0.35
+    assert seconds(lambda: cache.recall(["a"])) < 0.45
     other.join()
     time.sleep(0.5)
     assert cache.recall(["b"]) == [b"2"]
@@ -361,7 +361,7 @@ def test_an_address_that_swallows_everything_costs_one_timeout(
         with pytest.raises(LinkError):
             link.ask(lambda redis: redis.ping())
 
-    assert seconds(ask) < 0.35
+    assert seconds(ask) < 0.45
     assert seconds(ask) < 0.01
 
 
@@ -376,7 +376,7 @@ def test_a_slow_look_up_of_the_address_costs_one_timeout(
         with pytest.raises(LinkError):
             link.ask(lambda redis: redis.ping())
 
-    assert seconds(ask) < 0.35
+    assert seconds(ask) < 0.45
     assert seconds(ask) < 0.01
     released.set()
 

@@ -9,6 +9,7 @@ from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from onnxplain.v1 import permutation_importance_pb2 as _permutation_importance_pb2
 from onnxplain.v1 import plot_pb2 as _plot_pb2
 from onnxplain.v1 import table_pb2 as _table_pb2
+from onnxplain.v1 import upload_pb2 as _upload_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from onnxplain.v1 import explanation_service_pb2 as onnxplain_dot_v1_dot_explanation__service__pb2
+from onnxplain.v1 import upload_pb2 as onnxplain_dot_v1_dot_upload__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
 GRPC_VERSION = grpc.__version__
@@ -27,7 +28,7 @@ if _version_not_supported:
 
 class ExplanationServiceStub(object):
     """Explains what an ONNX model has learned. Stateless: the answer depends on
-    nothing but the request.
+    nothing but the request, and on the files that it names by their content.
     """
 
     def __init__(self, channel):
@@ -51,11 +52,21 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.FromString,
                 _registered_method=True)
+        self.UploadModel = channel.stream_unary(
+                '/onnxplain.v1.ExplanationService/UploadModel',
+                request_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelResponse.FromString,
+                _registered_method=True)
+        self.UploadTable = channel.stream_unary(
+                '/onnxplain.v1.ExplanationService/UploadTable',
+                request_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadTableRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_upload__pb2.UploadTableResponse.FromString,
+                _registered_method=True)
 
 
 class ExplanationServiceServicer(object):
     """Explains what an ONNX model has learned. Stateless: the answer depends on
-    nothing but the request.
+    nothing but the request, and on the files that it names by their content.
     """
 
     def Explain(self, request, context):
@@ -79,6 +90,21 @@ class ExplanationServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UploadModel(self, request_iterator, context):
+        """Keeps a model for some time, so that requests can name it by its id. Saves
+        sending it with each request, and allows models larger than a message.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UploadTable(self, request_iterator, context):
+        """Keeps a table for some time, likewise.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ExplanationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -97,6 +123,16 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.SerializeToString,
             ),
+            'UploadModel': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadModel,
+                    request_deserializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelResponse.SerializeToString,
+            ),
+            'UploadTable': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadTable,
+                    request_deserializer=onnxplain_dot_v1_dot_upload__pb2.UploadTableRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadTableResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'onnxplain.v1.ExplanationService', rpc_method_handlers)
@@ -107,7 +143,7 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ExplanationService(object):
     """Explains what an ONNX model has learned. Stateless: the answer depends on
-    nothing but the request.
+    nothing but the request, and on the files that it names by their content.
     """
 
     @staticmethod
@@ -181,6 +217,60 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/DescribeModel',
             onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.DescribeModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadModel(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/onnxplain.v1.ExplanationService/UploadModel',
+            onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.SerializeToString,
+            onnxplain_dot_v1_dot_upload__pb2.UploadModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadTable(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/onnxplain.v1.ExplanationService/UploadTable',
+            onnxplain_dot_v1_dot_upload__pb2.UploadTableRequest.SerializeToString,
+            onnxplain_dot_v1_dot_upload__pb2.UploadTableResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,10 +8,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Model(_message.Message):
-    __slots__ = ("content",)
+    __slots__ = ("content", "id")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
     content: bytes
-    def __init__(self, content: _Optional[bytes] = ...) -> None: ...
+    id: str
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
     __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer")

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/table.proto\x12\x0connxplain.v1\"n\n\x05Table\x12\x0f\n\x05\x61rrow\x18\x01 \x01(\x0cH\x00\x12\x11\n\x07parquet\x18\x02 \x01(\x0cH\x00\x12\r\n\x03\x63sv\x18\x03 \x01(\x0cH\x00\x12(\n\x07\x63olumns\x18\x04 \x01(\x0b\x32\x15.onnxplain.v1.ColumnsH\x00\x42\x08\n\x06source\"0\n\x07\x43olumns\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"8\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x01\x12\x0f\n\x07strings\x18\x03 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18onnxplain/v1/table.proto\x12\x0connxplain.v1\"|\n\x05Table\x12\x0f\n\x05\x61rrow\x18\x01 \x01(\x0cH\x00\x12\x11\n\x07parquet\x18\x02 \x01(\x0cH\x00\x12\r\n\x03\x63sv\x18\x03 \x01(\x0cH\x00\x12(\n\x07\x63olumns\x18\x04 \x01(\x0b\x32\x15.onnxplain.v1.ColumnsH\x00\x12\x0c\n\x02id\x18\x05 \x01(\tH\x00\x42\x08\n\x06source\"0\n\x07\x43olumns\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"8\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07numbers\x18\x02 \x03(\x01\x12\x0f\n\x07strings\x18\x03 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,9 +32,9 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.table_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TABLE']._serialized_start=42
-  _globals['_TABLE']._serialized_end=152
-  _globals['_COLUMNS']._serialized_start=154
-  _globals['_COLUMNS']._serialized_end=202
-  _globals['_COLUMN']._serialized_start=204
-  _globals['_COLUMN']._serialized_end=260
+  _globals['_TABLE']._serialized_end=166
+  _globals['_COLUMNS']._serialized_start=168
+  _globals['_COLUMNS']._serialized_end=216
+  _globals['_COLUMN']._serialized_start=218
+  _globals['_COLUMN']._serialized_end=274
 # @@protoc_insertion_point(module_scope)

@@ -7,16 +7,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Table(_message.Message):
-    __slots__ = ("arrow", "parquet", "csv", "columns")
+    __slots__ = ("arrow", "parquet", "csv", "columns", "id")
     ARROW_FIELD_NUMBER: _ClassVar[int]
     PARQUET_FIELD_NUMBER: _ClassVar[int]
     CSV_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
     arrow: bytes
     parquet: bytes
     csv: bytes
     columns: Columns
-    def __init__(self, arrow: _Optional[bytes] = ..., parquet: _Optional[bytes] = ..., csv: _Optional[bytes] = ..., columns: _Optional[_Union[Columns, _Mapping]] = ...) -> None: ...
+    id: str
+    def __init__(self, arrow: _Optional[bytes] = ..., parquet: _Optional[bytes] = ..., csv: _Optional[bytes] = ..., columns: _Optional[_Union[Columns, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Columns(_message.Message):
     __slots__ = ("columns",)

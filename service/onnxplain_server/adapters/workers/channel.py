@@ -25,14 +25,17 @@ class Kind(IntEnum):
     DESCRIBE = 2
     CANCEL = 3
     FOUND = 4
+    ENTERED = 5
     READY = 16
     LOADING = 17
     LOADED = 18
     PROGRESS = 19
     RECALL = 20
     REMEMBER = 21
-    REFUSED = 22
-    ANSWERED = 23
+    ENTER = 22
+    LEAVE = 23
+    REFUSED = 24
+    ANSWERED = 25
 
 
 @dataclass(frozen=True, slots=True)

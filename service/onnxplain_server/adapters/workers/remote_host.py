@@ -47,15 +47,18 @@ class RemoteHost:
                 self._planned = planned
                 self._send(Kind.PROGRESS, payloads.pack_progress(done, planned))
 
+    @contextmanager
+    def alone(self, name: str) -> Iterator[bool]:
+        """See `Host.alone`; where the work fails, the end of the request tells so."""
+        is_first = self._exchange(Kind.ENTER, payloads.pack_names([name]), Kind.ENTERED)
+        yield bool(is_first)
+        with self._lock:
+            self._send(Kind.LEAVE)
+
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """See `Host.recall`."""
-        with self._lock:
-            self._send(Kind.RECALL, payloads.pack_names(names))
-            reply = self._channel.receive()
-            if reply.kind is not Kind.FOUND:
-                self._cancelled = True
-                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
-            return payloads.unpack_values(reply.payload)
+        found = self._exchange(Kind.RECALL, payloads.pack_names(names), Kind.FOUND)
+        return payloads.unpack_values(found)
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Host.remember`; what does not fit into a frame is dropped."""
@@ -72,6 +75,15 @@ class RemoteHost:
         yield
         with self._lock:
             self._send(Kind.LOADED)
+
+    def _exchange(self, kind: Kind, payload: bytes, expected: Kind) -> bytes:
+        with self._lock:
+            self._send(kind, payload)
+            reply = self._channel.receive()
+            if reply.kind is not expected:
+                self._cancelled = True
+                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+        return reply.payload
 
     def _send(self, kind: Kind, payload: bytes = b"") -> None:
         self._channel.send(Frame(kind, self._call, payload))

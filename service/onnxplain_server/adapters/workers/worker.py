@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from onnxplain_server.adapters.workers import payloads
@@ -104,17 +105,12 @@ class Worker:
             self._arena.put(request)
             length = payloads.pack_length(len(request))
             self._channel.send(Frame(kind, self._call, length), watch.tick)
-            frame = self._follow(watch)
+            with ExitStack() as works:
+                answer = self._follow(watch, works)
         except ExplainError:
-            self.is_usable = self._stop()
+            self.is_usable = self.is_usable or self._stop()
             raise
-        self.is_usable = True
-        if frame.kind is Kind.REFUSED:
-            raise payloads.unpack_error(frame.payload)
-        try:
-            return self._arena.get(payloads.unpack_length(frame.payload))
-        except ValueError:
-            raise MalformedError from None
+        return answer
 
     def kill(self) -> None:
         """End the process now."""
@@ -128,31 +124,55 @@ class Worker:
         self._arena.close()
         os.close(self._handle)
 
-    def _follow(self, watch: _Watch) -> Frame:
-        """Serve the worker until it has answered or refused."""
+    def _follow(self, watch: _Watch, works: ExitStack) -> bytes:
+        """Serve the worker until it has answered, or raise its refusal."""
         while True:
             frame = self._channel.receive(watch.tick)
             if frame.call != self._call:
                 raise MalformedError
-            match frame.kind:
-                case Kind.ANSWERED | Kind.REFUSED:
-                    return frame
-                case Kind.PROGRESS:
-                    watch.advance(*payloads.unpack_progress(frame.payload))
-                case Kind.LOADING | Kind.LOADED:
-                    watch.load(frame.kind is Kind.LOADING)
-                case Kind.RECALL:
-                    self._recall(watch, payloads.unpack_names(frame.payload))
-                case Kind.REMEMBER:
-                    watch.host.remember(payloads.unpack_entries(frame.payload))
-                case _:
-                    raise MalformedError
+            if frame.kind is Kind.ANSWERED:
+                return self._take_answer(frame)
+            if frame.kind is Kind.REFUSED:
+                self.is_usable = True
+                raise payloads.unpack_error(frame.payload)
+            self._serve(frame, watch, works)
+
+    def _serve(self, frame: Frame, watch: _Watch, works: ExitStack) -> None:
+        match frame.kind:
+            case Kind.PROGRESS:
+                watch.advance(*payloads.unpack_progress(frame.payload))
+            case Kind.LOADING | Kind.LOADED:
+                watch.load(frame.kind is Kind.LOADING)
+            case Kind.RECALL:
+                self._recall(watch, payloads.unpack_names(frame.payload))
+            case Kind.REMEMBER:
+                watch.host.remember(payloads.unpack_entries(frame.payload))
+            case Kind.ENTER:
+                self._enter(watch, works, payloads.unpack_names(frame.payload))
+            case Kind.LEAVE:
+                works.close()
+            case _:
+                raise MalformedError
 
     def _recall(self, watch: _Watch, names: list[str]) -> None:
         found = payloads.pack_values(watch.host.recall(names))
         if len(found) > MOST_BYTES:
             found = payloads.pack_values([None] * len(names))
         self._channel.send(Frame(Kind.FOUND, self._call, found), watch.tick)
+
+    def _enter(self, watch: _Watch, works: ExitStack, names: list[str]) -> None:
+        """Begin a piece of work, one at a time."""
+        works.close()
+        is_first = len(names) == 1 and works.enter_context(watch.host.alone(names[0]))
+        self._channel.send(Frame(Kind.ENTERED, self._call, b"1" * is_first), watch.tick)
+
+    def _take_answer(self, frame: Frame) -> bytes:
+        try:
+            answer = self._arena.get(payloads.unpack_length(frame.payload))
+        except ValueError:
+            raise MalformedError from None
+        self.is_usable = True
+        return answer
 
     def _stop(self) -> bool:
         """Tell it to stop; whether it did so in time, and can be asked again."""

@@ -1,0 +1,226 @@
+"""Interactions and curves as tables: the strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from onnxplain.v1.individual_conditional_expectation_pb2 import (
+    IndividualConditionalExpectationCurves,
+    IndividualConditionalExpectationResult,
+)
+from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
+
+from onnxplain_server.arrays import Matrix
+from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.report.finding import (
+    Finding,
+    Heading,
+    first,
+    if_several,
+    joined,
+    number,
+    unit,
+)
+
+_STATISTICS = (
+    (
+        "total",
+        "All interactions",
+        "H²: variability of the predictions that is interaction, 0 where effects add up",
+        "averages run over combinations of values that may not occur",
+    ),
+    (
+        "overall",
+        "Interactions of one feature",
+        "H²_j: variability that is interaction with the others",
+        "these do not add up to the total, since a pair counts for both of its features",
+    ),
+    (
+        "pairwise",
+        "Pairs",
+        "H²_jk: part of the joint effect that is interaction",
+        "compare pairs by size; the share of a weak pair is a ratio of two small numbers",
+    ),
+    (
+        "threeway",
+        "Triples",
+        "H²_jkl: part of the joint effect beyond that of the pairs",
+        "compare triples by size; the share of a weak one is a ratio of two small numbers",
+    ),
+    (
+        "importance",
+        "Importance",
+        "variability that all others together leave unexplained",
+        "features that stand in for each other look unimportant; above 1 with correlated ones",
+    ),
+)
+
+
+class _Words(NamedTuple):
+    """What a table of statistics says besides its numbers; `interval` is empty without them."""
+
+    heading: str
+    note: str
+    limit: str
+    interval: str
+
+
+def of_interactions(result: InteractionsResult) -> Iterator[Finding]:
+    """Write one table for each order."""
+    outputs = distinguish(result.output_names)
+    for name, heading, note, limit in _STATISTICS:
+        value = getattr(result, name)
+        statistics = [value] if name == "total" else list(value)
+        words = _Words(heading, note, limit, _interval_title(result.confidence_level))
+        yield _statistics(statistics, outputs, words)
+
+
+def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
+    """Say where each curve is lowest and highest."""
+    outputs = distinguish(result.output_names)
+    grouped = any(curve.group for curve in result.curves)
+    columns = (
+        Heading("features"),
+        *([Heading("group")] if grouped else []),
+        *if_several(outputs, Heading("output")),
+        Heading("lowest", is_number=True),
+        Heading("at"),
+        Heading("highest", is_number=True),
+        Heading("at"),
+    )
+    kept, left_out = first(result.curves, len(outputs), "further curves")
+    yield Finding(
+        "Average predictions",
+        "lowest and highest average prediction along each curve, and where",
+        "with correlated features, curves lead through combinations that do not occur",
+        columns,
+        tuple(row for curve in kept for row in _curve(curve, outputs, grouped)),
+        left_out,
+    )
+
+
+def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Finding]:
+    """Say how far the curves of single rows move."""
+    outputs = distinguish(result.output_names)
+    grouped = any(any(curves.groups) for curves in result.curves)
+    columns = (
+        Heading("feature"),
+        *([Heading("group")] if grouped else []),
+        *if_several(outputs, Heading("output")),
+        Heading("rows", is_number=True),
+        Heading(f"typical change ({unit(outputs)})", is_number=True),
+        Heading("largest change", is_number=True),
+        Heading("in row", is_number=True),
+    )
+    ranked = sorted(result.curves, key=lambda c: -float(_changes(c, outputs).sum(axis=1).mean()))
+    rows = [row for curves in ranked for row in _individual(curves, outputs)]
+    kept, left_out = first(rows, 1, "further rows")
+    yield Finding(
+        "Change along the curves of single rows",
+        "change = highest less lowest prediction as the feature moves and the row stays as it is; "
+        "typical = median over rows",
+        "values that a row cannot have are tried too; rows are counted from 0",
+        columns,
+        tuple(kept),
+        left_out,
+    )
+
+
+def _statistics(
+    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], words: _Words
+) -> Finding:
+    ranked, left_out = first(
+        sorted(statistics, key=lambda s: -sum(s.numerators)), len(outputs), "weaker ones"
+    )
+    shares: Matrix = np.array([s.values for s in ranked])
+    sizes: Matrix = np.sqrt(np.array([s.numerators for s in ranked]))
+    rows = [
+        (
+            *([joined(statistic.features)] if statistic.features else []),
+            *if_several(outputs, output),
+            spell_beside(shares[place, column], shares),
+            *([_interval(statistic, column, shares)] if words.interval else []),
+            spell_beside(sizes[place, column], sizes[:, column]),
+        )
+        for place, statistic in enumerate(ranked)
+        for column, output in enumerate(outputs)
+    ]
+    columns = (
+        *([Heading("features")] if ranked and ranked[0].features else []),
+        *if_several(outputs, Heading("output")),
+        Heading("share", is_number=True),
+        *([Heading(words.interval, is_number=True)] if words.interval else []),
+        Heading(f"size ({unit(outputs)})", is_number=True),
+    )
+    reading = f"share = {words.note}; size = √numerator"
+    return Finding(words.heading, reading, words.limit, columns, tuple(rows), left_out)
+
+
+def _interval_title(confidence_level: float) -> str:
+    return f"{100 * confidence_level:g} % interval" if confidence_level else ""
+
+
+def _interval(statistic: InteractionStatistic, column: int, beside: Matrix) -> str:
+    """Write the ends of an interval."""
+    if not statistic.lower:
+        return ""
+    low, high = statistic.lower[column], statistic.upper[column]
+    return f"{spell_beside(low, beside)} to {spell_beside(high, beside)}"
+
+
+def _curve(
+    curve: PartialDependenceCurve, outputs: Sequence[str], grouped: bool
+) -> Iterator[tuple[str, ...]]:
+    values = np.array(curve.values).reshape(-1, len(outputs))
+    for column, output in enumerate(outputs):
+        # Both are the first NaN, where there is one.
+        low, high = int(np.argmin(values[:, column])), int(np.argmax(values[:, column]))
+        yield (
+            joined(curve.features),
+            *([clean(curve.group) if curve.group else ""] if grouped else []),
+            *if_several(outputs, output),
+            number(values[low, column], values[:, column]),
+            _point(curve, low),
+            number(values[high, column], values[:, column]),
+            _point(curve, high),
+        )
+
+
+def _point(curve: PartialDependenceCurve, index: int) -> str:
+    texts = []
+    for column in curve.grid:
+        if column.strings:
+            texts.append(clean(column.strings[index]) if column.strings[index] else "missing")
+        else:
+            texts.append(number(column.numbers[index], np.array(column.numbers), "missing"))
+    return ", ".join(texts)
+
+
+def _individual(
+    curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    changes = _changes(curves, outputs)
+    for group in dict.fromkeys(curves.groups):
+        rows = np.flatnonzero([label == group for label in curves.groups])
+        for column, output in enumerate(outputs):
+            here = changes[rows, column]
+            largest = int(np.argmax(here))
+            yield (
+                clean(curves.feature),
+                *([clean(group)] if group else []),
+                *if_several(outputs, output),
+                f"{len(rows):,}",
+                spell_beside(float(np.median(here)), changes),
+                spell_beside(float(here[largest]), changes),
+                f"{curves.row_indices[rows[largest]]:,}",
+            )
+
+
+def _changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
+    """Measure how far each curve moves: (n_rows, n_outputs)."""
+    shape = (len(curves.row_indices), -1, len(outputs))
+    changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)
+    return changes

@@ -1,0 +1,86 @@
+"""What each method answers, and when not to rely on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """Words around the results of one method.
+
+    Attributes
+    ----------
+    title : str
+    question : str
+        What the method answers.
+    limits : tuple of str
+        When not to rely on it, a sentence each.
+    """
+
+    title: str
+    question: str
+    limits: tuple[str, ...]
+
+
+_EXTRAPOLATES = (
+    "With correlated features the model is asked about combinations that do not occur, and "
+    "extrapolates there."
+)
+_DRAWN = "The numbers are those of the rows used: other rows give somewhat other numbers."
+
+_GUIDES = {
+    "interactions": Guide(
+        "Interactions",
+        "Which features act together, and how strongly?",
+        (
+            _EXTRAPOLATES + " Shares above 1 are a sign of it.",
+            "The share of a weak pair is a ratio of two small numbers: compare pairs by size.",
+            "On probabilities, effects that add up as scores interact: ask for the scale MARGIN.",
+            _DRAWN,
+        ),
+    ),
+    "partial_dependence": Guide(
+        "Partial dependence",
+        "How does the average prediction change with a feature, or with several together?",
+        (
+            _EXTRAPOLATES + " Ticks under a curve are values in the table.",
+            "An average can hide that rows go up and down: look at curves of single rows.",
+            "Groups are other rows, which differ in other features too.",
+        ),
+    ),
+    "individual_conditional_expectation": Guide(
+        "Curves of single rows",
+        "How does the prediction of each row change with a feature, while the rest of the row "
+        "stays as it is?",
+        (
+            _EXTRAPOLATES,
+            "Curves that are not parallel show an interaction, but not with which feature.",
+            "Curves are drawn for some rows; rare ones may be missing.",
+        ),
+    ),
+    "permutation_importance": Guide(
+        "Permutation importance",
+        "How much worse do predictions get when a feature's values are shuffled?",
+        (
+            "Features that stand in for each other look unimportant, unless shuffled together.",
+            "Shuffling makes rows that do not occur, where a model may be wrong in its own way.",
+            "On rows used in training, what was learned by heart looks important.",
+        ),
+    ),
+    "average_loss": Guide(
+        "Average loss",
+        "How far are predictions from the true values, and for whom?",
+        (
+            "On rows used in training the loss is too small.",
+            "Groups differ in how hard they are to predict: a larger loss alone is no unfairness.",
+            "The average of a small group is one of few rows.",
+        ),
+    ),
+}
+
+
+def of_method(method: str) -> Guide:
+    """Return the words for a method; of one that is not known here, only its name."""
+    title = method.replace("_", " ").capitalize() or "Explanation"
+    return _GUIDES.get(method, Guide(title, "", ()))

@@ -1,0 +1,122 @@
+"""Comparisons of predictions with true values as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions, AverageLossResult
+from onnxplain.v1.permutation_importance_pb2 import (
+    PermutationImportanceOptions,
+    PermutationImportanceResult,
+)
+
+from onnxplain_server.arrays import Vector
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.plots import loss_words
+from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.report.finding import Finding, Heading, first, if_several, joined
+
+
+def of_permutation_importance(
+    result: PermutationImportanceResult, options: PermutationImportanceOptions
+) -> Iterator[Finding]:
+    """Write what each entry is worth, and what the loss was before."""
+    outputs = distinguish(result.output_names)
+    loss = _loss(options.loss)
+    ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
+    kept, left_out = first(ranked, len(outputs), "weaker ones")
+    values = np.array([importance.values for importance in kept])
+    rows = [
+        (
+            joined(importance.features, " + "),
+            *if_several(outputs, output),
+            spell_beside(importance.values[column], values),
+            spell_beside(importance.standard_errors[column], values),
+        )
+        for importance in kept
+        for column, output in enumerate(outputs)
+    ]
+    scale = "share of the loss before" if options.normalize else loss_words.unit(loss)
+    columns = (
+        Heading("shuffled"),
+        *if_several(outputs, Heading("output")),
+        Heading(f"increase ({scale})", is_number=True),
+        Heading("± standard error", is_number=True),
+    )
+    yield Finding(
+        "Permutation importance",
+        f"increase of the {loss_words.name(loss)} when the values are shuffled; "
+        "the standard error is that of shuffling anew",
+        "features that stand in for each other look unimportant; another table adds its own error",
+        columns,
+        tuple(rows),
+        left_out,
+    )
+    yield _baseline(result, loss)
+
+
+def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> Iterator[Finding]:
+    """Write the loss of all rows, or of each group by ascending value."""
+    outputs = distinguish(result.output_names)
+    loss = _loss(options.loss)
+    grouped = any(one.group for one in result.losses)
+    kept, left_out = first(result.losses, len(outputs), "further groups")
+    values = np.array([one.values for one in kept])
+    columns = (
+        *([Heading(clean(options.group_column or "group"))] if grouped else []),
+        *if_several(outputs, Heading("output")),
+        Heading(f"average ({loss_words.unit(loss)})", is_number=True),
+        Heading("weight", is_number=True),
+    )
+    rows = [
+        (
+            *([clean(one.group)] if grouped else []),
+            *if_several(outputs, output),
+            spell_beside(one.values[column], values),
+            spell_beside(one.weight, np.array([one.weight])),
+        )
+        for one in kept
+        for column, output in enumerate(outputs)
+    ]
+    yield Finding(
+        loss_words.heading(loss, tuple(result.output_names)),
+        "smaller is better; weight = number of rows, or the sum of their case weights",
+        "the average of a small group is one of few rows; on rows used in training it is too small",
+        columns,
+        tuple(rows),
+        left_out,
+    )
+
+
+def _baseline(result: PermutationImportanceResult, loss: Loss) -> Finding:
+    outputs = distinguish(result.output_names)
+    losses: Vector = np.array(result.baseline_losses)
+    columns = (
+        *if_several(outputs, Heading("output")),
+        Heading(f"average ({loss_words.unit(loss)})", is_number=True),
+    )
+    rows = [
+        (*if_several(outputs, output), spell_beside(value, losses))
+        for output, value in zip(outputs, losses, strict=True)
+    ]
+    kept, left_out = first(rows, 1, "further outputs")
+    return Finding(
+        "Loss before shuffling",
+        "what the increases are to be compared with",
+        "on rows used in training it is too small",
+        columns,
+        tuple(kept),
+        left_out,
+    )
+
+
+def _strength(values: Sequence[float]) -> float:
+    """Add up over outputs; what is no number comes last."""
+    total = float(np.sum(values))
+    return -np.inf if np.isnan(total) else total
+
+
+def _loss(number: int) -> Loss:
+    """Return the loss of the contract's number, whose 0 means SQUARED_ERROR."""
+    return Loss[AverageLossOptions.Loss.Name(number)] if number else Loss.SQUARED_ERROR

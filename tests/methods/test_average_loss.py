@@ -1,0 +1,197 @@
+"""Average loss, over all rows and by groups of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.average_loss import Options, Result
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.target import Comparison
+
+NAN = float("nan")
+
+
+def identity(x: Any) -> Any:
+    return x
+
+
+def answer(make: Any, columns: Any, function: Any = identity, **given: Any) -> Any:
+    """Explain a function of the column x; what is no option of the method is one of the question.
+
+    Options of the comparison may stand among those of the method.
+    """
+    question = {
+        name: given.pop(name)
+        for name in ("weight_column", "row_count", "seed", "output_indices", "host")
+        if name in given
+    }
+    methods = {name: given.pop(name) for name in ("group_column", "group_count") if name in given}
+    n_outputs = given.pop("n_outputs", 1)
+    model = make.model(function, ("x",), ("double",), n_outputs=n_outputs)
+    options = Options(comparison=Comparison(**given), **methods)
+    return make.answer(model, make.table(columns), options, target_column="y", **question)
+
+
+def losses(make: Any, columns: Any, function: Any = identity, **given: Any) -> Result:
+    result = answer(make, columns, function, **given).explanations[0].result
+    assert isinstance(result, Result)
+    return result
+
+
+def by_group(result: Result) -> dict[str, list[float]]:
+    return {one.group: one.values.tolist() for one in result.losses}
+
+
+def test_the_average_worked_by_hand(make: Any) -> None:
+    """Predictions 1, 2, 3 against 0, 4, 3: squares 1, 4, 0."""
+    found = losses(make, {"x": [1.0, 2, 3], "y": [0.0, 4, 3]})
+
+    assert by_group(found) == {"": [pytest.approx(5 / 3)]}
+    assert found.losses[0].weight == 3
+    assert found.output_names == ("y0",)
+    assert found.loss is Loss.SQUARED_ERROR
+
+
+def test_the_weighted_average_worked_by_hand(make: Any) -> None:
+    columns = {"x": [1.0, 2, 3], "y": [0.0, 4, 3], "w": [2.0, 0, 6]}
+
+    found = losses(make, columns, weight_column="w", loss=Loss.ABSOLUTE_ERROR)
+
+    assert by_group(found) == {"": [2 / 8]}
+    assert found.losses[0].weight == 8
+
+
+def test_groups_have_the_average_of_their_own_rows_by_ascending_value(make: Any) -> None:
+    columns = {"x": [1.0, 2, 3, 4], "y": [0.0, 4, 3, 7], "g": [10.0, 9, 10, NAN]}
+
+    found = losses(make, columns, group_column="g")
+
+    assert list(by_group(found).items()) == [("9", [4]), ("10", [0.5]), ("missing", [9])]
+    assert [one.weight for one in found.losses] == [1, 2, 1]
+    assert found.group_column == "g"
+
+
+def test_groups_of_text_are_sorted_and_the_missing_is_last(make: Any) -> None:
+    columns = {"x": [1.0, 2, 3, 4], "y": [0.0, 4, 3, 7], "g": ["", "b", "a", "b"]}
+
+    found = losses(make, columns, group_column="g")
+
+    assert list(by_group(found).items()) == [("a", [0]), ("b", [6.5]), ("missing", [1])]
+
+
+def test_many_numbers_are_cut_into_groups(make: Any) -> None:
+    x = np.arange(8.0)
+
+    found = losses(make, {"x": x, "y": x - x, "g": x}, group_column="g", group_count=2)
+
+    # The halves 0 to 3 and 4 to 7, by quantiles of type 1.
+    assert list(by_group(found).items()) == [("[0,3]", [3.5]), ("(3,7]", [31.5])]
+
+
+def test_groups_add_up_to_the_whole(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=60) for name in ("x", "y", "g")} | {"w": rng.random(60)}
+
+    whole = losses(make, columns, weight_column="w")
+    parts = losses(make, columns, weight_column="w", group_column="g", group_count=5)
+
+    assert len(parts.losses) == 5
+    total = sum(one.weight * one.values[0] for one in parts.losses)
+    weight = sum(one.weight for one in parts.losses)
+    assert weight == pytest.approx(whole.losses[0].weight)
+    assert total / weight == pytest.approx(whole.losses[0].values[0])
+
+
+def test_equal_rows_with_other_true_values_are_compared_one_by_one(make: Any) -> None:
+    """Engines merge equal rows, which would lose a true value here."""
+    assert by_group(losses(make, {"x": [1.0, 1, 1], "y": [1.0, 2, 4]})) == {"": [10 / 3]}
+
+
+def test_several_outputs_have_a_loss_each_or_their_sum(make: Any) -> None:
+    columns = {"x": [1.0, 2], "y": [0.0, 2]}
+
+    def two(x: Any) -> Any:
+        return np.stack([x, 2 * x], axis=1)
+
+    each = losses(make, columns, two, n_outputs=2)
+    total = losses(make, columns, two, n_outputs=2, sum_outputs=True)
+    second = losses(make, columns, two, n_outputs=2, output_indices=(1,))
+
+    assert (each.output_names, by_group(each)) == (("y0", "y1"), {"": [0.5, 4]})
+    assert (total.output_names, by_group(total)) == (("total",), {"": [4.5]})
+    assert (second.output_names, by_group(second)) == (("y1",), {"": [4]})
+
+
+def test_classes_are_compared_with_their_shares(make: Any) -> None:
+    """The share of the true class is 1/2 in row 0 and 1/4 in row 1."""
+
+    def shares(x: Any) -> Any:
+        return np.stack([1 - x, x], axis=1)
+
+    columns = {"x": [0.5, 0.25], "y": ["a", "b"]}
+    found = losses(make, columns, shares, n_outputs=2, loss=Loss.MLOGLOSS)
+
+    assert found.output_names == ("total",)
+    assert by_group(found) == {"": [pytest.approx(1.5 * np.log(2))]}
+
+
+def test_an_infinite_loss_is_infinite(make: Any) -> None:
+    found = losses(make, {"x": [0.0, 0.5], "y": [1.0, 1]}, loss=Loss.LOGLOSS)
+
+    assert by_group(found) == {"": [np.inf]}
+
+
+def test_every_row_of_the_table_counts_unless_fewer_are_asked_for(make: Any) -> None:
+    x = np.arange(3000.0)
+
+    every = answer(make, {"x": x, "y": x})
+    fewer = answer(make, {"x": x, "y": x}, row_count=30)
+
+    assert every.explanations[0].result.losses[0].weight == 3000
+    assert every.predicted_row_count == 3000
+    assert fewer.explanations[0].result.losses[0].weight == 30
+    assert fewer.explanations[0].result.losses[0].values == [0], "each row with its own true value"
+    assert fewer.predicted_row_count == 30
+
+
+def test_asked_again_it_predicts_nothing(make: Any) -> None:
+    host = make.host()
+    columns = {"x": [1.0, 2, 3], "y": [0.0, 4, 3], "z": [1.0, 1, 1]}
+
+    first = answer(make, columns, host=host)
+    again = answer(make, columns, host=host, target_columns=("z",), loss=Loss.ABSOLUTE_ERROR)
+
+    assert (first.predicted_row_count, again.predicted_row_count) == (3, 0)
+    assert again.explanations[0].result.losses[0].values == pytest.approx([1])
+
+
+def test_a_group_without_weight_is_refused(make: Any) -> None:
+    columns = {"x": [1.0, 2], "y": [1.0, 2], "g": ["a", "b"], "w": [1.0, 0]}
+
+    with pytest.raises(ExplainError, match="g b have weight 0") as refused:
+        losses(make, columns, group_column="g", weight_column="w")
+
+    assert refused.value.reason is Reason.INVALID_WEIGHTS
+    assert refused.value.field == "methods[0].average_loss.group_column"
+
+
+def test_a_group_whose_drawn_rows_have_no_weight_is_refused(make: Any) -> None:
+    n = 200
+    columns = {"x": np.arange(n), "y": np.arange(n), "g": ["a"] * 100 + ["b"] * 100}
+    columns["w"] = [1.0] * 101 + [0.0] * 99
+
+    with pytest.raises(ExplainError, match="raise row_count") as refused:
+        losses(make, columns, group_column="g", weight_column="w", row_count=20)
+
+    assert refused.value.reason is Reason.INVALID_WEIGHTS
+
+
+@pytest.mark.parametrize("count", [0, 101])
+def test_an_impossible_number_of_groups_is_refused(make: Any, count: int) -> None:
+    with pytest.raises(ExplainError, match=r"\[1, 100\]") as refused:
+        losses(make, {"x": [1.0, 2], "y": [1.0, 2]}, group_count=count)
+
+    assert refused.value.field == "methods[0].average_loss.group_count"

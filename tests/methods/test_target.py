@@ -1,0 +1,197 @@
+"""The true values: which columns they are, and how classes meet outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.target import Comparison, read, resolve
+
+NAN = float("nan")
+COLUMNS = {"y": [1.0, 0, 2], "z": [0.5, 1.5, 2.5], "kind": ["b", "a", "b"], "x": [7.0, 8, 9]}
+
+
+def actual(
+    make: Any,
+    outputs: tuple[str, ...] = ("out",),
+    columns: Any = None,
+    *,
+    target: str = "y",
+    **given: Any,
+) -> Any:
+    table = make.table(columns or COLUMNS)
+    comparison = resolve(Comparison(**given), table, target, "p")
+    return read(comparison, table, outputs, "p").tolist()
+
+
+def refusal(make: Any, *arguments: Any, **given: Any) -> ExplainError:
+    with pytest.raises(ExplainError) as refused:
+        actual(make, *arguments, **given)
+    return refused.value
+
+
+def test_the_request_s_target_column_is_compared_with_the_output(make: Any) -> None:
+    assert actual(make) == [[1], [0], [2]]
+
+
+def test_one_column_is_compared_with_every_output(make: Any) -> None:
+    assert actual(make, ("u", "v")) == [[1, 1], [0, 0], [2, 2]]
+
+
+def test_columns_of_the_method_come_before_that_of_the_request(make: Any) -> None:
+    found = actual(make, ("u", "v"), target_columns=("z", "x"))
+
+    assert found == [[0.5, 7], [1.5, 8], [2.5, 9]]
+
+
+def test_text_names_classes_without_being_asked(make: Any) -> None:
+    assert actual(make, ("a", "b"), target="kind") == [[0, 1], [1, 0], [0, 1]]
+
+
+def test_classes_meet_outputs_by_name_whatever_the_order(make: Any) -> None:
+    assert actual(make, ("b", "c", "a"), target="kind") == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
+
+
+def test_classes_meet_outputs_in_sorted_order_where_names_differ(make: Any) -> None:
+    assert actual(make, ("p0", "p1"), target="kind") == [[0, 1], [1, 0], [0, 1]]
+
+
+def test_classes_without_an_output_are_none_of_the_outputs(make: Any) -> None:
+    """As where `output_indices` chose one class."""
+    assert actual(make, ("b",), target="kind") == [[1], [0], [1]]
+
+
+def test_numbers_name_classes_where_asked(make: Any) -> None:
+    found = actual(make, ("2", "1", "0"), one_hot_target=True)
+    by_order = actual(make, ("p0", "p1", "p2"), one_hot_target=True)
+
+    assert found == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert by_order == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+
+
+def test_numbers_are_sorted_as_numbers(make: Any) -> None:
+    columns = {"y": [10.0, 9, 2]}
+
+    assert actual(make, ("u", "v", "w"), columns, one_hot_target=True) == [
+        [0, 0, 1],
+        [0, 1, 0],
+        [1, 0, 0],
+    ]
+
+
+def test_the_loss_of_several_classes_takes_numbers_as_classes(make: Any) -> None:
+    """But not where each output has a column of its own."""
+    one = actual(make, ("u", "v", "w"), loss=Loss.MLOGLOSS)
+    each = actual(make, ("u", "v"), target_columns=("y", "z"), loss=Loss.MLOGLOSS)
+
+    assert one == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert each == [[1, 0.5], [0, 1.5], [2, 2.5]]
+
+
+def test_options_after_defaults_say_what_was_decided(make: Any) -> None:
+    table = make.table(COLUMNS)
+
+    text = resolve(Comparison(), table, "kind", "p")
+    number = resolve(Comparison(), table, "y", "p")
+
+    assert (text.target_columns, text.one_hot_target) == (("kind",), True)
+    assert (number.target_columns, number.one_hot_target) == (("y",), False)
+
+
+def test_no_target_is_refused(make: Any) -> None:
+    error = refusal(make, target="")
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, "target_column")
+    assert "no target" in error.message
+
+
+def test_a_column_that_is_not_there_is_refused(make: Any) -> None:
+    error = refusal(make, target_columns=("price",))
+
+    assert (error.reason, error.field) == (Reason.MISSING_COLUMN, "p.target_columns")
+    assert "'price'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        pytest.param({"y": [1.0, NAN, 2, NAN]}, "1, 3", id="number"),
+        pytest.param({"y": [1.0, float("inf")]}, "1", id="infinite"),
+        pytest.param({"y": ["a", "", "b"]}, "1", id="text"),
+        pytest.param({"y": [NAN] * 9}, "0, 1, 2, 3, 4", id="no more rows than can be read"),
+    ],
+)
+def test_rows_without_a_true_value_are_named(make: Any, columns: Any, rows: str) -> None:
+    error = refusal(make, ("a", "b"), columns)
+
+    assert (error.reason, error.field) == (Reason.INVALID_TABLE, "table")
+    assert f"no value in rows {rows} (counted from 0)" in error.message
+
+
+def test_columns_must_be_one_or_as_many_as_outputs(make: Any) -> None:
+    error = refusal(make, ("u", "v", "w"), target_columns=("y", "z"))
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
+    assert "2 target columns for 3 outputs" in error.message
+
+
+def test_text_that_shall_be_no_classes_is_refused(make: Any) -> None:
+    error = refusal(make, ("a", "b"), target="kind", one_hot_target=False)
+
+    assert (error.reason, error.field) == (Reason.WRONG_TYPE, "p.one_hot_target")
+
+
+def test_classes_in_several_columns_are_refused(make: Any) -> None:
+    error = refusal(make, ("a", "b"), target_columns=("kind", "y"))
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
+    assert "one_hot_target needs one target column; 2 given" in error.message
+
+
+def test_classes_that_match_no_output_are_refused(make: Any) -> None:
+    error = refusal(make, ("u", "v", "w"), target="kind")
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
+    assert "'a', 'b'" in error.message
+    assert "'u', 'v', 'w'" in error.message
+
+
+def test_the_loss_of_several_classes_needs_several_outputs(make: Any) -> None:
+    error = refusal(make, loss=Loss.MLOGLOSS)
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.loss")
+    assert "use LOGLOSS" in error.message
+
+
+def test_losses_are_summed_over_outputs_where_asked() -> None:
+    """Of probabilities of classes, that is the Brier score: here 0.09 + 0.01 + 0.04."""
+    truth, shares, one = np.array([[1.0, 0, 0]]), np.array([[0.7, 0.1, 0.2]]), np.ones(1)
+
+    summed = Comparison(sum_outputs=True)
+    each = Comparison()
+
+    assert summed.average(truth, shares, one) == pytest.approx([0.14])
+    assert each.average(truth, shares, one) == pytest.approx([0.09, 0.01, 0.04])
+    assert summed.output_names(("a", "b", "c")) == ("total",)
+    assert each.output_names(("a", "b", "c")) == ("a", "b", "c")
+    assert Comparison(Loss.MLOGLOSS).output_names(("a", "b")) == ("total",)
+
+
+def test_a_row_without_weight_counts_for_nothing_even_if_infinite() -> None:
+    truth, shares = np.array([[1.0], [1.0]]), np.array([[0.5], [0.0]])
+
+    found = Comparison(Loss.LOGLOSS).average(truth, shares, np.array([2.0, 0.0]))
+
+    assert found == pytest.approx([np.log(2)])
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_rows_without_any_weight_have_no_average(loss: Loss) -> None:
+    with pytest.raises(ExplainError, match="weight 0") as refused:
+        Comparison(loss).average(np.ones((2, 1)), np.ones((2, 1)), np.zeros(2))
+
+    assert refused.value.reason is Reason.INVALID_WEIGHTS
+    assert refused.value.field == "weight_column"
