@@ -47,7 +47,7 @@ def _foreign() -> Iterator[Hostile]:
         (ML, "NoSuchOperator"),
     ):
         made = model([node(operator, "X", domain=domain)], domains=[domain] if domain else [])
-        yield hostile(f"e-{domain.encode().hex()[:12]}-{operator}", made, _UNSUPPORTED)
+        yield hostile(f"e-{domain.encode().hex()}-{operator}", made, _UNSUPPORTED)
     for opset in (0, 99, 2**31 - 1, -1):
         yield hostile(f"e-opset-{opset}", model([node("Neg", "X")], opset=opset), REFUSED)
     for version in (0, 99, 2**31, -1):

@@ -36,6 +36,8 @@ class Limits:
         Levels of a tree. onnxruntime recurses and was seen to die beyond 10,000.
     target_count : int
         Columns that a tree ensemble may claim to give.
+    tensor_count : int
+        Initializers in all graphs together; two million empty ones, 4 MB, kill the runtime.
     """
 
     node_count: int = 2_000
@@ -43,6 +45,7 @@ class Limits:
     graph_depth: int = 8
     tree_depth: int = 1_024
     target_count: int = 10_000
+    tensor_count: int = 20_000
 
 
 USUAL_LIMITS = Limits()
@@ -79,11 +82,13 @@ def _refuse_functions(model: ModelProto) -> None:
 
 def _check_sizes(graph: GraphProto, limits: Limits) -> None:
     _at_most(len(graph.output), limits.output_count, "outputs")
-    node_count = 0
+    node_count = tensor_count = 0
     for depth, inner in _levels(graph):
         _at_most(depth, limits.graph_depth, "graphs inside each other")
         node_count += len(inner.node)
         _at_most(node_count, limits.node_count, "nodes")
+        tensor_count += len(inner.initializer) + len(inner.sparse_initializer)
+        _at_most(tensor_count, limits.tensor_count, "initializers")
 
 
 def _levels(graph: GraphProto) -> Iterator[tuple[int, GraphProto]]:

@@ -18,10 +18,16 @@ class Arena:
         Descriptor that `create` gave; stays open.
     byte_count : int
         Size that it was created with.
+
+    Attributes
+    ----------
+    filled_bytes : int
+        How far it was ever filled.
     """
 
     def __init__(self, file: int, byte_count: int) -> None:
         self.byte_count = byte_count
+        self.filled_bytes = 0
         self._memory = mmap.mmap(file, byte_count)
 
     def put(self, content: bytes) -> None:
@@ -29,11 +35,13 @@ class Arena:
         if len(content) > self.byte_count:
             raise ValueError(f"{len(content):,} bytes do not fit into {self.byte_count:,}")
         self._memory[: len(content)] = content
+        self.filled_bytes = max(self.filled_bytes, len(content))
 
     def get(self, length: int) -> bytes:
         """Copy from the start: what the other side writes later is not seen."""
         if not 0 <= length <= self.byte_count:
             raise ValueError(f"there are no {length:,} bytes in {self.byte_count:,}")
+        self.filled_bytes = max(self.filled_bytes, length)
         return self._memory[:length]
 
     def close(self) -> None:

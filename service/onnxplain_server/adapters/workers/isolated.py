@@ -95,7 +95,7 @@ class Isolated:
         return reply
 
     def _ask(self, kind: Kind, request: bytes, host: Host, form: Message) -> bytes | None:
-        """Ask one worker; None where it had retired, so that another can be asked."""
+        """Ask one worker; None where it had ended before, so that another can be asked."""
         worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
         try:
             reply = worker.ask(kind, request, host, self._patience.load_seconds)
@@ -103,7 +103,8 @@ class Isolated:
         except ExplainError as error:
             raise self._after_refusal(worker, error) from None
         except ClosedError:
-            if (status := self._pool.discard(worker)) == _RETIRED:
+            status = self._pool.discard(worker)
+            if status == _RETIRED or not worker.has_begun:
                 return None
             raise self._after_death(worker, status) from None
         except (MalformedError, DecodeError, ValueError):

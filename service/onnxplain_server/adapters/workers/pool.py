@@ -16,6 +16,8 @@ LOG = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
 _RETRY_SECONDS = 0.5
+_WARM_COUNT = 32
+"""Processes that wait with a model, however small: each takes three file descriptors."""
 
 
 class Pool:
@@ -84,8 +86,7 @@ class Pool:
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker warm; others go where memory is short."""
-        shared = self._zygote.resident_bytes if self._zygote else 0
-        worker.own_bytes = max(0, worker.resident_bytes() - shared)
+        worker.measure(self._zygote.private_bytes if self._zygote else 0)
         with self._changed:
             self._warm.append(worker)
             gone = self._over_budget()
@@ -125,7 +126,7 @@ class Pool:
         """Take out those for which there is no memory, the least recently used first."""
         held = sum(worker.own_bytes for worker in self._warm)
         gone: list[Worker] = []
-        while held > self._warm_bytes:
+        while held > self._warm_bytes or len(self._warm) > _WARM_COUNT:
             gone.append(self._warm.pop(0))
             held -= gone[-1].own_bytes
         return gone
@@ -149,7 +150,11 @@ class Pool:
                     return
         if self._closed or self._zygote is None:
             return
-        worker = self._zygote.fork()
+        try:
+            worker = self._zygote.fork()
+        except ConnectionError:
+            self._zygote.close()  # it is about to be replaced
+            return
         try:
             self.missing = worker.wait_ready()
         except (ClosedError, MalformedError):

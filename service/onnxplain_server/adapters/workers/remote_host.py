@@ -41,11 +41,14 @@ class RemoteHost:
                 self._cancelled = self._channel.receive().kind is Kind.CANCEL
             if self._cancelled:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+            packed = payloads.pack_progress(done, planned)
             is_news = done == 0 and planned != self._planned
-            if is_news or time.monotonic() >= self._next:
+            if 0 < planned <= done:
+                self._channel.queue(Frame(Kind.PROGRESS, self._call, packed))
+            elif is_news or time.monotonic() >= self._next:
                 self._next = time.monotonic() + _EVERY_SECONDS
                 self._planned = planned
-                self._send(Kind.PROGRESS, payloads.pack_progress(done, planned))
+                self._send(Kind.PROGRESS, packed)
 
     @contextmanager
     def alone(self, name: str) -> Iterator[bool]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onnxplain_server.adapters.workers import arena
 from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.worker import Worker, private_bytes
 from onnxplain_server.adapters.workers.zygote import FORK, REAP, REPLY, UNKNOWN
 
 _START_SECONDS = 30.0
@@ -58,7 +58,7 @@ class Zygote:
                 self.close()
                 raise
         self._control.settimeout(_FORK_SECONDS)
-        self.resident_bytes = _resident_bytes(self._process.pid)
+        self.private_bytes = private_bytes(self._process.pid)
 
     @property
     def alive(self) -> bool:
@@ -119,7 +119,3 @@ def _start(control: int, order: Order, folder: str) -> subprocess.Popen[bytes]:
         # Its signals are not those of the terminal.
         start_new_session=True,
     )
-
-
-def _resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -32,6 +32,15 @@ _LAST_SECONDS = 0.25
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
+def private_bytes(pid: int) -> int:
+    """Memory of a process without files, as after a fork shared with its parent or not; else 0."""
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * _PAGE_BYTES
+
+
 class Worker:
     """A child of the zygote.
 
@@ -49,6 +58,8 @@ class Worker:
         Caller and model that it has worked for; empty before its first request.
     own_bytes : int
         Memory that it held, beside what it shares with the zygote, after its last request.
+    has_begun : bool
+        Whether it has said anything about its last request.
     is_usable : bool
         Whether it waits for a request; false while it works, and once it must be killed.
     """
@@ -57,6 +68,7 @@ class Worker:
         self.pid = pid
         self.subject = ""
         self.own_bytes = 0
+        self.has_begun = False
         self.is_usable = False
         self._handle = handle
         self._channel = Channel(end)
@@ -66,14 +78,14 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether the process has not ended."""
-        return not select.select([self._handle], [], [], 0)[0]
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        return not poll.poll(0)
 
-    def resident_bytes(self) -> int:
-        """Memory that it holds, with what it shares; 0 once it has ended."""
-        try:
-            return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * _PAGE_BYTES
-        except (OSError, IndexError):
-            return 0
+    def measure(self, common_bytes: int) -> None:
+        """Note what it holds, beside so many bytes that all workers share."""
+        held = private_bytes(self.pid) + self._arena.filled_bytes
+        self.own_bytes = max(0, held - common_bytes)
 
     def wait_ready(self) -> tuple[str, ...]:
         """Wait until it is confined; what the kernel has not.
@@ -99,7 +111,7 @@ class Worker:
             Where it died, or does not keep to the format.
         """
         self._call += 1
-        self.is_usable = False
+        self.is_usable = self.has_begun = False
         watch = _Watch(host, load_seconds)
         try:
             self._arena.put(request)
@@ -128,13 +140,15 @@ class Worker:
         """Serve the worker until it has answered, or raise its refusal."""
         while True:
             frame = self._channel.receive(watch.tick)
+            self.has_begun = True
             if frame.call != self._call:
                 raise MalformedError
             if frame.kind is Kind.ANSWERED:
                 return self._take_answer(frame)
             if frame.kind is Kind.REFUSED:
+                error = payloads.unpack_error(frame.payload)
                 self.is_usable = True
-                raise payloads.unpack_error(frame.payload)
+                raise error
             self._serve(frame, watch, works)
 
     def _serve(self, frame: Frame, watch: _Watch, works: ExitStack) -> None:
