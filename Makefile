@@ -34,7 +34,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint types layers contract messages links locks ## Check everything that needs no run
+check: lint types layers contract messages links docs locks ## Check everything that needs no run
 
 .PHONY: test
 test: $(ENV) ## Run the tests
@@ -88,7 +88,11 @@ messages: $(PROTO_ENV) ## The committed Python messages are what the contract gi
 
 .PHONY: links
 links: $(ENV) ## Relative links in the documents lead somewhere
-	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*')
+	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*' -not -path 'build/*')
+
+.PHONY: docs
+docs: $(ENV) $(BUF_ENV) ## The documents as a site in docs/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 .PHONY: locks
 locks: ## The locks name no address
@@ -112,6 +116,10 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 .PHONY: examples
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
 	$(BIN)/python examples/run.py
+
+.PHONY: reference
+reference: $(ENV) ## Write the pages of docs/ that the code already knows
+	$(BIN)/python tools/reference.py docs
 
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it

@@ -56,7 +56,7 @@ def _compare(plain: Runner, isolated: Runner, request: bytes, count: int) -> tup
 
 def _time(runner: Runner, request: bytes) -> float:
     start = time.perf_counter()
-    runner.explain(request, _call())
+    runner.explain(request, {}, _call())
     return 1000 * (time.perf_counter() - start)
 
 

@@ -11,14 +11,16 @@ from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
-from onnxplain_server.run import Cache, Runner
+from onnxplain_server.run import BlobStore, Cache, Runner
 
 if TYPE_CHECKING:
+    from onnxplain_server.adapters.memory_blobs import MemoryBlobs
     from onnxplain_server.adapters.memory_cache import MemoryCache
     from onnxplain_server.local import Local
     from onnxplain_server.settings import Settings
 
 _CACHE_BYTES = 256 * 2**20
+_UPLOAD_BYTES = 2**30
 
 _SLACK_BYTES = 2**20
 """What a message may grow by on its way to a worker."""
@@ -36,7 +38,7 @@ def local() -> Local:
     """Make what answers a client in its own process; the client finds it by its entry point."""
     from onnxplain_server.local import Local  # noqa: PLC0415
 
-    return Local(_runner(), _cache())
+    return Local(_runner(), _cache(), _blobs())
 
 
 # Imports stand inside (PLC0415), because onnxruntime and Flask take a second that most commands
@@ -67,7 +69,9 @@ def _served(chosen: Settings) -> AbstractContextManager[Runner]:
         return closing(InProcess(chosen.thread_count, limits=limits))
     processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
     budget = Budget(chosen.worker_bytes, processor_seconds)
-    order = Order(chosen.thread_count, chosen.max_message_bytes + _SLACK_BYTES, budget, limits)
+    # The message, and files that were uploaded and come with it.
+    largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
+    order = Order(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
     patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
     return closing(Isolated(order, chosen.running_count, chosen.warm_bytes, patience))
 
@@ -79,19 +83,29 @@ def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
     return MemoryCache(byte_limit, Seal(secrets.token_bytes(32)))
 
 
-def _shared_cache(chosen: Settings, url: str) -> Cache:
-    from onnxplain_server.adapters.layered_cache import LayeredCache  # noqa: PLC0415
-    from onnxplain_server.adapters.redis_cache import RedisCache  # noqa: PLC0415
-    from onnxplain_server.adapters.redis_link import Link  # noqa: PLC0415
-    from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
+def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> MemoryBlobs:
+    from onnxplain_server.adapters.memory_blobs import MemoryBlobs  # noqa: PLC0415
+
+    return MemoryBlobs(byte_limit, seconds)
+
+
+def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
+    cache = _cache(chosen.cache_bytes)
+    blobs = _blobs(chosen.upload_bytes, chosen.upload_seconds)
+    if chosen.redis_url is None:
+        return cache, blobs
+    from onnxplain_server.adapters.shared import Shared  # noqa: PLC0415
     from onnxplain_server.settings import SettingsError  # noqa: PLC0415
 
-    seal = Seal(chosen.sealing_secret())
+    secret = chosen.sealing_secret()
     try:
-        link = Link(url)
+        shared = Shared(chosen.redis_url.get_secret_value(), secret)
     except ValueError as error:
         raise SettingsError(f"ONNXPLAIN_REDIS_URL (--redis-url): {error}") from None
-    return LayeredCache(_cache(chosen.cache_bytes), RedisCache(link, seal, chosen.cache_seconds))
+    return (
+        shared.cache(cache, chosen.cache_seconds),
+        shared.blobs(blobs, chosen.upload_seconds),
+    )
 
 
 def _serve(flags: Mapping[str, object]) -> None:
@@ -101,10 +115,8 @@ def _serve(flags: Mapping[str, object]) -> None:
     logging.basicConfig(
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    url = chosen.redis_url
-    cache = _shared_cache(chosen, url.get_secret_value()) if url else _cache(chosen.cache_bytes)
     with _served(chosen) as runner:
-        serve.run(chosen, runner, cache)
+        serve.run(chosen, runner, *_stores(chosen))
 
 
 if __name__ == "__main__":

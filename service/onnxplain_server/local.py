@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import onnxplain
 from onnxplain.calls import no_answer, take
 from onnxplain.progress import ProgressCallback
+from onnxplain.uploads import File, Parcel, content_of
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -16,9 +18,10 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
     ExplainStreamResponse,
 )
+from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError
-from onnxplain_server.run import Cache, Runner
+from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
@@ -26,9 +29,12 @@ from onnxplain_server.transport.status import STATUS
 from onnxplain_server.transport.turns import Turns
 
 # The caller's own machine and memory: nothing to protect from anyone.
-_NO_LIMITS = Limits(2**63, 2**63, math.inf)
+_NO_LIMIT = 2**63
+_NO_LIMITS = Limits(_NO_LIMIT, _NO_LIMIT, math.inf)
 _RUNNING_COUNT = 2
 _WAITING_COUNT = 1_000
+
+_Answer = TypeVar("_Answer")
 
 
 class Local:
@@ -40,11 +46,15 @@ class Local:
         Does the work.
     cache : Cache
         Shared by all calls.
+    store : BlobStore
+        Keeps uploaded files.
     """
 
-    def __init__(self, runner: Runner, cache: Cache) -> None:
+    def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
         self._turns = Turns(_RUNNING_COUNT, _WAITING_COUNT)
-        self._service = Service(runner, cache, _NO_LIMITS, self._turns, Metrics())
+        self._service = Service(
+            runner, cache, store, limits=_NO_LIMITS, turns=self._turns, metrics=Metrics()
+        )
 
     def explain(
         self,
@@ -52,26 +62,42 @@ class Local:
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Explain, on a thread of its own: an interrupt then ends the computation too."""
         answer = None
-        for event in self.explain_stream(request, timeout=timeout):
+        for event in self.explain_stream(request, timeout=timeout, files=files):
             answer = take(event, progress or _ignore) or answer
         return answer or no_answer()
 
     def explain_stream(
-        self, request: ExplainRequest, *, timeout: float | None = None
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
+        caller = _caller(timeout)
+        events = self._deliver(request, files, lambda whole: self._service.events(whole, caller))
         with self._translated():
-            yield from self._service.events(request, _caller(timeout))
+            yield from events
 
     def describe(
-        self, request: DescribeModelRequest, *, timeout: float | None = None
+        self,
+        request: DescribeModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Tell what a model takes and gives."""
+        caller = _caller(timeout)
+        return self._deliver(request, files, lambda whole: self._service.describe(whole, caller))
+
+    def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Keep a file for later calls, and return its id."""
+        caller, parts = _caller(timeout), [content_of(file)]
         with self._translated():
-            return self._service.describe(request, _caller(timeout))
+            if isinstance(file, Model):
+                return self._service.upload_model(parts, caller).id
+            form = str(file.WhichOneof("source"))
+            return self._service.upload_table(form, parts, caller).id
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:  # noqa: ARG002 - of servers
         """Return "SERVING" until closed."""
@@ -81,6 +107,21 @@ class Local:
         """End running calls, and take no others."""
         self._turns.close()
         self._turns.end_all()
+
+    def _deliver(
+        self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]
+    ) -> _Answer:
+        """Make a call; what had to go to make room for other files is taken in again."""
+        parcel = Parcel(request, files, _NO_LIMIT)
+        while True:
+            try:
+                with self._translated():
+                    return call(parcel.request)
+            except onnxplain.ExplainError as error:
+                file = parcel.missing(error)
+                if file is None:
+                    raise
+                self.upload(file)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
 
 
 class Host(Protocol):
@@ -52,12 +53,23 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheCounts:
-    """What happened since the start; `byte_count` is what this process holds now."""
+    """What happened since the start.
+
+    Attributes
+    ----------
+    hit_count, miss_count, error_count : int
+        Numbers found, not found, and not readable; errors of storing count too.
+    byte_count : int
+        What this process holds now.
+    coalesced_count : int
+        Pieces of work that another asker has done meanwhile; see `Cache.alone`.
+    """
 
     hit_count: int
     miss_count: int
     error_count: int
     byte_count: int
+    coalesced_count: int = 0
 
 
 class Cache(Protocol):
@@ -84,10 +96,49 @@ class Cache(Protocol):
         """Return what happened so far."""
 
 
-class Runner(Protocol):
-    """All that a transport sees of a computation. Requests and replies are serialised messages."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Blob:
+    """A file that was uploaded.
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    Attributes
+    ----------
+    form : str
+        What it is: "onnx", or the name of a table's format in the contract, like "csv".
+    content : bytes
+    """
+
+    form: str
+    content: bytes
+
+
+Blobs: TypeAlias = Mapping[str, Blob]
+"""The files that a request names, by their id."""
+
+NO_BLOBS: Blobs = MappingProxyType({})
+
+
+class BlobStore(Protocol):
+    """Uploaded files by name, for some time. A file may go at any moment."""
+
+    @property
+    def byte_limit(self) -> int:
+        """The largest file that it keeps."""
+
+    def get(self, name: str) -> Blob | None:
+        """Return a file; None where it is not there, or not whole."""
+
+    def put(self, name: str, blob: Blob) -> None:
+        """Keep a file, even if others have to go; for the whole time anew if it is there."""
+
+
+class Runner(Protocol):
+    """All that a transport sees of a computation. Requests and replies are serialised messages.
+
+    The files that a request names are looked up before, and handed over beside
+    it: so what computes needs no way to them, and no copy of them is made.
+    """
+
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer a serialised ExplainRequest by a serialised ExplainResponse.
 
         Raises
@@ -96,5 +147,5 @@ class Runner(Protocol):
             Whatever the reason: nothing else leaves a runner.
         """
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""

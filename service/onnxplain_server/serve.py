@@ -10,7 +10,7 @@ import time
 from contextlib import ExitStack
 from types import FrameType
 
-from onnxplain_server.run import Cache, Runner
+from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
 from onnxplain_server.transport.admission import Limits
 from onnxplain_server.transport.grpc_server import GrpcServer
@@ -42,6 +42,8 @@ class Server:
         Does the work.
     cache : Cache
         Shared by all requests.
+    store : BlobStore
+        Keeps uploaded files.
 
     Raises
     ------
@@ -49,7 +51,7 @@ class Server:
         Where a port cannot be had.
     """
 
-    def __init__(self, settings: Settings, runner: Runner, cache: Cache) -> None:
+    def __init__(self, settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count)
         limits = Limits(
             settings.max_model_bytes,
@@ -59,7 +61,7 @@ class Server:
         )
         metrics = Metrics()
         metrics.registry.register(State(self._turns, cache))
-        service = Service(runner, cache, limits, self._turns, metrics)
+        service = Service(runner, cache, store, limits=limits, turns=self._turns, metrics=metrics)
         with ExitStack() as opened:
             self._rest = _rest(settings, service, metrics, self._turns.place_count)
             opened.callback(self._rest.stop, 0)
@@ -94,7 +96,7 @@ class Server:
         return ended
 
 
-def run(settings: Settings, runner: Runner, cache: Cache) -> None:
+def run(settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
     """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
 
     Raises
@@ -105,7 +107,7 @@ def run(settings: Settings, runner: Runner, cache: Cache) -> None:
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
-    server = Server(settings, runner, cache)
+    server = Server(settings, runner, cache, store)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)

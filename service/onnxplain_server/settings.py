@@ -130,9 +130,19 @@ class Settings(BaseSettings):
     cache_bytes: ByteSize = Field(
         ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
     )
+    upload_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20),
+        description="Room for uploaded models and tables, in memory and in Redis each; 0 takes "
+        "none. Those that were not used for longest make room for new ones.",
+        ge=0,
+    )
+    upload_seconds: float = Field(
+        3_600.0, description="How long uploaded models and tables are kept.", ge=1, le=31_536_000
+    )
     redis_url: RedisUrl | None = Field(
         None,
-        description="Redis to share cached numbers through, like redis://host:6379/0; needs "
+        description="Redis to share cached numbers and uploads through, like "
+        "redis://host:6379/0; needs "
         "cache_secret or cache_secret_file.",
     )
     cache_secret: SecretStr | None = Field(

@@ -25,6 +25,8 @@ from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import OnnxModel, load
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Scale
+from onnxplain_server.run import Blob, Blobs
+from onnxplain_server.wire.blobs import identify
 
 
 def product_model() -> bytes:
@@ -53,8 +55,12 @@ def runner() -> Iterator[InProcess]:
     made.close()
 
 
-def explain(runner: InProcess, host: Any, request: ExplainRequest) -> ExplainResponse:
-    return ExplainResponse.FromString(runner.explain(request.SerializeToString(), host))
+def explain(
+    runner: InProcess, host: Any, request: ExplainRequest, blobs: Blobs | None = None
+) -> ExplainResponse:
+    return ExplainResponse.FromString(
+        runner.explain(request.SerializeToString(), blobs or {}, host)
+    )
 
 
 def request(**given: Any) -> ExplainRequest:
@@ -93,7 +99,7 @@ def test_the_receipt_names_what_the_numbers_depend_on(make: Any, runner: InProce
 def test_the_answer_and_the_description_are_of_the_same_model(make: Any, runner: InProcess) -> None:
     asked = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
 
-    described = DescribeModelResponse.FromString(runner.describe(asked, make.host()))
+    described = DescribeModelResponse.FromString(runner.describe(asked, {}, make.host()))
 
     assert [i.name for i in described.model.inputs] == ["a", "b"]
     assert explain(runner, make.host(), request()).model == described.model
@@ -184,3 +190,32 @@ def test_equal_tables_of_different_formats_share_their_numbers(
     later = explain(runner, host, request(table=Table(columns={"columns": [a, b]})))
 
     assert later.receipt.predicted_row_count == 0
+
+
+def test_uploaded_files_give_the_answer_of_files_sent_along(make: Any, runner: InProcess) -> None:
+    blobs = {identify(MODEL): Blob("onnx", MODEL), identify(CSV): Blob("csv", CSV)}
+    named = request(model=Model(id=identify(MODEL)), table=Table(id=identify(CSV)))
+
+    found = explain(runner, make.host(), named, blobs)
+
+    sent = explain(runner, make.host(), request())
+    assert found.explanations == sent.explanations
+    assert found.receipt.model_digest == sent.receipt.model_digest
+    assert found.receipt.table_digest == sent.receipt.table_digest
+
+
+@pytest.mark.parametrize(
+    ("named", "field"),
+    [
+        ({"model": Model(id=identify(MODEL))}, "model.id"),
+        ({"table": Table(id=identify(CSV))}, "table.id"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(
+    make: Any, runner: InProcess, named: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(ExplainError) as caught:
+        explain(runner, make.host(), request(**named))
+
+    assert (caught.value.reason, caught.value.field) == (Reason.BLOB_NOT_FOUND, field)
+    assert "upload it" in caught.value.message

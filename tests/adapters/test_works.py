@@ -50,7 +50,8 @@ class Askers:
 
 
 def test_of_many_askers_one_is_first_and_the_others_follow_when_it_is_done() -> None:
-    askers = Askers(Works(), ["a"] * 20)
+    works = Works()
+    askers = Askers(works, ["a"] * 20)
     assert askers.inside.acquire(timeout=1)
     assert not askers.inside.acquire(timeout=0.2)
     assert askers.first == [True]
@@ -58,6 +59,7 @@ def test_of_many_askers_one_is_first_and_the_others_follow_when_it_is_done() -> 
     askers.go_on.release()
 
     assert sorted(askers.join()) == [False] * 19 + [True]
+    assert works.coalesced_count == 19
 
 
 def test_other_work_does_not_wait() -> None:
@@ -116,6 +118,7 @@ def test_who_is_no_longer_patient_goes_on_without() -> None:
         assert not first
 
     assert list(answers) == []
+    assert works.coalesced_count == 0
     finish()
 
 

@@ -9,7 +9,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.run import CacheCounts, Host
+from onnxplain_server.run import Blobs, CacheCounts, Host
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -26,12 +26,12 @@ class Parts:
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         self.request.ParseFromString(request)
         self._work(host)
         return self.answer.SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         self.described.ParseFromString(request)
         self._work(host)
         return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()

@@ -100,6 +100,16 @@ def test_tables_show_the_strongest_first_with_three_digits(
     assert max(len(line) for line in result.stdout.splitlines()) <= 100
 
 
+def test_tables_say_how_to_read_them_and_when_not_to_rely_on_them(
+    run: Run, model: Path, table: Path
+) -> None:
+    lines = run("explain", model, table, *ASK, "--output", "table").stdout.splitlines()
+    at = lines.index("Pairs")
+
+    assert lines[at + 1].startswith("share = H²_jk")
+    assert lines[at + 2].startswith("Limit: compare pairs by size")
+
+
 def test_tables_say_where_there_is_no_number(run: Run, model: Path, table: Path) -> None:
     result = run("explain", model, table, *ASK, "--output", "table")
     assert ["age", "×", "bmi", "no", "number", "no", "number"] in rows(result.stdout)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.serve import Server
 from onnxplain_server.settings import load
@@ -17,7 +18,9 @@ ASK = ("--method", "interactions", "--seed", "3")
 
 @pytest.fixture
 def endpoint(parts: Any) -> Iterator[str]:
-    server = Server(load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), parts, parts)
+    server = Server(
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), parts, parts, MemoryBlobs(0, 1)
+    )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(0)
 

@@ -1,5 +1,6 @@
 """How commands end that have no answer: one line and an exit code, nothing lost."""
 
+import gzip
 import os
 import signal
 from collections.abc import Callable
@@ -47,6 +48,16 @@ def test_a_missing_file_is_one_line(
     assert one_line(run("explain", paths["model"], paths["table"], *ask)) == (
         f"cannot read {tmp_path}/none: No such file or directory (FILE_UNREADABLE)"
     )
+
+
+def test_a_broken_packed_table_is_one_line(run: Run, model: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(b"age\n20\n")[:-9])
+
+    line = one_line(run("explain", model, packed, *ASK))
+
+    assert line.startswith(f"cannot read {packed}: the table begins like a gzip file")
+    assert line.endswith("(FILE_UNREADABLE)")
 
 
 def test_a_request_that_is_no_json_is_one_line(run: Run, model: Path, table: Path) -> None:

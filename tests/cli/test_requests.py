@@ -1,5 +1,6 @@
 """What the arguments of `explain` become."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,15 @@ def test_the_files_go_in_the_form_that_they_have(
 
     assert parts.request.model.content == b"the model"
     assert parts.request.table.csv == b"age,bmi\n20,21\n"
+
+
+def test_a_packed_table_is_unpacked(run: Run, parts: Any, model: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(b"age\n20\n"))
+
+    run("explain", model, packed, "--method", "interactions")
+
+    assert parts.request.table.csv == b"age\n20\n"
 
 
 @pytest.mark.parametrize("stdin", ["model", "table"])

@@ -1,7 +1,9 @@
 """A server that answers what it is told to, and remembers what it was asked."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +23,7 @@ from onnxplain.v1 import (
     permutation_importance_pb2,
     plot_pb2,
     table_pb2,
+    upload_pb2,
 )
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import explanation_service_pb2_grpc as service
@@ -45,6 +48,15 @@ def overloaded(seconds: float) -> Any:
     )
 
 
+def blob_not_found(kind: str) -> Any:
+    return refusal(
+        grpc.StatusCode.NOT_FOUND,
+        f"no uploaded {kind} is here",
+        error_details_pb2.ErrorInfo(reason="BLOB_NOT_FOUND", domain="onnxplain"),
+        error_details_pb2.BadRequest(field_violations=[{"field": f"{kind}.id"}]),
+    )
+
+
 def unavailable() -> Any:
     return refusal(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 
@@ -61,12 +73,18 @@ def unknown_feature() -> Any:
 
 
 class Service(service.ExplanationServiceServicer):
-    """Answers `answer`, unless `refuse` makes a status to abort with, or None to answer."""
+    """Answers `answer`, unless `refuse` makes a status to abort with, or None to answer.
+
+    Keeps what is uploaded in `files`, and misses what is named but not there.
+    """
 
     def __init__(self, answer: pb.ExplainResponse) -> None:
         self.answer = answer
         self.refuse: Callable[[], Any] | None = None
         self.requests: list[Any] = []
+        self.files: dict[str, bytes] = {}
+        self.formats: list[int] = []
+        self.parts: list[int] = []
         self.seconds = 0.0
 
     def _take(self, request: Any, context: Any) -> None:
@@ -74,6 +92,10 @@ class Service(service.ExplanationServiceServicer):
         self.seconds = context.time_remaining()
         if self.refuse and (status := self.refuse()):
             context.abort_with_status(status)
+        for kind in ("model", "table"):
+            named = getattr(getattr(request, kind, None), "id", "")
+            if named and named not in self.files:
+                context.abort_with_status(blob_not_found(kind))
 
     def Explain(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
         self._take(request, context)
@@ -91,6 +113,25 @@ class Service(service.ExplanationServiceServicer):
     def DescribeModel(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
         self._take(request, context)
         return pb.DescribeModelResponse(model=self.answer.model)
+
+    def UploadModel(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        first = next(requests)
+        if self.refuse and (status := self.refuse()):
+            context.abort_with_status(status)
+        return upload_pb2.UploadModelResponse(id=self._keep(chain([first], requests)))
+
+    def UploadTable(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+        first = next(requests)
+        self.formats.append(first.format)
+        return upload_pb2.UploadTableResponse(id=self._keep(chain([first], requests)))
+
+    def _keep(self, requests: Any) -> str:
+        parts = [request.content for request in requests]
+        self.parts.append(len(parts))
+        content = b"".join(parts)
+        name = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        self.files[name] = content
+        return name
 
 
 def statistic(

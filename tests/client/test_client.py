@@ -102,12 +102,13 @@ def test_an_answer_beyond_grpcs_own_limit_of_4_mebibytes_arrives(
     assert explain(client).message == answer
 
 
-def test_a_request_over_the_limit_is_an_error_of_ours(server: Any) -> None:
+def test_an_answer_over_the_limit_is_an_error_of_ours(server: Any, answer: ExplainResponse) -> None:
+    answer.explanations[0].plots[0].vega_lite = "x" * 10_000
     with (
-        onnxplain.connect(server.endpoint, message_limit=1000) as client,
+        onnxplain.connect(server.endpoint, message_limit=5_000) as client,
         pytest.raises(onnxplain.ExplainError) as caught,
     ):
-        client.explain(bytes(2000), ROWS, onnxplain.Interactions())
+        explain(client)
     assert caught.value.code == "RESOURCE_EXHAUSTED"
 
 

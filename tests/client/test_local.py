@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnxplain
 import pytest
+from onnxplain_server.__main__ import _blobs, _cache, _runner
 from onnxplain_server.serve import Server
 from onnxplain_server.settings import load
 
@@ -47,9 +48,10 @@ def test_a_model_is_explained_by_every_method(client: onnxplain.Client) -> None:
 
 
 def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
-    from onnxplain_server.__main__ import _cache, _runner  # noqa: PLC0415 - a server's parts
 
-    server = Server(load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), _runner(), _cache())
+    server = Server(
+        load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), _runner(), _cache(), _blobs()
+    )
     with onnxplain.connect(f"127.0.0.1:{server.grpc_port}") as remote:
         far, near = explain(remote), explain(client)
     server.drain(0)
@@ -57,6 +59,21 @@ def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
     for one, other in zip(far, near, strict=True):
         assert one.message == other.message
         assert [plot.vega_lite for plot in one.plots] == [plot.vega_lite for plot in other.plots]
+
+
+def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
+    limit = 2**16
+    settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "max_message_bytes": limit})
+    server = Server(settings, _runner(), _cache(), _blobs())
+    endpoint = f"127.0.0.1:{server.grpc_port}"
+    with onnxplain.connect(endpoint, message_limit=limit, retry_count=0) as remote:
+        found = remote.explain(MODEL, ROWS, METHODS[3], plots=False, **ASKED)
+        described = remote.describe(MODEL)
+    server.drain(0)
+
+    assert MODEL.stat().st_size > limit
+    assert found.receipt.model_digest == described.digest
+    assert found.average_loss.losses
 
 
 def test_what_was_computed_is_not_computed_again(client: onnxplain.Client) -> None:
@@ -89,6 +106,25 @@ def test_a_stream_ends_with_the_explanations(client: onnxplain.Client) -> None:
 
     assert all(isinstance(event, onnxplain.Progress) for event in progress)
     assert isinstance(last, onnxplain.Explanations)
+
+
+def test_an_uploaded_model_and_table_go_by_their_ids(client: onnxplain.Client) -> None:
+    model, table = client.upload_model(MODEL), client.upload_table(ROWS)
+    found = client.explain(model, table, METHODS[0], **ASKED)
+
+    assert found.receipt.model_digest == model.id
+    assert found.receipt.table_digest == table.id
+    assert client.describe(model).digest == model.id
+
+
+def test_what_was_uploaded_to_another_is_uploaded_again(client: onnxplain.Client) -> None:
+    with onnxplain.local() as other:
+        model, table = other.upload_model(MODEL), other.upload_table(ROWS)
+
+    assert client.explain(model, table, METHODS[0], **ASKED).interactions
+    with pytest.raises(onnxplain.ExplainError) as caught:
+        client.describe(onnxplain.ModelRef("sha256:" + "0" * 64))
+    assert (caught.value.reason, caught.value.field) == ("BLOB_NOT_FOUND", "model.id")
 
 
 def test_a_model_is_described(client: onnxplain.Client) -> None:

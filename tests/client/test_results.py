@@ -131,7 +131,8 @@ def test_curves_of_rows_are_arrays_of_rows_by_points_by_outputs(every: Explanati
 def test_curves_of_rows_become_one_row_per_row_point_and_output(every: Explanations) -> None:
     table = every.individual_conditional_expectation.curves[0].to_arrow()
 
-    assert table.num_rows == 12
+    assert table["row_index"].to_pylist() == [4] * 6 + [1] * 6
+    assert table["value"].to_pylist() == list(range(12))
     assert table.slice(9, 1).to_pylist() == [
         {"age": 30.0, "row_index": 1, "group": "m / old", "output": "high", "value": 9.0}
     ]
@@ -221,6 +222,12 @@ def test_a_notebook_gets_no_markup_from_names(every_answer: ExplainResponse) -> 
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "⚠ only labels" in html
+
+
+def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
+    assert found.plot("overall").title == "Overall"
+    with pytest.raises(LookupError, match="0 plots are called 'pairwise'; there are: overall"):
+        found.plot("pairwise")
 
 
 def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:

@@ -1,5 +1,6 @@
 """Tables of every kind arrive as the same rows."""
 
+import gzip
 import io
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,27 @@ def test_a_file_goes_as_it_is_in_the_form_that_it_has(
         message = to_table(table)
         assert message.WhichOneof("source") == form
         assert getattr(message, form) == content
+
+
+@pytest.mark.parametrize(("content", "form"), [(b"a\n1\n", "csv"), (parquet(), "parquet")])
+def test_a_file_packed_by_gzip_is_unpacked_here(content: bytes, form: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.gz"
+    path.write_bytes(gzip.compress(content))
+
+    for table in (path, path.read_bytes()):
+        assert getattr(to_table(table), form) == content
+
+
+@pytest.mark.parametrize("fault", ["cut off", "no gzip after all", "a wrong checksum"])
+def test_a_broken_gzip_file_is_refused_here(fault: str) -> None:
+    packed = gzip.compress(b"a\n1\n" * 1000)
+    broken = {
+        "cut off": packed[:-20],
+        "no gzip after all": packed[:2] + b"a,b\n1,2\n",
+        "a wrong checksum": packed[:-8] + bytes(8),
+    }
+    with pytest.raises(ValueError, match="begins like a gzip file, but is broken"):
+        to_table(broken[fault])
 
 
 def test_a_missing_file_is_told_as_such(tmp_path: Path) -> None:

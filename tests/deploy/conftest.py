@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.serve import Server
@@ -58,6 +59,6 @@ def dockerfile(root: Path) -> list[list[str]]:
 def server() -> Iterator[Server]:
     """One on free ports."""
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
-    running = Server(settings, InProcess(1), MemoryCache(0, Seal(b"")))
+    running = Server(settings, InProcess(1), MemoryCache(0, Seal(b"")), MemoryBlobs(0, 1))
     yield running
     running.drain(0)

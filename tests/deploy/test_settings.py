@@ -23,7 +23,7 @@ def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Dockerfile", "deploy/compose.yaml", "deploy/kubernetes.yaml"],
+    ["Dockerfile", "deploy/README.md", "deploy/compose.yaml", "deploy/kubernetes.yaml"],
 )
 def test_every_variable_named_is_a_setting(root: Path, name: str) -> None:
     named = set(re.findall(rf"\b{PREFIX}([A-Z_]+)", (root / name).read_text(encoding="utf-8")))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.serve import Server
@@ -26,6 +27,7 @@ def endpoint() -> Iterator[str]:
         load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
         runner,
         MemoryCache(2**24, Seal(b"s" * 32)),
+        MemoryBlobs(0, 1),
     )
     yield f"127.0.0.1:{server.grpc_port}"
     server.drain(5)

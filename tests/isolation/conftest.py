@@ -87,7 +87,7 @@ class Ask:
         return self.with_call(call(subject=str(hash(content))), content, **given)
 
     def with_call(self, host: Call, content: bytes, **given: Any) -> ExplainResponse:
-        reply = self.runner.explain(request(content, **given), host)
+        reply = self.runner.explain(request(content, **given), {}, host)
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
         return answer
@@ -121,7 +121,7 @@ def reference() -> Iterator[Ask]:
     """The same without isolation."""
     runner = InProcess(2)
     # The first reading of a CSV opens a pipe for the life of the process.
-    runner.explain(request(model([node("Neg", "X")]).SerializeToString()), call())
+    runner.explain(request(model([node("Neg", "X")]).SerializeToString()), {}, call())
     yield Ask(runner)
     runner.close()
 

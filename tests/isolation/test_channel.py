@@ -93,7 +93,7 @@ def test_row_28_a_malformed_reply_is_told_apart(make: Any, fake: Any, reply: byt
     worker = fake(lambda end: end.sendall(reply))
 
     with pytest.raises(MalformedError):
-        worker.ask(Kind.EXPLAIN, b"request", make.host(), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
     assert not worker.is_usable
 
 
@@ -103,7 +103,7 @@ def test_row_28_a_short_reply_is_a_death(make: Any, fake: Any, reply: bytes) -> 
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
 
     with pytest.raises(ClosedError):
-        worker.ask(Kind.EXPLAIN, b"request", make.host(), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
 
 
 def test_row_28_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: Any) -> None:
@@ -115,7 +115,7 @@ def test_row_28_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: 
     start = time.monotonic()
 
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", own.call(0.2), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
     assert time.monotonic() - start < 0.7
 
 
@@ -127,7 +127,7 @@ def test_row_28_a_flood_of_progress_is_over_at_the_deadline(own: Any, fake: Any)
 
     worker = fake(flood)
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", own.call(0.2), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
     worker._channel._socket.shutdown(socket.SHUT_RDWR)
 
 

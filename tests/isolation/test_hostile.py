@@ -85,7 +85,7 @@ def test_row_6_memory_stays_within_the_worker_s_cap(
     runner = own()
     before = len(peaks)
     with pytest.raises(Exception, match=r"."):
-        runner.explain(own.request(hostile.content), own.call())
+        runner.explain(own.request(hostile.content), {}, own.call())
     runner.close()
 
     assert len(peaks) > before
@@ -114,8 +114,8 @@ def test_row_13_with_the_gate_open_the_worker_dies_and_the_server_lives(own: Any
     deep = own.request(forests.chain(60_000).SerializeToString())
     for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
         with pytest.raises(ExplainError) as died:
-            runner.explain(deep, own.call(subject="deep"))
+            runner.explain(deep, {}, own.call(subject="deep"))
         assert died.value.reason is reason
     assert "crashed" in died.value.message
 
-    runner.explain(own.request(GOOD), own.call(subject="good"))
+    runner.explain(own.request(GOOD), {}, own.call(subject="good"))

@@ -63,8 +63,8 @@ def _answer(own: Any, runner: Any, content: bytes) -> Any:
     # Each model is described first: that alone loads it and tries rows.
     call = own.call(5, subject=f"mutants {hash(content) % 8}")
     asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
-    described = DescribeModelResponse.FromString(runner.describe(asked, call))
-    reply = runner.explain(own.request(content, table_for(described.model)), call)
+    described = DescribeModelResponse.FromString(runner.describe(asked, {}, call))
+    reply = runner.explain(own.request(content, table_for(described.model)), {}, call)
     answer = own.answer(reply)
     answer.receipt.ClearField("elapsed")
     return answer

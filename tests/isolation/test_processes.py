@@ -40,24 +40,24 @@ def workers(own: Any, runner: Isolated) -> set[int]:
 def test_row_24_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
     runner = own()
     for _ in range(20):
-        runner.explain(own.request(GOOD), own.call())
+        runner.explain(own.request(GOOD), {}, own.call())
         for worker in runner._pool._warm:
             os.kill(worker.pid, signal.SIGKILL)
         start = time.monotonic()
-        runner.explain(own.request(GOOD), own.call())
+        runner.explain(own.request(GOOD), {}, own.call())
         assert time.monotonic() - start < 0.5
 
 
 def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
     runner = own(spare_count=2)
     slow, good = own.call(subject="slow"), own.call(subject="good")
-    runner.explain(own.request(GOOD), good)
+    runner.explain(own.request(GOOD), {}, good)
     idle = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
     reasons: list[Reason] = []
 
     def work() -> None:
         with pytest.raises(ExplainError) as died:
-            runner.explain(own.request(SLOW), slow)
+            runner.explain(own.request(SLOW), {}, slow)
         reasons.append(died.value.reason)
 
     thread = threading.Thread(target=work)
@@ -65,7 +65,7 @@ def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
     time.sleep(0.5)
     (victim,) = idle - {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
     os.kill(victim, signal.SIGKILL)
-    runner.explain(own.request(GOOD), good)
+    runner.explain(own.request(GOOD), {}, good)
     thread.join(2)
 
     assert reasons == [Reason.WORKER_DIED]
@@ -75,7 +75,7 @@ def test_row_24_twenty_kills_under_load_cost_one_retry_each(own: Any) -> None:
     """Two callers ask all the time while workers die; the retry is an answer, and a quick one."""
     runner = own(spare_count=2)
     asked = own.request(GOOD, MANY_ROWS)
-    expected = own.answer(runner.explain(asked, own.call())).explanations
+    expected = own.answer(runner.explain(asked, {}, own.call())).explanations
     failures: list[Reason] = []
     times: list[float] = []
     stop, no_kill = threading.Event(), threading.Lock()
@@ -83,14 +83,14 @@ def test_row_24_twenty_kills_under_load_cost_one_retry_each(own: Any) -> None:
     def load(name: str) -> None:
         while not stop.is_set():
             try:
-                runner.explain(asked, own.call(subject=name))
+                runner.explain(asked, {}, own.call(subject=name))
             except ExplainError as error:
                 failures.append(error.reason)
                 with no_kill:
                     start = time.monotonic()
-                    runner.explain(own.request(GOOD), own.call(subject=name))
+                    runner.explain(own.request(GOOD), {}, own.call(subject=name))
                     times.append(time.monotonic() - start)
-                    again = own.answer(runner.explain(asked, own.call(subject=name)))
+                    again = own.answer(runner.explain(asked, {}, own.call(subject=name)))
                 assert again.explanations == expected
 
     threads = [threading.Thread(target=load, args=(name,)) for name in ("one", "other")]
@@ -117,9 +117,9 @@ def test_row_25_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
     before = zygote(runner)
     os.kill(before, signal.SIGKILL)
     with suppress(ExplainError):  # a worker may have died in the middle of it
-        runner.explain(own.request(GOOD), own.call(20))
+        runner.explain(own.request(GOOD), {}, own.call(20))
 
-    runner.explain(own.request(GOOD), own.call(20))
+    runner.explain(own.request(GOOD), {}, own.call(20))
 
     assert zygote(runner) != before
     assert runner.ready
@@ -134,7 +134,7 @@ sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
 import conftest, hostile.greedy, threading
 runner = conftest.Own()(spare_count=2)
 work = conftest.request(hostile.greedy.kernel(8000).SerializeToString())
-threading.Thread(target=lambda: runner.explain(work, conftest.call()), daemon=True).start()
+threading.Thread(target=lambda: runner.explain(work, {{}}, conftest.call()), daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()
 """
@@ -153,13 +153,13 @@ threading.Event().wait()
 
 def test_row_27_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
     runner = own()
-    runner.explain(own.request(GOOD), own.call())
+    runner.explain(own.request(GOOD), {}, own.call())
     for pid in workers(own, runner):
         os.kill(pid, signal.SIGSTOP)
     start = time.monotonic()
 
     with pytest.raises(ExplainError) as over:
-        runner.explain(own.request(GOOD), own.call(0.5))
+        runner.explain(own.request(GOOD), {}, own.call(0.5))
 
     assert time.monotonic() - start < 1.0
     assert over.value.reason is Reason.DEADLINE_EXCEEDED
@@ -175,15 +175,15 @@ def test_row_45_where_no_process_can_be_made_it_is_told_and_tried_again(
         raise OSError(errno.EAGAIN, "no more processes")
 
     monkeypatch.setattr(Zygote, "fork", refused)
-    runner.explain(own.request(GOOD), own.call())
+    runner.explain(own.request(GOOD), {}, own.call())
     assert own.soon(lambda: not runner.ready)
     with pytest.raises(ExplainError) as unavailable:
-        runner.explain(own.request(GOOD), own.call())
+        runner.explain(own.request(GOOD), {}, own.call())
     assert unavailable.value.reason is Reason.UNAVAILABLE
     monkeypatch.setattr(Zygote, "fork", fork)
 
     assert own.soon(lambda: runner.ready)
-    runner.explain(own.request(GOOD), own.call())
+    runner.explain(own.request(GOOD), {}, own.call())
 
 
 def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
@@ -192,10 +192,10 @@ def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
         [node("Add", "X w", "z"), node("ReduceSum", "z", "t", keepdims=0), node("Add", "X t")],
         constants={"w": np.zeros((2_000_000, 1), np.float32)},
     )
-    with pytest.raises(ExplainError):
-        runner.explain(own.request(heavy.SerializeToString()), own.call(subject="heavy"))
+    with suppress(ExplainError):
+        runner.explain(own.request(heavy.SerializeToString()), {}, own.call(subject="heavy"))
     for name in ("a", "b"):
-        runner.explain(own.request(GOOD), own.call(subject=name))
+        runner.explain(own.request(GOOD), {}, own.call(subject=name))
 
     held = sum(worker.own_bytes for worker in runner._pool._warm)
     assert held <= 2**20
@@ -203,10 +203,10 @@ def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
 
 def test_the_worker_of_one_caller_is_never_given_to_another(own: Any) -> None:
     runner = own()
-    runner.explain(own.request(GOOD), own.call(subject="one:model"))
+    runner.explain(own.request(GOOD), {}, own.call(subject="one:model"))
     (first,) = [worker.pid for worker in runner._pool._warm]
 
-    runner.explain(own.request(GOOD), own.call(subject="other:model"))
+    runner.explain(own.request(GOOD), {}, own.call(subject="other:model"))
 
     assert {worker.subject for worker in runner._pool._warm} == {"one:model", "other:model"}
     assert len({worker.pid for worker in runner._pool._warm} - {first}) == 1
@@ -215,9 +215,9 @@ def test_the_worker_of_one_caller_is_never_given_to_another(own: Any) -> None:
 def test_cached_numbers_go_through_the_parent_under_its_names(own: Any, make: Any) -> None:
     runner, host = own(), make.host()
     request = own.request(GOOD)
-    first = runner.explain(request, host)
+    first = runner.explain(request, {}, host)
 
-    again = runner.explain(request, host)
+    again = runner.explain(request, {}, host)
 
     assert host.values
     assert host.progress[-1][0] == host.progress[-1][1]
@@ -231,5 +231,5 @@ def test_a_worker_retires_before_its_processor_time_is_used_up(own: Any) -> None
     runner = own(budget=Budget(2**29, 2))
     for _ in range(3):
         with pytest.raises(ExplainError):
-            runner.explain(own.request(SLOW), own.call(1.2, subject="slow"))
-        runner.explain(own.request(GOOD), own.call())
+            runner.explain(own.request(SLOW), {}, own.call(1.2, subject="slow"))
+        runner.explain(own.request(GOOD), {}, own.call())

@@ -24,7 +24,7 @@ ENDLESS = list(greedy.endless())
 @pytest.fixture
 def runner(own: Any) -> Isolated:
     made: Isolated = own()
-    made.explain(own.request(GOOD), own.call())
+    made.explain(own.request(GOOD), {}, own.call())
     return made
 
 
@@ -40,7 +40,7 @@ def test_rows_8_9_and_10_a_call_is_over_half_a_second_after_its_deadline(
     runner: Isolated, own: Any, hostile: Hostile
 ) -> None:
     taken, reason = seconds_of(
-        lambda: runner.explain(own.request(hostile.content), own.call(1, subject="bad"))
+        lambda: runner.explain(own.request(hostile.content), {}, own.call(1, subject="bad"))
     )
 
     assert taken < 1.5
@@ -50,7 +50,7 @@ def test_rows_8_9_and_10_a_call_is_over_half_a_second_after_its_deadline(
 def test_row_10_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: Any) -> None:
     runner = own(patience=own.patience(load=1))
 
-    taken, reason = seconds_of(lambda: runner.explain(own.request(LOOP), own.call(30)))
+    taken, reason = seconds_of(lambda: runner.explain(own.request(LOOP), {}, own.call(30)))
 
     assert reason is Reason.LOADING_TOO_LONG
     assert taken < 1.5 + 0.2  # on top of the start of the request
@@ -74,7 +74,7 @@ def test_row_32_a_caller_that_leaves_frees_the_processor_within_half_a_second(
     timer = threading.Timer(0.7, call.cancel)
     timer.start()
 
-    taken, reason = seconds_of(lambda: runner.explain(own.request(content), call))
+    taken, reason = seconds_of(lambda: runner.explain(own.request(content), {}, call))
 
     assert (reason, taken < 0.7 + 0.5) == (Reason.CANCELLED, True)
     time.sleep(0.2)
@@ -88,11 +88,11 @@ def test_row_32_a_caller_that_leaves_frees_the_processor_within_half_a_second(
 def test_a_worker_that_stops_when_told_is_kept(runner: Isolated, own: Any) -> None:
     """Nothing of it is slow, so it needs no killing."""
     call = own.call(subject="kept")
-    runner.explain(own.request(GOOD), call)
+    runner.explain(own.request(GOOD), {}, call)
     workers = {worker.pid for worker in runner._pool._warm}
     call.cancel()
     with pytest.raises(ExplainError, match="gone"):
-        runner.explain(own.request(GOOD), call)
+        runner.explain(own.request(GOOD), {}, call)
 
     assert {worker.pid for worker in runner._pool._warm} == workers
 
@@ -108,6 +108,7 @@ def test_row_33_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -
         call = admit(
             Model(content=b"m"),
             Table(csv=b"t"),
+            {},
             Caller("", seconds, lambda: False),
             cache=MemoryCache(0, Seal(b"")),
             limits=Limits(9, 9, 0.01),
@@ -125,7 +126,7 @@ def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
     call = own.call(row_limit=10, progress=lambda done, planned: told.append((done, planned)))
 
     with pytest.raises(ExplainError, match=r"up to 18 rows; this server allows 10\.") as refused:
-        runner.explain(own.request(GOOD), call)
+        runner.explain(own.request(GOOD), {}, call)
 
     assert refused.value.reason is Reason.TOO_MANY_ROWS
     assert all(done == 0 for done, _ in told)
@@ -138,7 +139,7 @@ def busy(runner: Isolated, own: Any) -> Iterator[None]:
 
     def work(call: Any) -> None:
         with pytest.raises(ExplainError):
-            runner.explain(own.request(KERNEL), call)
+            runner.explain(own.request(KERNEL), {}, call)
 
     threads = [threading.Thread(target=work, args=(call,)) for call in calls]
     for thread in threads:
@@ -155,6 +156,6 @@ def test_others_are_answered_while_hostile_work_runs(
     runner: Isolated, own: Any, busy: None
 ) -> None:
     start = time.monotonic()
-    runner.explain(own.request(GOOD), own.call())
+    runner.explain(own.request(GOOD), {}, own.call())
 
     assert time.monotonic() - start < 1

@@ -96,11 +96,14 @@ def test_of_many_groups_the_heaviest_are_shown_and_said() -> None:
     assert rows(plot)[0][1] == pytest.approx(2660 / 210)
 
 
-def test_fourteen_groups_are_all_shown() -> None:
-    plot = drawn(*[(f"g{i:02}", float(i), 1.0) for i in range(14)])
+def test_fourteen_groups_are_all_shown_and_fifteen_are_not() -> None:
+    fourteen, fifteen = (
+        drawn(*[(f"g{i:02}", float(i), 1.0) for i in range(count)]) for count in (14, 15)
+    )
 
-    assert len(rows(plot)) == 15
-    assert "largest of" not in subtitle(plot)
+    assert len(rows(fourteen)) == len(rows(fifteen)) == 15
+    assert "largest of" not in subtitle(fourteen)
+    assert "14 largest of 15 groups" in subtitle(fifteen)
 
 
 def test_of_many_outputs_the_worst_are_shown_and_said() -> None:

@@ -140,12 +140,13 @@ def test_outputs_of_different_size_get_scales_of_their_own() -> None:
 
 
 def test_a_picture_holds_a_hundred_curves_but_the_mean_is_of_all() -> None:
-    plot = drawn([slope * GRID for slope in range(1000)])
+    plot = drawn([slope**2 * GRID for slope in range(1000)])
 
     shown = [row["row"] for row in rows(plot, mean=False)]
     assert len(shown) == 100
     assert (shown[0], shown[-1]) == (0, 1998)
-    assert rows(plot, mean=True)[0]["values"][-1] == 4995
+    # 10 times the mean of the squares of 0 to 999.
+    assert rows(plot, mean=True)[0]["values"][-1] == pytest.approx(3_328_335, rel=1e-4)
     assert "100 of 1000 rows, evenly spread" in subtitle(plot)
     assert "Bold: the unweighted mean of all 1000" in subtitle(plot)
 
@@ -178,6 +179,17 @@ def test_a_missing_value_is_joined_to_nothing() -> None:
     assert json.loads(apart["calculate"]) == [False] * 11 + [True]
     joined = [layer["transform"][0]["filter"] for layer in layers(plot)]
     assert [text.endswith("!datum.apart") for text in joined] == [1, 0, 1, 1, 1, 0]
+
+
+def test_the_only_value_is_a_point() -> None:
+    plot = drawn([[1.0], [2.0]], [5.0])
+
+    apart = next(t for t in plot.vega_lite["transform"] if t.get("as") == "apart")
+    assert json.loads(apart["calculate"]) == [True]
+
+
+def test_the_ends_of_a_grid_are_its_lowest_and_highest_value() -> None:
+    assert "all 2 curves rise" in drawn([[9, 5, 1], [8, 4, 0]], [9, 5, 1]).description
 
 
 def test_text_runs_down_a_list_in_its_order() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.interactions import Statistic
+from onnxplain_server.methods.interactions import Result, Statistic
+from onnxplain_server.methods.resampling import Resampling, Spread
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.interactions import plots
 
@@ -179,3 +180,28 @@ def test_a_bar_ends_in_its_number(named: Named, statistic: Build, draw: Draw) ->
     texts = [text.content for text in draw(named(overall=(statistic("a", 0.0640123),))["overall"])]
 
     assert "0.064" in texts
+
+
+def test_intervals_are_lines_over_the_bars_with_their_ends_in_tooltips() -> None:
+    told = Spread(np.array([0.01]), np.array([0.2]), np.array([0.5]), np.array([0.0]))
+    one = Statistic(("a",), np.array([0.3]), np.array([1.0]), told)
+    other = Statistic(("b",), np.array([0.1]), np.array([1.0]), told)
+    result = Result(
+        ("y",),
+        np.array([1.0]),
+        one,
+        (one, other),
+        (),
+        (),
+        (),
+        Resampling(100, confidence_level=0.9),
+    )
+
+    shares, sizes = plots(result)
+
+    rows = shares.vega_lite["data"]["values"]
+    assert [(row["low"], row["high"], row["end"]) for row in rows] == [(0.2, 0.5, 0.5)] * 2
+    assert "90 % intervals" in shares.description
+    titles = [tip["title"] for tip in shares.vega_lite["encoding"]["tooltip"]]
+    assert titles[-2:] == ["90 % from", "90 % to"]
+    assert "low" not in sizes.vega_lite["data"]["values"][0]

@@ -119,6 +119,7 @@ def test_a_single_shuffle_has_no_lines_and_says_so() -> None:
     assert "Shuffled once" in subtitle(plot)
     assert "standard error" not in subtitle(plot)
     assert "error" not in rows(plot)[0]
+    assert rows(drawn(("a", -1.0, np.nan)))[0]["end"] == 0, "where the number is written"
 
 
 def test_what_is_infinite_is_named_and_nothing_else_called_strongest() -> None:

@@ -63,16 +63,16 @@ def curves() -> partial_dependence_pb2.PartialDependenceResult:
 
 
 def individual() -> pb.Explanation:
-    """Three rows, two of group f, over two features."""
+    """Four rows, three of group f, over two features."""
     curves = individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves
     grid = [table_pb2.Column(name="x", numbers=[20, 30])]
-    rows: Any = {"row_indices": [7, 11, 1234], "groups": ["f", "f", "m"], "grid": grid}
+    rows: Any = {"row_indices": [7, 11, 1234, 5], "groups": ["f", "f", "m", "f"], "grid": grid}
     return pb.Explanation(
         individual_conditional_expectation={
             "output_names": ["price"],
             "curves": [
-                curves(feature="bmi", values=[1, 1.5, 2, 2.5, 3, 2.5], **rows),
-                curves(feature="age", values=[1, 3, 5, 1, 2, 3], **rows),
+                curves(feature="bmi", values=[1, 1.5, 2, 2.5, 3, 2.5, 1, 1], **rows),
+                curves(feature="age", values=[1, 3, 5, 1, 2, 3, 0, 9], **rows),
             ],
         },
         options=pb.MethodOptions(individual_conditional_expectation={"group_columns": ["sex"]}),

@@ -22,6 +22,7 @@ class Server:
     """Where it listens, and what it uses."""
 
     process: subprocess.Popen[str]
+    metrics_port: int
     rest_port: int
     grpc_port: int
 
@@ -69,12 +70,12 @@ def _running(settings: Mapping[str, object]) -> Iterator[Server]:
         env=os.environ | {"PYTHONPATH": ""} | variables,
     ) as process:
         assert process.stderr is not None
-        rest, grpc = listening(process.stderr.readline())
+        ports = listening(process.stderr.readline())
         # Read all the time, or a server that logs much would wait for us.
         log: list[str] = []
         reader = threading.Thread(target=log.extend, args=(process.stderr,))
         reader.start()
-        yield Server(process, rest, grpc)
+        yield Server(process, *ports)
         killed = process.poll() is not None
         process.send_signal(signal.SIGTERM)
         code = process.wait(10)
@@ -82,11 +83,11 @@ def _running(settings: Mapping[str, object]) -> Iterator[Server]:
         assert killed or code == 0, "".join(log)
 
 
-def listening(line: str) -> tuple[int, int]:
+def listening(line: str) -> list[int]:
     """Read the ports from the line that the server logs when it is ready."""
-    found = re.search(r"REST.*?:(\d+).*gRPC.*?:(\d+)", line)
+    found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
     assert found is not None, line
-    return int(found[1]), int(found[2])
+    return [int(port) for port in found.groups()]
 
 
 @pytest.fixture(scope="session")

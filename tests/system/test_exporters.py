@@ -58,7 +58,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), call)
+        runner.explain(request.SerializeToString(), {}, call)
     )
 
     result = response.explanations[0].partial_dependence
@@ -79,7 +79,7 @@ def test_every_method_answers(runner: InProcess, path: Path, scale: str) -> None
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), call)
+        runner.explain(request.SerializeToString(), {}, call)
     )
 
     shares = [s.values[0] for s in response.explanations[0].interactions.overall]

@@ -21,9 +21,10 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Host, Runner
+from onnxplain_server.run import Blobs, Host, Runner
 from onnxplain_server.serve import Server
 from onnxplain_server.settings import load
 
@@ -34,16 +35,18 @@ class FakeRunner:
     def __init__(self, work: Callable[[Host], None] = lambda _host: None) -> None:
         self.work = work
         self.requests: list[ExplainRequest] = []
+        self.blobs: list[Blobs] = []
         self.started = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer by a receipt that repeats the seed."""
         self.requests.append(ExplainRequest.FromString(request))
+        self.blobs.append(blobs)
         self._do(host)
         return ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed)).SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """Answer by the model's size."""
         self._do(host)
         size = len(DescribeModelRequest.FromString(request).model.content)
@@ -136,9 +139,10 @@ def start() -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
 
     def begin(runner: Runner, **settings: object) -> Client:
-        given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
+        chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
         cache = MemoryCache(1_000_000, Seal(b"secret"))
-        clients.append(Client(Server(load(given), runner, cache)))
+        store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
+        clients.append(Client(Server(chosen, runner, cache, store)))
         return clients[-1]
 
     yield begin

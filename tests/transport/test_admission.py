@@ -11,7 +11,9 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.call import Call
+from onnxplain_server.run import NO_BLOBS, Blob, Blobs
 from onnxplain_server.transport.admission import Caller, Limits, admit
+from onnxplain_server.wire.blobs import identify
 
 MODEL = Model(content=b"model")
 TABLE = Table(csv=b"a\n1\n")
@@ -22,10 +24,12 @@ def cache() -> MemoryCache:
     return MemoryCache(100_000, Seal(b"secret"))
 
 
-def call_of(cache: MemoryCache, model: Model, table: Table, name: str = "ada") -> Call:
+def call_of(
+    cache: MemoryCache, model: Model, table: Table, name: str = "ada", blobs: Blobs = NO_BLOBS
+) -> Call:
     caller = Caller(name, math.inf, lambda: False)
     limits = Limits(1_000, 1_000, 1.0)
-    return admit(model, table, caller, cache=cache, limits=limits, progress=lambda *_: None)
+    return admit(model, table, blobs, caller, cache=cache, limits=limits, progress=lambda *_: None)
 
 
 def test_the_same_request_finds_its_numbers_again(cache: MemoryCache) -> None:
@@ -49,6 +53,17 @@ def test_another_model_table_or_caller_finds_nothing(cache: MemoryCache, other: 
     call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
 
     assert call_of(cache, *other).recall(["grid"]) == [None]
+
+
+def test_an_uploaded_file_shares_its_numbers_with_one_sent_along(cache: MemoryCache) -> None:
+    call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
+    model, table = Model(id=identify(b"model")), Table(id=identify(TABLE.csv))
+    blobs = {model.id: Blob("onnx", b"model"), table.id: Blob("csv", TABLE.csv)}
+
+    assert call_of(cache, model, table, blobs=blobs).recall(["grid"]) == [b"1"]
+
+    as_parquet = blobs | {table.id: Blob("parquet", TABLE.csv)}
+    assert call_of(cache, model, table, blobs=as_parquet).recall(["grid"]) == [None]
 
 
 def test_no_name_reaches_into_the_names_of_another(cache: MemoryCache) -> None:

@@ -68,7 +68,7 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runn
 class LongAnswer:
     """A runner whose answer does not fit into the buffers of a connection."""
 
-    def explain(self, request: bytes, host: Any) -> bytes:
+    def explain(self, request: bytes, blobs: Any, host: Any) -> bytes:
         receipt = Receipt(engine_reason="x" * 10_000_000)
         return ExplainResponse(receipt=receipt).SerializeToString()
 
@@ -141,13 +141,14 @@ def test_no_thread_of_rest_outlives_it(start: Any, make_runner: Any) -> None:
 
 PROGRAM = """
 import logging, sys, time
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.serve import run
 from onnxplain_server.settings import load
 
 class Runner:
-    def explain(self, request, host):
+    def explain(self, request, blobs, host):
         print("started", flush=True)
         time.sleep({seconds})
         return b""
@@ -155,7 +156,7 @@ class Runner:
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}}), Runner(),
-    MemoryCache(0, Seal(b"")))
+    MemoryCache(0, Seal(b"")), MemoryBlobs(0, 1))
 """
 
 

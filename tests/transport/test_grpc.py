@@ -188,6 +188,8 @@ def test_reflection_gives_the_contract(start: Any, make_runner: Any) -> None:
         "Explain",
         "ExplainStream",
         "DescribeModel",
+        "UploadModel",
+        "UploadTable",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -218,6 +219,28 @@ def test_the_cache_is_counted(start: Any, make_runner: Any) -> None:
     assert 1_000 < (page("onnxplain_cache_bytes") or 0) < 2_000
 
 
+def test_work_that_another_request_does_is_counted(start: Any, make_runner: Any) -> None:
+    go_on = threading.Event()
+
+    def work(host: Any) -> None:
+        with host.alone("a") as first:
+            if first:
+                assert go_on.wait(5)
+
+    runner = make_runner(work)
+    client = start(runner)
+    calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
+    assert all(runner.started.acquire(timeout=5) for _ in calls)
+    assert scrape(client)("onnxplain_coalesced_total") == 0
+    # Long enough for both to have asked.
+    time.sleep(0.2)
+
+    go_on.set()
+
+    assert all(call.result(timeout=5) for call in calls)
+    assert scrape(client)("onnxplain_coalesced_total") == 1
+
+
 def test_what_runs_is_told(start: Any, make_runner: Any) -> None:
     (sample,) = [s for s in scrape(start(make_runner())).samples if "build_info" in s.name]
 
@@ -308,13 +331,13 @@ class Predicting:
         self._runner = runner
         self._rows = rows
 
-    def explain(self, request: bytes, host: Any) -> bytes:
-        self._runner.explain(request, host)
+    def explain(self, request: bytes, blobs: Any, host: Any) -> bytes:
+        self._runner.explain(request, blobs, host)
         receipt = Receipt(predicted_row_count=self._rows)
         return ExplainResponse(receipt=receipt).SerializeToString()
 
-    def describe(self, request: bytes, host: Any) -> bytes:
-        return bytes(self._runner.describe(request, host))
+    def describe(self, request: bytes, blobs: Any, host: Any) -> bytes:
+        return bytes(self._runner.describe(request, blobs, host))
 
 
 def raising(reason: Reason) -> Callable[[Any], None]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.transport.admission import Caller, Limits
@@ -17,7 +18,14 @@ from onnxplain_server.transport.turns import Turns
 def test_nobody_listening_to_events_ends_the_work(make_runner: Any, endless: Any) -> None:
     runner = make_runner(endless)
     cache = MemoryCache(0, Seal(b""))
-    service = Service(runner, cache, Limits(1, 1, 60.0), Turns(1, 0), Metrics())
+    service = Service(
+        runner,
+        cache,
+        MemoryBlobs(0, 1),
+        limits=Limits(1, 1, 60.0),
+        turns=Turns(1, 0),
+        metrics=Metrics(),
+    )
     events = service.events(ExplainRequest(), Caller("ada", math.inf, lambda: False))
     assert next(events).progress.planned == 10_000
 

@@ -72,25 +72,27 @@ def test_who_stands_aside_lets_another_run_and_is_next_to_run_again() -> None:
     turns = Turns(running_count=1, waiting_count=2)
     call, order = make_call(5), []
 
-    def run_others() -> None:
-        for number in range(3):
-            with turns.turn(make_call(5)):
-                order.append(number)
-                time.sleep(0.1)
+    def run(number: int) -> None:
+        with turns.turn(make_call(5)):
+            order.append(number)
+            time.sleep(0.1)
 
-    others = threading.Thread(target=run_others)
+    others = [threading.Thread(target=run, args=(number,)) for number in range(2)]
     with turns.turn(call):
-        others.start()
-        time.sleep(0.1)
+        for waiting, other in enumerate(others, 1):
+            other.start()
+            while turns.counts().waiting_count < waiting:
+                time.sleep(0.005)
         assert order == []
         with call.stand_aside():
             wait_until(lambda: order == [0])
         order.append(9)
         time.sleep(0.15)
         assert order == [0, 9]
-    others.join()
+    for other in others:
+        other.join()
 
-    assert order == [0, 9, 1, 2]
+    assert order == [0, 9, 1]
 
 
 def test_who_stands_aside_when_the_server_stops_is_told_so() -> None:

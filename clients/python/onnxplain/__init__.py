@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.uploads import ModelRef, TableRef
 
 __all__ = [
     "AsyncClient",
@@ -51,6 +52,7 @@ __all__ = [
     "InteractionsResult",
     "ModelDescription",
     "ModelInput",
+    "ModelRef",
     "PartialDependence",
     "PartialDependenceCurve",
     "PartialDependenceResult",
@@ -59,6 +61,7 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "TableRef",
     "connect",
     "connect_async",
     "local",
@@ -81,6 +84,7 @@ _HOMES = {
     "InteractionsResult": "interactions",
     "ModelDescription": "provenance",
     "ModelInput": "provenance",
+    "ModelRef": "uploads",
     "PartialDependence": "methods",
     "PartialDependenceCurve": "partial_dependence",
     "PartialDependenceResult": "partial_dependence",
@@ -89,6 +93,7 @@ _HOMES = {
     "Plot": "plots",
     "Progress": "progress",
     "Receipt": "provenance",
+    "TableRef": "uploads",
     "connect": "client",
     "connect_async": "async_client",
     "local": "in_process",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -14,6 +14,8 @@ from onnxplain.calls import no_answer, take
 from onnxplain.errors import ExplainError
 from onnxplain.progress import ProgressCallback, rising
 from onnxplain.retry import Attempts
+from onnxplain.terms import Terms
+from onnxplain.uploads import File, Parcel, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -23,6 +25,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+from onnxplain.v1.model_pb2 import Model
 
 _Answer = TypeVar("_Answer")
 
@@ -34,21 +37,13 @@ class AsyncRemote:
     ----------
     channel : grpc.aio.Channel
         Closed with this.
-    endpoint : str
-        Named in errors.
-    timeout : float or None
-        Seconds for each call that names no other.
-    retry_count : int
-        Attempts after a first one that met nobody, or a server with too much to do.
+    terms : Terms
+        What holds for every call.
     """
 
-    def __init__(
-        self, channel: grpc.aio.Channel, endpoint: str, timeout: float | None, retry_count: int
-    ) -> None:
+    def __init__(self, channel: grpc.aio.Channel, terms: Terms) -> None:
         self._channel = channel
-        self._endpoint = endpoint
-        self._timeout = timeout
-        self._retry_count = retry_count
+        self._terms = terms
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
 
@@ -58,23 +53,26 @@ class AsyncRemote:
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Call Explain; or ExplainStream where `progress` wants to be told."""
-        if progress is None:
-            return await self._persist(timeout, lambda s: self._service.Explain(request, timeout=s))
-        tell = rising(progress)
-        return await self._persist(timeout, lambda s: self._followed(request, s, tell))
+        parcel = Parcel(request, files, self._terms.message_limit)
+        if progress is not None:
+            tell = rising(progress)
+            return await self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
+        answer: ExplainResponse = await self._deliver(
+            parcel, timeout, lambda r, s: self._service.Explain(r, timeout=s)
+        )
+        return answer
 
     async def explain_stream(
-        self,
-        request: ExplainRequest,
-        *,
-        timeout: float | None = None,
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> AsyncGenerator[ExplainStreamResponse]:
         """Call ExplainStream; what breaks after its first event is not tried again."""
-        event, call = await self._persist(timeout, lambda s: self._begun(request, s))
+        parcel = Parcel(request, files, self._terms.message_limit)
+        event, call = await self._deliver(parcel, timeout, self._begun)
         try:
-            with translated(self._endpoint):
+            with translated(self._terms.endpoint):
                 while event is not grpc.aio.EOF:
                     yield event
                     event = await call.read()
@@ -86,40 +84,71 @@ class AsyncRemote:
         request: DescribeModelRequest,
         *,
         timeout: float | None = None,
+        files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        return await self._persist(
-            timeout, lambda s: self._service.DescribeModel(request, timeout=s)
+        parcel = Parcel(request, files, self._terms.message_limit)
+        answer: DescribeModelResponse = await self._deliver(
+            parcel, timeout, lambda r, s: self._service.DescribeModel(r, timeout=s)
         )
+        return answer
 
-    async def health(
-        self,
-        service: str = "",
-        *,
-        timeout: float | None = None,
-    ) -> str:
+    async def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Call UploadModel or UploadTable, in parts."""
+        return await self._upload(file, self._terms.attempts(timeout))
+
+    async def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Call the standard health service's Check: once, since it asks about this moment."""
-        seconds = self._timeout if timeout is None else timeout
-        with translated(self._endpoint):
+        with translated(self._terms.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
-            reply = await self._health.Check(request, timeout=seconds)
+            reply = await self._health.Check(request, timeout=self._terms.seconds(timeout))
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
     async def close(self) -> None:
         """Close the channel; running calls end."""
         await self._channel.close()
 
-    async def _persist(
-        self, timeout: float | None, call: Callable[[float | None], Awaitable[_Answer]]
+    async def _deliver(
+        self,
+        parcel: Parcel[Any],
+        timeout: float | None,
+        call: Callable[[Any, float | None], Awaitable[_Answer]],
     ) -> _Answer:
-        """Make a call, told its seconds, until it is answered or there is no use in it."""
-        attempts = Attempts(self._retry_count, self._timeout if timeout is None else timeout)
+        """Make a call with the parcel's request; upload what the server has no longer."""
+        attempts = self._terms.attempts(timeout)
         while True:
             try:
-                with translated(self._endpoint):
+                return await self._persist(attempts, lambda s: call(parcel.request, s))
+            except ExplainError as error:
+                file = parcel.missing(error)
+                if file is None:
+                    raise
+                await self._upload(file, attempts)
+
+    async def _persist(
+        self, attempts: Attempts, call: Callable[[float | None], Awaitable[_Answer]]
+    ) -> _Answer:
+        """Make a call, told its seconds, until it is answered or there is no use in it."""
+        while True:
+            try:
+                with translated(self._terms.endpoint):
                     return await call(attempts.seconds())
             except ExplainError as error:
                 await asyncio.sleep(attempts.pause(error))
+
+    async def _upload(self, file: File, attempts: Attempts) -> str:
+        service, size = self._service, self._terms.part_bytes
+        if isinstance(file, Model):
+            model = file
+            reply = await self._persist(
+                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
+            )
+        else:
+            table = file
+            reply = await self._persist(
+                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
+            )
+        return str(reply.id)
 
     async def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or EOF, and the call for the rest."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
 from typing import Any, Unpack
 
 import grpc
 
 from onnxplain.async_calls import AsyncRemote
-from onnxplain.channels import MESSAGE_LIMIT, channel_options
 from onnxplain.explanations import Explanations
 from onnxplain.methods import Method
 from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
 from onnxplain.requests import RequestOptions, to_request
-from onnxplain.retry import RETRY_COUNT
+from onnxplain.tables import to_table
+from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
+from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 
 
@@ -36,13 +37,8 @@ def connect_async(
     >>> async with onnxplain.connect_async("localhost:8081") as client:
     ...     found = await client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    options = channel_options(message_limit)
-    channel = (
-        grpc.aio.insecure_channel(endpoint, options)
-        if credentials is None
-        else grpc.aio.secure_channel(endpoint, credentials, options)
-    )
-    return AsyncClient(AsyncRemote(channel, endpoint, timeout, retry_count))
+    terms = Terms(endpoint, timeout, message_limit, retry_count)
+    return AsyncClient(AsyncRemote(terms.open(grpc.aio, credentials), terms))
 
 
 class AsyncClient:
@@ -96,8 +92,11 @@ class AsyncClient:
         ... )
         """
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
+        files = files_of(model, table)
         with follow(progress) as tell:
-            answer = await self.messages.explain(message, timeout=timeout, progress=tell)
+            answer = await self.messages.explain(
+                message, timeout=timeout, progress=tell, files=files
+            )
         return Explanations(answer)
 
     async def explain_stream(
@@ -110,7 +109,8 @@ class AsyncClient:
     ) -> AsyncGenerator[Progress | Explanations]:
         """Explain a model, with progress on the way; see `Client.explain_stream`."""
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
-        async for event in self.messages.explain_stream(message, timeout=timeout):
+        files = files_of(model, table)
+        async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
             if event.HasField("response"):
                 yield Explanations(event.response)
             else:
@@ -123,9 +123,22 @@ class AsyncClient:
         timeout: float | None = None,
     ) -> ModelDescription:
         """Tell what a model takes and gives."""
-        request = DescribeModelRequest(model=to_model(model))
-        answer = await self.messages.describe(request, timeout=timeout)
+        request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
+        answer = await self.messages.describe(request, timeout=timeout, files=files_of(model))
         return ModelDescription.from_message(answer.model)
+
+    async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
+        """Have the server keep a model; see `Client.upload_model`."""
+        file = await asyncio.to_thread(to_model, model)
+        return ModelRef(await self.messages.upload(file, timeout=timeout), content_of(file))
+
+    async def upload_table(
+        self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
+    ) -> TableRef:
+        """Have the server keep a table; see `Client.upload_table`."""
+        file = await asyncio.to_thread(to_table, table, feature_columns)
+        uploaded = await self.messages.upload(file, timeout=timeout)
+        return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     async def health(
         self,

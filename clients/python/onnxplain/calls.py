@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import grpc
@@ -13,6 +13,8 @@ from onnxplain.border import translated
 from onnxplain.errors import ExplainError
 from onnxplain.progress import ProgressCallback, rising
 from onnxplain.retry import Attempts
+from onnxplain.terms import Terms
+from onnxplain.uploads import File, Parcel, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -22,6 +24,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
+from onnxplain.v1.model_pb2 import Model
 
 _Answer = TypeVar("_Answer")
 
@@ -35,18 +38,29 @@ class Messages(Protocol):
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
     ) -> ExplainResponse:
-        """Explain; `progress` is told on the way."""
+        """Explain; `progress` is told on the way.
+
+        Where the server has no longer what the request names by id, it is taken from `files`.
+        """
 
     def explain_stream(
-        self, request: ExplainRequest, *, timeout: float | None = None
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
 
     def describe(
-        self, request: DescribeModelRequest, *, timeout: float | None = None
+        self,
+        request: DescribeModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Tell what a model takes and gives."""
+
+    def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Keep a file for later calls, and return its id."""
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Return the verdict of `Client.health`."""
@@ -62,21 +76,13 @@ class Remote:
     ----------
     channel : grpc.Channel
         Closed with this.
-    endpoint : str
-        Named in errors.
-    timeout : float or None
-        Seconds for each call that names no other.
-    retry_count : int
-        Attempts after a first one that met nobody, or a server with too much to do.
+    terms : Terms
+        What holds for every call.
     """
 
-    def __init__(
-        self, channel: grpc.Channel, endpoint: str, timeout: float | None, retry_count: int
-    ) -> None:
+    def __init__(self, channel: grpc.Channel, terms: Terms) -> None:
         self._channel = channel
-        self._endpoint = endpoint
-        self._timeout = timeout
-        self._retry_count = retry_count
+        self._terms = terms
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
 
@@ -86,23 +92,26 @@ class Remote:
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
+        files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Call Explain; or ExplainStream where `progress` wants to be told."""
-        if progress is None:
-            answer: ExplainResponse = self._persist(
-                timeout, lambda s: self._service.Explain(request, timeout=s)
-            )
-            return answer
-        tell = rising(progress)
-        return self._persist(timeout, lambda s: self._followed(request, s, tell))
+        parcel = Parcel(request, files, self._terms.message_limit)
+        if progress is not None:
+            tell = rising(progress)
+            return self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
+        answer: ExplainResponse = self._deliver(
+            parcel, timeout, lambda r, s: self._service.Explain(r, timeout=s)
+        )
+        return answer
 
     def explain_stream(
-        self, request: ExplainRequest, *, timeout: float | None = None
+        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Call ExplainStream; what breaks after its first event is not tried again."""
-        event, call = self._persist(timeout, lambda s: self._begun(request, s))
+        parcel = Parcel(request, files, self._terms.message_limit)
+        event, call = self._deliver(parcel, timeout, self._begun)
         try:
-            with translated(self._endpoint):
+            with translated(self._terms.endpoint):
                 while event is not None:
                     yield event
                     event = next(call, None)
@@ -110,35 +119,73 @@ class Remote:
             call.cancel()
 
     def describe(
-        self, request: DescribeModelRequest, *, timeout: float | None = None
+        self,
+        request: DescribeModelRequest,
+        *,
+        timeout: float | None = None,
+        files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        answer: DescribeModelResponse = self._persist(
-            timeout, lambda s: self._service.DescribeModel(request, timeout=s)
+        parcel = Parcel(request, files, self._terms.message_limit)
+        answer: DescribeModelResponse = self._deliver(
+            parcel, timeout, lambda r, s: self._service.DescribeModel(r, timeout=s)
         )
         return answer
 
+    def upload(self, file: File, *, timeout: float | None = None) -> str:
+        """Call UploadModel or UploadTable, in parts."""
+        return self._upload(file, self._terms.attempts(timeout))
+
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Call the standard health service's Check: once, since it asks about this moment."""
-        seconds = self._timeout if timeout is None else timeout
-        with translated(self._endpoint):
+        with translated(self._terms.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
-            reply = self._health.Check(request, timeout=seconds)
+            reply = self._health.Check(request, timeout=self._terms.seconds(timeout))
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
 
-    def _persist(self, timeout: float | None, call: Callable[[float | None], _Answer]) -> _Answer:
-        """Make a call, told its seconds, until it is answered or there is no use in it."""
-        attempts = Attempts(self._retry_count, self._timeout if timeout is None else timeout)
+    def _deliver(
+        self,
+        parcel: Parcel[Any],
+        timeout: float | None,
+        call: Callable[[Any, float | None], _Answer],
+    ) -> _Answer:
+        """Make a call with the parcel's request; upload what the server has no longer."""
+        attempts = self._terms.attempts(timeout)
         while True:
             try:
-                with translated(self._endpoint):
+                return self._persist(attempts, lambda s: call(parcel.request, s))
+            except ExplainError as error:
+                file = parcel.missing(error)
+                if file is None:
+                    raise
+                self._upload(file, attempts)
+
+    def _persist(self, attempts: Attempts, call: Callable[[float | None], _Answer]) -> _Answer:
+        """Make a call, told its seconds, until it is answered or there is no use in it."""
+        while True:
+            try:
+                with translated(self._terms.endpoint):
                     return call(attempts.seconds())
             except ExplainError as error:
                 time.sleep(attempts.pause(error))
+
+    def _upload(self, file: File, attempts: Attempts) -> str:
+        service, size = self._service, self._terms.part_bytes
+        if isinstance(file, Model):
+            model = file
+            reply = self._persist(
+                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
+            )
+        else:
+            table = file
+            reply = self._persist(
+                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
+            )
+        return str(reply.id)
 
     def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or None, and the call for the rest."""

@@ -9,14 +9,15 @@ from typing import Any, Unpack
 import grpc
 
 from onnxplain.calls import Messages, Remote
-from onnxplain.channels import MESSAGE_LIMIT, channel_options
 from onnxplain.explanations import Explanations
 from onnxplain.methods import Method
 from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
 from onnxplain.requests import Engine, RequestOptions, Scale, to_request
-from onnxplain.retry import RETRY_COUNT
+from onnxplain.tables import to_table
+from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
+from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 
 
@@ -39,7 +40,8 @@ def connect(
     timeout : float, optional
         Seconds for each call that names no other. Default: the server's limit.
     message_limit : int
-        Bytes that a request or an answer may have.
+        Bytes that a request or an answer may have. Models and tables beyond it are uploaded
+        in parts.
     retry_count : int
         How often a call is made again where nobody answers, or where the server says that it
         has too much to do; with growing pauses, within the time of the call.
@@ -49,13 +51,8 @@ def connect(
     >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
     ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    options = channel_options(message_limit)
-    channel = (
-        grpc.insecure_channel(endpoint, options)
-        if credentials is None
-        else grpc.secure_channel(endpoint, credentials, options)
-    )
-    return Client(Remote(channel, endpoint, timeout, retry_count))
+    terms = Terms(endpoint, timeout, message_limit, retry_count)
+    return Client(Remote(terms.open(grpc, credentials), terms))
 
 
 class Client:
@@ -112,9 +109,9 @@ class Client:
 
         Parameters
         ----------
-        model : path, bytes or onnx.ModelProto
+        model : path, bytes, onnx.ModelProto, or what `upload_model` returned
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
-            See `onnxplain.tables.to_table`.
+            See `onnxplain.tables.to_table`; or what `upload_table` returned.
         *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str
@@ -174,8 +171,10 @@ class Client:
             plots=plots,
             allow_inconsistent_model=allow_inconsistent_model,
         )
+        files = files_of(model, table)
         with follow(progress) as tell:
-            return Explanations(self.messages.explain(request, timeout=timeout, progress=tell))
+            answer = self.messages.explain(request, timeout=timeout, progress=tell, files=files)
+        return Explanations(answer)
 
     def explain_stream(
         self,
@@ -195,7 +194,8 @@ class Client:
         ...     print(event)
         """
         message = to_request(model, table, *methods, **request)
-        for event in self.messages.explain_stream(message, timeout=timeout):
+        files = files_of(model, table)
+        for event in self.messages.explain_stream(message, timeout=timeout, files=files):
             if event.HasField("response"):
                 yield Explanations(event.response)
             else:
@@ -210,8 +210,41 @@ class Client:
         ('setosa', 'versicolor', 'virginica')
         """
         request = DescribeModelRequest(model=to_model(model))
-        answer = self.messages.describe(request, timeout=timeout)
+        answer = self.messages.describe(request, timeout=timeout, files=files_of(model))
         return ModelDescription.from_message(answer.model)
+
+    def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
+        """Have the server keep a model, so that later calls need not send it.
+
+        What it returns goes in place of the model, and holds the bytes of the file: where the
+        server has the model no longer, the call uploads it again.
+
+        Examples
+        --------
+        >>> model = client.upload_model("model.onnx")
+        >>> for frame in frames:
+        ...     client.explain(model, frame, onnxplain.Interactions())
+        """
+        file = to_model(model)
+        return ModelRef(self.messages.upload(file, timeout=timeout), content_of(file))
+
+    def upload_table(
+        self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
+    ) -> TableRef:
+        """Have the server keep a table, likewise.
+
+        Parameters
+        ----------
+        table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
+            See `onnxplain.tables.to_table`.
+        feature_columns : sequence of str
+            For an array: the names of its columns.
+        timeout : float, optional
+            Seconds. Default: the client's.
+        """
+        file = to_table(table, feature_columns)
+        uploaded = self.messages.upload(file, timeout=timeout)
+        return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Return the server's own verdict: "SERVING", or "NOT_SERVING" while it stops.

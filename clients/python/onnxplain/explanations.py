@@ -104,6 +104,19 @@ class Explanations(Sequence[Result]):
         """The pictures of all results, in their order."""
         return tuple(plot for result in self._results for plot in result.plots)
 
+    def plot(self, name: str) -> Plot:
+        """Return the picture of that name; LookupError unless there is exactly one.
+
+        Examples
+        --------
+        >>> found.plot("pairwise")
+        """
+        found = [plot for plot in self.plots if plot.name == name]
+        if len(found) != 1:
+            names = ", ".join(plot.name for plot in self.plots)
+            raise LookupError(f"{len(found)} plots are called {name!r}; there are: {names}")
+        return found[0]
+
     @property
     def model(self) -> ModelDescription:
         """The model as it was read."""

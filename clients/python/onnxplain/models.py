@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from onnxplain.uploads import ModelRef
 from onnxplain.v1.model_pb2 import Model
 
 
@@ -14,7 +15,7 @@ def to_model(model: Any) -> Model:
 
     Parameters
     ----------
-    model : path, bytes, onnx.ModelProto or Model
+    model : path, bytes, onnx.ModelProto, ModelRef or Model
         A message is returned as it is.
 
     Raises
@@ -26,6 +27,8 @@ def to_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
+    if isinstance(model, ModelRef):
+        return Model(id=model.id)
     if isinstance(model, str | os.PathLike):
         return Model(content=Path(model).read_bytes())
     if isinstance(model, bytes | bytearray | memoryview):

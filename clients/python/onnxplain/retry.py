@@ -7,9 +7,6 @@ import time
 
 from onnxplain.errors import ExplainError
 
-RETRY_COUNT = 4
-"""Attempts after the first one: a second or two, in which a server can be replaced."""
-
 _FIRST_SECONDS = 0.1
 _MOST_SECONDS = 5.0
 

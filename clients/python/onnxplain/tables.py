@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from onnxplain.uploads import TableRef
 from onnxplain.v1.table_pb2 import Table
 
 _ARROW_FILE = b"ARROW1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 _PARQUET = b"PAR1"
+_GZIP = b"\x1f\x8b"
 
 
 def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
@@ -22,11 +26,11 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
 
     Parameters
     ----------
-    table : path, bytes, frame, mapping, array or Table
+    table : path, bytes, frame, mapping, array, TableRef or Table
         A path or the bytes of a CSV, Parquet or Arrow IPC file (told apart by what is in
-        it); a pandas or polars frame, Arrow table, or anything else with
-        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; or a message,
-        which is returned as it is. The index of a pandas frame is left out.
+        it; packed by gzip or not); a pandas or polars frame, Arrow table, or anything else with
+        `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; a TableRef; or a
+        message, which is returned as it is. The index of a pandas frame is left out.
     feature_columns : sequence of str
         Names for the columns of a 2-D array. Default: "f0", "f1", ...
 
@@ -39,6 +43,8 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
     """
     if isinstance(table, Table):
         return table
+    if isinstance(table, TableRef):
+        return Table(id=table.id)
     if isinstance(table, str | os.PathLike):
         return from_bytes(Path(table).read_bytes())
     if isinstance(table, bytes | bytearray | memoryview):
@@ -47,12 +53,30 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
 
 
 def from_bytes(content: bytes) -> Table:
-    """Wrap the bytes of a file: Arrow IPC or Parquet where they begin like one, else CSV."""
+    """Wrap the bytes of a file: Arrow IPC or Parquet where they begin like one, else CSV.
+
+    A file packed by gzip, like "rows.csv.gz", is unpacked first: it is the caller's own, and
+    the server would have to be wary of what it becomes.
+
+    Raises
+    ------
+    ValueError
+        Where such a file is broken.
+    """
+    if content.startswith(_GZIP):
+        content = _unpacked(content)
     if content.startswith((_ARROW_FILE, _ARROW_STREAM)):
         return Table(arrow=content)
     if content.startswith(_PARQUET):
         return Table(parquet=content)
     return Table(csv=content)
+
+
+def _unpacked(content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"the table begins like a gzip file, but is broken: {error}") from None
 
 
 def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:

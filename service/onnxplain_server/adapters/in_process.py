@@ -23,8 +23,9 @@ from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Means, explain
 from onnxplain_server.model import Description, Scale
-from onnxplain_server.run import Host
+from onnxplain_server.run import Blobs, Host
 from onnxplain_server.wire import answer, question, table
+from onnxplain_server.wire.blobs import identify
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime")
 
@@ -66,13 +67,13 @@ class InProcess:
         self._limits = limits
         self._loading = loading
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
         question.parse(request, message)
-        content = question.model_content(message.model)
-        asked, rows = question.read(message), table.read(message.table)
+        content = question.model_content(message.model, blobs)
+        asked, rows = question.read(message), table.read(message.table, blobs)
         host.advance(0, 0)
         loaded = self._load(content, asked.scale, host)
         if why := loaded.model.inconsistency:
@@ -81,16 +82,16 @@ class InProcess:
         given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(loaded.description))
-        response.receipt.MergeFrom(_receipt(message, time.monotonic() - start))
+        response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
         return response.SerializeToString()
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
         question.parse(request, message)
         host.advance(0, 0)
         with self._loading(host):
-            description = describe(question.model_content(message.model), self._limits)
+            description = describe(question.model_content(message.model, blobs), self._limits)
         return service_pb2.DescribeModelResponse(
             model=answer.write_description(description)
         ).SerializeToString()
@@ -122,12 +123,14 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
         )
 
 
-def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2.Receipt:
+def _receipt(
+    message: service_pb2.ExplainRequest, model: bytes, seconds: float
+) -> service_pb2.Receipt:
     """Write what of the receipt depends on the request and on this installation."""
     found = versions()
     return service_pb2.Receipt(
-        model_digest=_digest(message.model.content),
-        table_digest=_digest(table.content(message.table)),
+        model_digest=identify(model),
+        table_digest=table.digest(message.table),
         seed=message.seed,
         server_version=found["onnxplain-server"],
         library_versions={name: found[name] for name in _LIBRARIES},
@@ -139,7 +142,3 @@ def _receipt(message: service_pb2.ExplainRequest, seconds: float) -> service_pb2
 def versions() -> Mapping[str, str]:
     """Read the versions of the server and of what its numbers depend on, from their files."""
     return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}
-
-
-def _digest(content: bytes) -> str:
-    return "sha256:" + hashlib.sha256(content).hexdigest()

@@ -57,4 +57,5 @@ class LayeredCache:
             back.miss_count,
             front.error_count + back.error_count,
             front.byte_count,
+            front.coalesced_count + back.coalesced_count,
         )

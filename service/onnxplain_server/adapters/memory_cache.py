@@ -67,7 +67,11 @@ class MemoryCache:
         """Return what happened so far."""
         with self._lock:
             return CacheCounts(
-                self._hit_count, self._miss_count, self._error_count, int(self._values.currsize)
+                self._hit_count,
+                self._miss_count,
+                self._error_count,
+                int(self._values.currsize),
+                self._works.coalesced_count,
             )
 
     def _count(self, opened: Sequence[bytes | None], broken: Sequence[str]) -> None:

@@ -49,11 +49,18 @@ class Leases:
     link : Link
     seconds : float
         Until a lease ends that is not renewed.
+
+    Attributes
+    ----------
+    coalesced_count : int
+        Pieces of work that this process left to another, which did them.
     """
 
     def __init__(self, link: Link, seconds: float = LEASE_SECONDS) -> None:
+        self.coalesced_count = 0
         self._link = link
         self._seconds = seconds
+        self._lock = threading.Lock()
 
     @contextmanager
     def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
@@ -81,6 +88,9 @@ class Leases:
         while state is _State.TAKEN and keep_waiting():
             time.sleep(_POLL_SECONDS)
             state = self._try(key, token)
+        if state is _State.DONE:
+            with self._lock:
+                self.coalesced_count += 1
         return state is _State.OURS
 
     def _try(self, key: str, token: str) -> _State:

@@ -10,6 +10,9 @@ _HEADER = struct.Struct("<4sB32s")
 _MAGIC = b"ONXS"
 _VERSION = 1
 
+SEAL_BYTES = _HEADER.size
+"""How much longer a sealed value is."""
+
 
 class Seal:
     """Binds payloads to their names by HMAC-SHA-256; about 1 ms per MB.

@@ -19,9 +19,16 @@ class _Work:
 
 
 class Works:
-    """Pieces of work on their way, by name; safe for threads."""
+    """Pieces of work on their way, by name; safe for threads.
+
+    Attributes
+    ----------
+    coalesced_count : int
+        How many were left to another asker, who did them.
+    """
 
     def __init__(self) -> None:
+        self.coalesced_count = 0
         self._lock = threading.Lock()
         self._running: dict[str, _Work] = {}
 
@@ -52,4 +59,6 @@ class Works:
                 if not keep_waiting():
                     return None
             if work.done:
+                with self._lock:
+                    self.coalesced_count += 1
                 return None

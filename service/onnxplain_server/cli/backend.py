@@ -19,6 +19,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 
 from onnxplain_server.call import Call
 from onnxplain_server.cli.parts import Parts
+from onnxplain_server.run import NO_BLOBS
 
 Follow: TypeAlias = Callable[[float, float], None] | None
 """Told rows done and planned; None where nobody looks."""
@@ -59,13 +60,15 @@ class Local:
         """See `Backend.explain`."""
         runner = self._parts.runner()
         with _interruptible(self._call(follow or _ignore)) as call:
-            return ExplainResponse.FromString(runner.explain(request.SerializeToString(), call))
+            return ExplainResponse.FromString(
+                runner.explain(request.SerializeToString(), NO_BLOBS, call)
+            )
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """See `Backend.describe`."""
         runner = self._parts.runner()
         with _interruptible(self._call(_ignore)) as call:
-            reply = runner.describe(request.SerializeToString(), call)
+            reply = runner.describe(request.SerializeToString(), NO_BLOBS, call)
         return DescribeModelResponse.FromString(reply)
 
     def _call(self, follow: Callable[[float, float], None]) -> Call:

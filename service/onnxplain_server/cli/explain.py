@@ -21,7 +21,7 @@ def explain(
         str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
     ],
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help='CSV, Parquet or Arrow IPC file; or "-".')
+        str, typer.Argument(metavar="TABLE", help='CSV, Parquet or Arrow file, .gz too; or "-".')
     ],
     *,
     request_file: Annotated[

@@ -10,8 +10,10 @@ import typer
 from onnxplain.tables import from_bytes
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.cli import files
+from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
@@ -57,13 +59,20 @@ def build(
         request.ClearField(name)
     request.MergeFrom(canonical.to_message(given, ExplainRequest))
     request.model.CopyFrom(Model(content=files.read(model)))
-    request.table.CopyFrom(from_bytes(files.read(table)))
+    request.table.CopyFrom(_table(table))
     return request
 
 
 def names(values: Sequence[str]) -> list[str]:
     """Split comma-separated names; one with a comma inside stands in double quotes."""
     return [name for row in csv.reader(values) for name in row]
+
+
+def _table(path: str) -> Table:
+    try:
+        return from_bytes(files.read(path))
+    except ValueError as error:
+        raise CommandError("FILE_UNREADABLE", f"cannot read {path}: {error}") from None
 
 
 def _from_file(path: str) -> ExplainRequest:

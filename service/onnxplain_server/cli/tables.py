@@ -45,9 +45,12 @@ def model_table(model: ModelDescription) -> str:
 
 
 def _finding(finding: Finding) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text(finding.title, "bold")]
-    parts += [Text(line, "dim") for line in (finding.note, finding.limit) if line]
-    parts.append(_table(finding))
+    parts: list[RenderableType] = [
+        Text(finding.title, "bold"),
+        Text(finding.note, "dim"),
+        Text(f"Limit: {finding.limit}", "dim"),
+        _table(finding),
+    ]
     if finding.left_out:
         parts += [Text(finding.left_out, "dim"), Text()]
     return parts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
+from onnxplain_server.arrays import Indices, Matrix
 from onnxplain_server.plots.chart import tooltip
 from onnxplain_server.plots.style import (
     BAR_STEP,
@@ -19,7 +19,29 @@ from onnxplain_server.plots.style import (
 from onnxplain_server.plots.words import clean, data_number, share_format, shorten_inside
 
 _LONGEST_LABEL = 42  # letters
+_WIDEST_TITLE = 560  # pixels; some fonts are wider than ours
 _LINE_COLOUR = "#202124"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines over bars: how far a number is to be trusted. One that is not finite draws none.
+
+    Attributes
+    ----------
+    low, high : (n_rows, n_outputs)
+    confidence : float
+        Level of the interval; 0: a standard error to either side.
+    """
+
+    low: Matrix
+    high: Matrix
+    confidence: float = 0.0
+
+    def take(self, rows: Indices, columns: Indices) -> Lines:
+        """Keep these rows and outputs."""
+        kept = np.ix_(rows, columns)
+        return Lines(self.low[kept], self.high[kept], self.confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +59,8 @@ class Bars:
         How many statistics there are, and how many are not 0 throughout.
     broken : int
         How many numbers of those outputs are not finite; they have no bar.
-    errors : (n_labels, n_outputs) or None
-        Half the lengths of the lines over the bars; a number that is not finite draws none.
+    lines : Lines or None
+        Over the bars.
     """
 
     names: tuple[str, ...]
@@ -49,7 +71,7 @@ class Bars:
     found: int
     nonzero: int
     broken: int
-    errors: Matrix | None = None
+    lines: Lines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +105,12 @@ def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
         "x": {
             "field": "value",
             "type": "quantitative",
-            "axis": {"title": axis_title, "tickCount": 5, "format": _axis_format(number_format)},
+            "axis": {
+                "title": axis_title,
+                "titleLimit": _WIDEST_TITLE,
+                "tickCount": 5,
+                "format": _axis_format(number_format),
+            },
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),
         },
         "tooltip": _tooltip(bars, words, number_format),
@@ -97,9 +124,18 @@ def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
 
 def _tooltip(bars: Bars, words: Words, number_format: str) -> list[Spec]:
     series = [("output", words.series, "")] if len(bars.outputs) > 1 else []
-    error = [] if bars.errors is None else [("error", "standard error", number_format)]
     value = ("value", words.value, number_format)
-    return tooltip(("feature", words.row, ""), *series, value, *error)
+    return tooltip(("feature", words.row, ""), *series, value, *_told(bars.lines, number_format))
+
+
+def _told(lines: Lines | None, number_format: str) -> list[tuple[str, str, str]]:
+    """What tooltips say of the lines."""
+    if lines is None:
+        return []
+    if not lines.confidence:
+        return [("error", "standard error", number_format)]
+    percent = f"{100 * lines.confidence:.3g} %"
+    return [("low", f"{percent} from", number_format), ("high", f"{percent} to", number_format)]
 
 
 def _rows(bars: Bars) -> list[Spec]:
@@ -109,7 +145,7 @@ def _rows(bars: Bars) -> list[Spec]:
             "feature": bars.names[row],
             "output": bars.outputs[column],
             "value": data_number(value),
-            **({} if bars.errors is None else _line(value, bars.errors[row, column])),
+            **({} if bars.lines is None else _line(value, bars.lines, row, column)),
         }
         for row, values in enumerate(bars.values)
         for column, value in enumerate(values)
@@ -117,12 +153,14 @@ def _rows(bars: Bars) -> list[Spec]:
     ]
 
 
-def _line(value: float, error: float) -> Spec:
+def _line(value: float, lines: Lines, row: int, column: int) -> Spec:
     """Give the ends of the line over a bar, and the right end of both."""
-    if not np.isfinite(error):
+    low, high = float(lines.low[row, column]), float(lines.high[row, column])
+    if not np.isfinite(high - low):
         return {"end": data_number(max(value, 0.0))}
-    low, high = value - error, value + error
-    ends = {"low": low, "high": high, "error": error, "end": max(high, 0.0)}
+    ends = {"low": low, "high": high, "end": max(high, value, 0.0)}
+    if not lines.confidence:
+        ends["error"] = (high - low) / 2
     return {name: data_number(end) for name, end in ends.items()}
 
 
@@ -131,7 +169,7 @@ def _labelled(bars: Bars, encoding: Spec) -> Spec:
     number: Spec = {
         "text": {"field": "value", "type": "quantitative", "format": share_format(bars.values)}
     }
-    if bars.errors is not None:
+    if bars.lines is not None:
         number["x"] = {"field": "end", "type": "quantitative"}
     return {
         "height": {"step": BAR_STEP},
@@ -163,7 +201,7 @@ def _grouped(bars: Bars, words: Words, encoding: Spec) -> Spec:
 
 def _lines(bars: Bars) -> list[Spec]:
     """Lay lines over the bars, from error below to error above, with a white border."""
-    if bars.errors is None or not np.isfinite(bars.errors).any():
+    if bars.lines is None or not np.isfinite(bars.lines.high).any():
         return []
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
     known = [{"filter": "isValid(datum.low)"}]

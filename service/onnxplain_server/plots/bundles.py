@@ -104,7 +104,6 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
     return [
         *({"calculate": json.dumps(column), "as": name} for name, column in columns.items()),
         {"flatten": [*columns, "values"], "as": [*columns, "value"]},
-        {"filter": "isValid(datum.value)"},
     ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxplain_server.arrays import Vector
 from onnxplain_server.methods.interactions import Result, Statistic
-from onnxplain_server.plots.bars import Bars, Words, draw
+from onnxplain_server.plots.bars import Bars, Lines, Words, draw
 from onnxplain_server.plots.chart import Plot, finish
 from onnxplain_server.plots.ranking import counts, each, finding, strongest
 
@@ -81,11 +81,15 @@ def plots(result: Result) -> tuple[Plot, ...]:
 def _plot(order: _Order, result: Result, relative: bool) -> Plot:
     statistics: tuple[Statistic, ...] = getattr(result, order.name)
     values = np.array([_presented(statistic, relative) for statistic in statistics])
-    bars = strongest([one.features for one in statistics], values, result.output_names)
+    lines = _intervals(statistics, result.resampling.confidence_level) if relative else None
+    names = [one.features for one in statistics]
+    bars = strongest(names, values, result.output_names, lines=lines)
     title = order.title if relative else f"{order.title}, on the output's scale"
     remarks = counts(order.noun, bars, len(result.output_names))
     if order.name != "importance":
         remarks.insert(0, _total(result, bars, relative))
+    if lines is not None:
+        remarks.append(_interval_words(lines))
     if order.caution and relative:
         remarks.append(order.caution)
     return finish(
@@ -99,6 +103,20 @@ def _plot(order: _Order, result: Result, relative: bool) -> Plot:
 
 def _presented(statistic: Statistic, relative: bool) -> Vector:
     return statistic.values if relative else np.sqrt(statistic.numerators)
+
+
+def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> Lines | None:
+    """Confidence intervals, where rows were resampled; none for what was not computed."""
+    if not any(statistic.spread for statistic in statistics):
+        return None
+    nothing = np.full_like(statistics[0].values, np.nan)
+    low = [s.spread.lower if s.spread else nothing for s in statistics]
+    high = [s.spread.upper if s.spread else nothing for s in statistics]
+    return Lines(np.array(low), np.array(high), confidence)
+
+
+def _interval_words(lines: Lines) -> str:
+    return f"Lines: {100 * lines.confidence:.3g} % intervals by resampling the rows"
 
 
 def _total(result: Result, bars: Bars, relative: bool) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots import loss_words
-from onnxplain_server.plots.bars import Bars, Words, draw
+from onnxplain_server.plots.bars import Bars, Lines, Words, draw
 from onnxplain_server.plots.chart import Plot, finish
 from onnxplain_server.plots.ranking import counts, each, finding, strongest
 from onnxplain_server.plots.words import clean, enumerate_words, shorten
@@ -18,12 +18,14 @@ def plots(result: Result) -> tuple[Plot, ...]:
     """Draw one plot, "permutation-importance"; none where nothing was shuffled."""
     if not result.importances:
         return ()
+    values = np.array([importance.values for importance in result.importances])
+    errors = np.array([importance.standard_errors for importance in result.importances])
     bars = strongest(
         [importance.features for importance in result.importances],
-        np.array([importance.values for importance in result.importances]),
+        values,
         result.output_names,
         joint=" + ",
-        errors=np.array([importance.standard_errors for importance in result.importances]),
+        lines=Lines(values - errors, values + errors),
     )
     remarks = [_baseline(result, bars), *_lines(bars)]
     remarks += counts(_noun(result), bars, len(result.output_names))
@@ -56,7 +58,7 @@ def _baseline(result: Result, bars: Bars) -> str:
 
 def _lines(bars: Bars) -> list[str]:
     """Say what the lines over the bars are, and what bars to the left."""
-    drawn = bars.errors is not None and np.isfinite(bars.errors).any()
+    drawn = bars.lines is not None and np.isfinite(bars.lines.high).any()
     remarks = (
         ["Lines: ± 1 standard error from shuffling anew; another table would add its own"]
         if drawn

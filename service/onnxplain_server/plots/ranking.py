@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.arrays import Array, Matrix, Vector
-from onnxplain_server.plots.bars import Bars, label
+from onnxplain_server.plots.bars import Bars, Lines, label
 from onnxplain_server.plots.style import MOST_SERIES
 from onnxplain_server.plots.words import (
     clean,
@@ -28,7 +28,7 @@ def strongest(
     values: Matrix,
     output_names: tuple[str, ...],
     joint: str = ":",
-    errors: Matrix | None = None,
+    lines: Lines | None = None,
 ) -> Bars:
     """Choose rows and outputs by their sums; rows of zeros only if there is nothing else.
 
@@ -36,8 +36,9 @@ def strongest(
     ----------
     features : sequence of tuples of str
         What each row is about; `joint` stands between the names.
-    values, errors : (n_rows, n_outputs)
-        Numbers, and half the lengths of the lines over them.
+    values : (n_rows, n_outputs)
+    lines : Lines or None
+        Over the bars.
     """
     finite = np.where(np.isfinite(values), values, 0.0)
     live = ~(values == 0).all(axis=1)
@@ -53,7 +54,7 @@ def strongest(
         found=len(features),
         nonzero=int(live.sum()),
         broken=int((~np.isfinite(values[:, columns])).sum()),
-        errors=None if errors is None else errors[np.ix_(rows, columns)],
+        lines=None if lines is None else lines.take(rows, columns),
     )
 
 

@@ -12,7 +12,8 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Cache
+from onnxplain_server.run import Blobs, Cache
+from onnxplain_server.wire.blobs import identify
 
 # Part of every cached name: raise it when cached numbers change their meaning.
 _SCHEMA = "1"
@@ -58,6 +59,7 @@ class Caller:
 def admit(
     model: Model,
     table: Table,
+    blobs: Blobs,
     caller: Caller,
     *,
     cache: Cache,
@@ -65,6 +67,11 @@ def admit(
     progress: Callable[[float, float], None],
 ) -> Call:
     """Check sizes and make the surroundings of a computation.
+
+    Parameters
+    ----------
+    blobs : Blobs
+        The files that model and table name; their sizes were checked before.
 
     Raises
     ------
@@ -74,11 +81,13 @@ def admit(
     table_bytes = _table_bytes(table)
     _check("model", len(model.content), limits.model_bytes, Reason.MODEL_TOO_LARGE)
     _check("table", len(table_bytes), limits.table_bytes, Reason.TABLE_TOO_LARGE)
+    # The same for a file that was uploaded as for one that came with its request.
     names = (
         _SCHEMA,
         _sha256(caller.name.encode()),
-        _sha256(model.content),
-        f"{table.WhichOneof('source')}-{_sha256(table_bytes)}",
+        model.id or identify(model.content),
+        blobs[table.id].form if table.id else str(table.WhichOneof("source")),
+        table.id or identify(table_bytes),
     )
     seconds = min(caller.seconds, limits.seconds)
     return Call(

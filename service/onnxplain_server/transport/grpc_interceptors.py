@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -46,12 +46,12 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
-        behaviour = partial(
-            _read,
-            deserialize=handler.request_deserializer,
-            behaviour=getattr(handler, kind),
-            method=method,
-            metrics=self._metrics,
+        read = partial(_deserialized, handler.request_deserializer, method)
+        inner = getattr(handler, kind)
+        behaviour = (
+            partial(_read_each, read=read, behaviour=inner)
+            if handler.request_streaming
+            else partial(_read, read=read, behaviour=inner, method=method, metrics=self._metrics)
         )
         return handler._replace(request_deserializer=None, **{kind: behaviour})
 
@@ -60,18 +60,35 @@ def _read(
     raw: bytes,
     context: grpc.ServicerContext,
     *,
-    deserialize: Callable[[bytes], Any],
+    read: Callable[[bytes], Any],
     behaviour: Callable[[Any, Any], Any],
     method: str,
     metrics: Metrics,
 ) -> Any:
     try:
-        request = deserialize(raw)
-    except DecodeError:
+        request = read(raw)
+    except ExplainError as error:
         with answering(context, method, metrics):
-            message = f"the bytes are no {method}Request of this contract"
-            raise ExplainError(Reason.INVALID_REQUEST, message) from None
+            raise error from None
     return behaviour(request, context)
+
+
+def _read_each(
+    raws: Iterator[bytes],
+    context: grpc.ServicerContext,
+    *,
+    read: Callable[[bytes], Any],
+    behaviour: Callable[[Any, Any], Any],
+) -> Any:
+    return behaviour(map(read, raws), context)
+
+
+def _deserialized(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:
+    try:
+        return deserialize(raw)
+    except DecodeError:
+        message = f"the bytes are no {method}Request of this contract"
+        raise ExplainError(Reason.INVALID_REQUEST, message) from None
 
 
 def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:

@@ -65,7 +65,7 @@ class GrpcServer:
             options=list(_options(message_bytes, longest_seconds).items()),
         )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            Explanations(service, metrics), self._server
+            Explanations(service, metrics, longest_seconds), self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)

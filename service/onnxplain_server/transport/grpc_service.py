@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import grpc
 from onnxplain.v1.explanation_service_pb2 import (
@@ -15,7 +16,14 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceServicer
+from onnxplain.v1.upload_pb2 import (
+    UploadModelRequest,
+    UploadModelResponse,
+    UploadTableRequest,
+    UploadTableResponse,
+)
 
+from onnxplain_server.transport import grpc_uploads
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.grpc_errors import answering
 from onnxplain_server.transport.metrics import Metrics
@@ -23,11 +31,20 @@ from onnxplain_server.transport.service import Service
 
 
 class Explanations(ExplanationServiceServicer):
-    """onnxplain.v1.ExplanationService."""
+    """onnxplain.v1.ExplanationService.
 
-    def __init__(self, service: Service, metrics: Metrics) -> None:
+    Parameters
+    ----------
+    service : Service
+    metrics : Metrics
+    longest_seconds : float
+        Longest time for an upload; may be infinite.
+    """
+
+    def __init__(self, service: Service, metrics: Metrics, longest_seconds: float) -> None:
         self._service = service
         self._metrics = metrics
+        self._longest_seconds = longest_seconds
 
     def Explain(  # noqa: N802 - the contract's name
         self, request: ExplainRequest, context: grpc.ServicerContext
@@ -49,6 +66,30 @@ class Explanations(ExplanationServiceServicer):
         """See the contract."""
         with answering(context, "DescribeModel", self._metrics), self._service.place():
             return self._service.describe(request, _caller(context))
+
+    def UploadModel(  # noqa: N802 - the contract's name
+        self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
+    ) -> UploadModelResponse:
+        """See the contract."""
+        with self._taking(context, "UploadModel") as caller:
+            return self._service.upload_model(grpc_uploads.parts(requests), caller)
+
+    def UploadTable(  # noqa: N802 - the contract's name
+        self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
+    ) -> UploadTableResponse:
+        """See the contract."""
+        with self._taking(context, "UploadTable") as caller:
+            return self._service.upload_table(*grpc_uploads.table(requests), caller)
+
+    @contextmanager
+    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Caller]:
+        """Surround an upload: it holds a place, and not for ever."""
+        with (
+            answering(context, method, self._metrics),
+            self._service.place(),
+            grpc_uploads.ending(context, self._longest_seconds),
+        ):
+            yield _caller(context)
 
 
 def _caller(context: grpc.ServicerContext) -> Caller:

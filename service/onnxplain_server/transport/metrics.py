@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onnxplain.v1 import explanation_service_pb2
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -19,7 +20,11 @@ from prometheus_client import (
 from onnxplain_server.errors import Reason
 from onnxplain_server.transport.status import STATUS
 
+_SEVERAL = "several"
+
 _SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
+
+_METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
 
 # From a cached answer to the longest computation that is usual.
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -89,7 +94,7 @@ class Metrics:
 
     def explained(self, methods: Sequence[str], seconds: float, predicted_row_count: float) -> None:
         """Count an answer."""
-        method = methods[0] if len(methods) == 1 else "several"
+        method = methods[0] if len(methods) == 1 else _SEVERAL
         self._explain_seconds.labels(method).observe(seconds)
         self._predicted_rows.inc(predicted_row_count)
 
@@ -102,13 +107,15 @@ class Metrics:
     def _show_zeros(self) -> None:
         """Show what has not happened yet, since no rate sees a series' first event."""
         codes = sorted({status.grpc.name for status in STATUS.values()} | {"OK"})
-        for method in _SERVICE.methods:
-            self._rpcs_started.labels(*_rpc(method.name))
-            self._rpc_seconds.labels(*_rpc(method.name))
+        for rpc in (_rpc(method.name) for method in _SERVICE.methods):
+            self._rpcs_started.labels(*rpc)
+            self._rpc_seconds.labels(*rpc)
             for code in codes:
-                self._rpcs.labels(*_rpc(method.name), code)
+                self._rpcs.labels(*rpc, code)
         for reason in Reason:
             self._rejected.labels(reason.name)
+        for method in _METHODS:
+            self._explain_seconds.labels(method)
 
 
 def _rpc(method: str) -> tuple[str, str, str]:

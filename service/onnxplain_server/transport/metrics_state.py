@@ -59,6 +59,11 @@ class State(Collector):
         asked.add_metric(["miss"], counts.miss_count)
         asked.add_metric(["error"], counts.error_count)
         yield asked
+        yield CounterMetricFamily(
+            "onnxplain_coalesced",
+            "Computations left to another request that was at the same, here or in another server.",
+            counts.coalesced_count,
+        )
         yield GaugeMetricFamily(
             "onnxplain_cache_bytes",
             "Memory of this process that cached numbers take.",

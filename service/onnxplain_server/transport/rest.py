@@ -8,6 +8,8 @@ from importlib.metadata import version
 
 from flask import Blueprint, Flask, Response, request
 from google.protobuf.message import Message
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport import rest_body, rest_events
@@ -59,6 +61,22 @@ def _explanations(service: Service) -> Blueprint:
     def describe() -> Response:
         with service.place():
             return _json(service.describe(rest_body.describe_request(), _caller()))
+
+    @routes.get("/v1/models/<model_id>")
+    def describe_uploaded(model_id: str) -> Response:
+        with service.place():
+            message = DescribeModelRequest(model=Model(id=model_id))
+            return _json(service.describe(message, _caller()))
+
+    @routes.put("/v1/models")
+    def upload_model() -> Response:
+        with service.place():
+            return _json(service.upload_model(rest_body.model_parts(), _caller()))
+
+    @routes.put("/v1/tables")
+    def upload_table() -> Response:
+        with service.place():
+            return _json(service.upload_table(*rest_body.table_parts(), _caller()))
 
     return routes
 

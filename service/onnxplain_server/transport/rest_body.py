@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 from flask import request
@@ -17,6 +18,8 @@ _JSON = "application/json"
 _FORM = "multipart/form-data"
 _MODEL = ("application/octet-stream", "application/onnx")
 
+_PART_BYTES = 2**20
+
 _Part = TypeVar("_Part")
 
 
@@ -27,7 +30,7 @@ def explain_request() -> ExplainRequest:
             return rest_request.from_json(request.get_data(cache=False))
         case "multipart/form-data":
             _check_parts({"model", "table", "request"})
-            return rest_request.from_files(_model_file(), _file("table"), _text())
+            return rest_request.from_files(_file("model"), _file("table"), _text())
     raise UnsupportedMediaType(f"send {_JSON}, or {_FORM} with the files model and table")
 
 
@@ -42,6 +45,22 @@ def describe_request() -> DescribeModelRequest:
         case kind if kind in _MODEL:
             return DescribeModelRequest(model=Model(content=request.get_data(cache=False)))
     raise UnsupportedMediaType(f"send {_MODEL[0]}, {_JSON}, or {_FORM} with the file model")
+
+
+def model_parts() -> Iterator[bytes]:
+    """Read the current request's body: a model's bytes, in parts."""
+    if _media_type() not in _MODEL:
+        raise UnsupportedMediaType(f"send the model's bytes as {' or '.join(_MODEL)}")
+    return _parts()
+
+
+def table_parts() -> tuple[str, Iterator[bytes]]:
+    """Read the current request's body: a table's format, and its bytes in parts."""
+    return rest_request.table_form(_media_type()), _parts()
+
+
+def _parts() -> Iterator[bytes]:
+    return iter(lambda: bytes(request.stream.read(_PART_BYTES)), b"")
 
 
 def _media_type() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 
@@ -16,13 +16,15 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
+from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.call import Call
-from onnxplain_server.run import Cache, Runner
+from onnxplain_server.run import Blobs, BlobStore, Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits, admit
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.progress import Latest
 from onnxplain_server.transport.turns import Turns
+from onnxplain_server.transport.uploads import Uploads
 
 _EVENT_SECONDS = 0.1
 
@@ -36,6 +38,8 @@ class Service:
         Does the work.
     cache : Cache
         Shared by all requests.
+    store : BlobStore
+        Keeps uploaded files.
     limits : Limits
         What is admitted.
     turns : Turns
@@ -45,10 +49,18 @@ class Service:
     """
 
     def __init__(
-        self, runner: Runner, cache: Cache, limits: Limits, turns: Turns, metrics: Metrics
+        self,
+        runner: Runner,
+        cache: Cache,
+        store: BlobStore,
+        *,
+        limits: Limits,
+        turns: Turns,
+        metrics: Metrics,
     ) -> None:
         self._runner = runner
         self._cache = cache
+        self._uploads = Uploads(store, limits)
         self._limits = limits
         self._turns = turns
         self._metrics = metrics
@@ -64,20 +76,30 @@ class Service:
 
     def explain(self, request: ExplainRequest, caller: Caller) -> ExplainResponse:
         """Answer by an explanation."""
-        return self._explain(request, self._admit(request.model, request.table, caller))
+        return self._explain(request, *self._admit(request.model, request.table, caller))
 
     def events(self, request: ExplainRequest, caller: Caller) -> Iterator[ExplainStreamResponse]:
         """Admit at once; then tell the progress, and the response as the last event."""
         latest = Latest()
-        call = self._admit(request.model, request.table, caller, latest.advance)
-        return self._events(request, call, latest)
+        blobs, call = self._admit(request.model, request.table, caller, latest.advance)
+        return self._events(request, blobs, call, latest)
 
     def describe(self, request: DescribeModelRequest, caller: Caller) -> DescribeModelResponse:
         """Answer by what a model takes and gives."""
-        call = self._admit(request.model, Table(), caller)
+        blobs, call = self._admit(request.model, Table(), caller)
         with self._turns.turn(call):
-            reply = self._runner.describe(request.SerializeToString(), call)
+            reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
+
+    def upload_model(self, parts: Iterable[bytes], caller: Caller) -> UploadModelResponse:
+        """Keep a model for later requests."""
+        return UploadModelResponse(id=self._uploads.take_model(parts, caller))
+
+    def upload_table(
+        self, form: str, parts: Iterable[bytes], caller: Caller
+    ) -> UploadTableResponse:
+        """Keep a table for later requests."""
+        return UploadTableResponse(id=self._uploads.take_table(form, parts, caller))
 
     def _admit(
         self,
@@ -85,15 +107,17 @@ class Service:
         table: Table,
         caller: Caller,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
-    ) -> Call:
-        return admit(
-            model, table, caller, cache=self._cache, limits=self._limits, progress=progress
+    ) -> tuple[Blobs, Call]:
+        blobs = self._uploads.find(model, table, caller)
+        call = admit(
+            model, table, blobs, caller, cache=self._cache, limits=self._limits, progress=progress
         )
+        return blobs, call
 
-    def _explain(self, request: ExplainRequest, call: Call) -> ExplainResponse:
+    def _explain(self, request: ExplainRequest, blobs: Blobs, call: Call) -> ExplainResponse:
         with self._turns.turn(call):
             start = time.monotonic()
-            reply = self._runner.explain(request.SerializeToString(), call)
+            reply = self._runner.explain(request.SerializeToString(), blobs, call)
             seconds = time.monotonic() - start
         response = ExplainResponse.FromString(reply)
         methods = [str(options.WhichOneof("method")) for options in request.methods]
@@ -101,10 +125,10 @@ class Service:
         return response
 
     def _events(
-        self, request: ExplainRequest, call: Call, latest: Latest
+        self, request: ExplainRequest, blobs: Blobs, call: Call, latest: Latest
     ) -> Iterator[ExplainStreamResponse]:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
-            reply = thread.submit(self._explain, request, call)
+            reply = thread.submit(self._explain, request, blobs, call)
             try:
                 running = True
                 while running:

@@ -10,7 +10,9 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Engine, Question
 from onnxplain_server.methods.options import within
 from onnxplain_server.model import Scale
+from onnxplain_server.run import NO_BLOBS, Blobs
 from onnxplain_server.wire import options
+from onnxplain_server.wire.blobs import find
 
 
 def parse(content: bytes, message: Message) -> None:
@@ -21,11 +23,21 @@ def parse(content: bytes, message: Message) -> None:
         raise ExplainError(Reason.INVALID_REQUEST, "the message cannot be decoded") from None
 
 
-def model_content(message: model_pb2.Model) -> bytes:
-    """Return the bytes of the model, or raise INVALID_REQUEST where none is given."""
+def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
+    """Return the bytes of the model.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST where none is given, BLOB_NOT_FOUND.
+    """
+    if message.id:
+        return find(blobs, "model", message.id).content
     if not message.content:
         raise ExplainError(
-            Reason.INVALID_REQUEST, "no model: give the ONNX file as model.content", "model"
+            Reason.INVALID_REQUEST,
+            "no model: give the ONNX file as model.content, or an uploaded one as model.id",
+            "model",
         )
     return message.content
 

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
@@ -68,38 +67,38 @@ def from_json(text: bytes) -> ExplainRequest:
     return request
 
 
-def from_files(model: File, table: File | None, text: bytes) -> ExplainRequest:
-    """Read a request whose model, and where given whose table, are files beside its JSON.
+def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRequest:
+    """Read a request whose model, table or both are files beside its JSON.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, also where one thing is given twice.
+        INVALID_REQUEST, also where one thing is given twice, or no model at all.
     """
     request = from_json(text)
     for name, file in (("model", model), ("table", table)):
         if file is not None and request.HasField(name):
             message = f"the {name} is both a file and in the request; send it once"
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
-    request.model.CopyFrom(Model(content=model.content))
+    if model is not None:
+        request.model.CopyFrom(Model(content=model.content))
+    elif not request.HasField("model"):
+        message = "the part model is missing; send the ONNX file under that name"
+        raise ExplainError(Reason.INVALID_REQUEST, message, "model")
     if table is not None:
-        request.table.CopyFrom(_table(table))
+        setattr(request.table, table_form(table.media_type, table.name), table.content)
     return request
 
 
-def _table(file: File) -> Table:
-    suffix = PurePath(file.name).suffix.lower()
-    kind = _TYPES.get(file.media_type) or _TYPES.get(suffix)
-    match kind:
-        case "csv":
-            return Table(csv=file.content)
-        case "parquet":
-            return Table(parquet=file.content)
-        case "arrow":
-            return Table(arrow=file.content)
-    raise ExplainError(
-        Reason.INVALID_TABLE,
-        f'a table of type "{file.media_type}" named "{file.name[:100]}" is not supported; '
-        "send CSV, Parquet or Arrow IPC and say which by content type or file name",
-        "table",
-    )
+def table_form(media_type: str, name: str = "") -> str:
+    """Return the format of a table's file, as the contract names it; INVALID_TABLE for others."""
+    form = _TYPES.get(media_type) or _TYPES.get(PurePath(name).suffix.lower())
+    if form is None:
+        named = f' named "{name[:100]}"' if name else ""
+        raise ExplainError(
+            Reason.INVALID_TABLE,
+            f'a table of type "{media_type[:100]}"{named} is not supported; '
+            "send CSV, Parquet or Arrow IPC and say which by content type or file name",
+            "table",
+        )
+    return form

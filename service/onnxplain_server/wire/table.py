@@ -16,32 +16,46 @@ from onnxplain.v1 import table_pb2
 
 from onnxplain_server.arrays import Array
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import NO_BLOBS, Blobs
 from onnxplain_server.table import Table, listed
+from onnxplain_server.wire.blobs import find, identify
 
 _EXACT = 2**53
 _BEYOND = " beyond 2^53, which would lose digits"
 
 
-def read(message: table_pb2.Table) -> Table:
+def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
     """Read a table.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where none is given, INVALID_TABLE, EMPTY_TABLE.
+        INVALID_REQUEST where none is given, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE.
     """
     source = message.WhichOneof("source")
-    if source is None:
-        raise ExplainError(
-            Reason.INVALID_REQUEST, "no table: give it as arrow, parquet, csv or columns", "table"
-        )
-    if source == "columns":
-        return _from_columns(message.columns.columns)
-    return _from_arrow(_parse(source, getattr(message, source)))
+    match source:
+        case None:
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                "no table: give it as arrow, parquet, csv or columns, or an uploaded one as id",
+                "table",
+            )
+        case "columns":
+            return _from_columns(message.columns.columns)
+        case "id":
+            blob = find(blobs, "table", message.id)
+            return _from_arrow(_parse(blob.form, blob.content, "table.id"))
+        case _:
+            return _from_arrow(_parse(source, getattr(message, source), f"table.{source}"))
+
+
+def digest(message: table_pb2.Table) -> str:
+    """Return the identity of a table as it was sent: the id that uploading its bytes gives."""
+    return message.id or identify(content(message))
 
 
 def content(message: table_pb2.Table) -> bytes:
-    """Return the bytes that identify a table as it was sent."""
+    """Return the bytes that identify a table that was sent with its request."""
     source = message.WhichOneof("source")
     if source is None:
         return b""
@@ -51,7 +65,7 @@ def content(message: table_pb2.Table) -> bytes:
     return bytes(value)
 
 
-def _parse(source: str, content: bytes) -> pa.Table:
+def _parse(source: str, content: bytes, path: str) -> pa.Table:
     parsers: dict[str, Callable[[bytes], pa.Table]] = {
         "arrow": _parse_ipc,
         "parquet": lambda content: pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(),
@@ -66,7 +80,7 @@ def _parse(source: str, content: bytes) -> pa.Table:
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"the table cannot be read as {source}: {cause}",
-            f"table.{source}",
+            path,
         ) from None
     return table
 

@@ -101,7 +101,7 @@ def request(model: Any, **given: Any) -> bytes:
 
 def test_such_a_model_is_refused_with_the_reason(make: Any, build: Any, runner: InProcess) -> None:
     with pytest.raises(ExplainError, match="draws random numbers") as refused:
-        runner.explain(request(models(build)["noise"]), make.host())
+        runner.explain(request(models(build)["noise"]), {}, make.host())
 
     assert refused.value.reason is Reason.INCONSISTENT_MODEL
     assert "allow_inconsistent_model" in refused.value.message
@@ -113,7 +113,7 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
     host = make.host()
     asked = request(models(build)["noise"], allow_inconsistent_model=True)
 
-    answer: Any = ExplainResponse.FromString(runner.explain(asked, host))
+    answer: Any = ExplainResponse.FromString(runner.explain(asked, {}, host))
 
     assert [warning.code for warning in answer.warnings] == ["INCONSISTENT_MODEL"]
     assert (host.values, host.round_trips) == ({}, 0)

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from hostile.base import BROKEN, REFUSED, Hostile, hostile, model, node
 from onnxplain_server.errors import Reason
 
-_MEMORY = frozenset({Reason.OUT_OF_MEMORY, Reason.MODEL_TOO_COMPLEX})
+_MEMORY = frozenset(
+    {Reason.OUT_OF_MEMORY, Reason.MODEL_TOO_COMPLEX, Reason.LOADING_TOO_LONG, Reason.WORKER_DIED}
+)
+"""Reading takes a hundred times their size; on a slow machine it takes too long."""
 
 
 def hostiles() -> Iterator[Hostile]:

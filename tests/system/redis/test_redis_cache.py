@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -379,6 +380,17 @@ def test_a_slow_look_up_of_the_address_costs_one_timeout(
     assert seconds(ask) < 0.45
     assert seconds(ask) < 0.01
     released.set()
+
+
+def test_a_command_that_came_too_late_is_not_tried_again(link_to: Callable[..., Link]) -> None:
+    """redis-py's own habit, on a thread that would be missing for later commands."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        link = link_to(f"redis://127.0.0.1:{mute.getsockname()[1]}/0")
+        with pytest.raises(LinkError):
+            link.ask(lambda redis: redis.ping())
+        mute.settimeout(2)
+        with mute.accept()[0], pytest.raises(TimeoutError):
+            mute.accept()
 
 
 def test_redis_is_asked_only_for_what_this_process_lacks(

@@ -81,6 +81,7 @@ def test_who_asks_while_another_works_waits_until_it_is_done(here: Leases, there
     assert holder.first
     assert not first
     assert 0.4 < waited < 0.9
+    assert (here.coalesced_count, there.coalesced_count) == (0, 1)
 
 
 def test_all_who_wait_go_on_together_once_the_work_is_done(

@@ -23,10 +23,11 @@ def head(rows: Rows, count: int) -> Rows:
 def pair(serve: Callable[..., Any], redis_server: Any) -> list[Any]:
     """Two servers that share a Redis, each with places for all."""
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
-    return [serve(waiting_count=64, **shared) for _ in range(2)]
+    with ThreadPoolExecutor(2) as starting:
+        return list(starting.map(lambda _: serve(waiting_count=64, **shared), range(2)))
 
 
-def explain(server: Any, model: bytes, rows: Rows, *methods: Any, **request: Any) -> Any:
+def explain(server: Any, model: bytes, rows: Any, *methods: Any, **request: Any) -> Any:
     with onnxplain.connect(server.endpoint) as client:
         return client.explain(model, rows, *(methods or [onnxplain.Interactions()]), **request)
 
@@ -55,6 +56,28 @@ def test_the_second_answers_from_the_grids_of_the_first(
     assert second.receipt.cache_hit_count == first.receipt.cache_miss_count
     assert np.array_equal(numbers(first), numbers(second))
     assert curves.receipt.predicted_row_count == 0
+
+
+METHODS = [
+    onnxplain.Interactions(pairwise_feature_count=2),
+    onnxplain.PartialDependence(features=["x0"], group_column="group"),
+    onnxplain.IndividualConditionalExpectation(features=["x0"]),
+    onnxplain.PermutationImportance(),
+    onnxplain.AverageLoss(group_column="group"),
+]
+
+
+def test_what_one_server_has_computed_no_other_computes_again(
+    pair: list[Any], network: bytes, rows: Rows
+) -> None:
+    table = {**head(rows, 40), "target": rows["x0"][40:80], "group": ["a", "b"] * 20}
+    asked: dict[str, Any] = {"target_column": "target", "feature_columns": list(rows)}
+
+    first, second = (explain(server, network, table, *METHODS, **asked) for server in pair)
+
+    assert first.receipt.predicted_row_count > 0
+    assert second.receipt.predicted_row_count == second.receipt.cache_miss_count == 0
+    assert second.message.explanations == first.message.explanations
 
 
 def test_a_restarted_server_finds_what_was_computed_before(

@@ -30,19 +30,24 @@ class Arena:
         self.filled_bytes = 0
         self._memory = mmap.mmap(file, byte_count)
 
-    def put(self, content: bytes) -> None:
-        """Write from the start, or raise ValueError where it does not fit."""
-        if len(content) > self.byte_count:
-            raise ValueError(f"{len(content):,} bytes do not fit into {self.byte_count:,}")
-        self._memory[: len(content)] = content
-        self.filled_bytes = max(self.filled_bytes, len(content))
-
-    def get(self, length: int) -> bytes:
-        """Copy from the start: what the other side writes later is not seen."""
-        if not 0 <= length <= self.byte_count:
-            raise ValueError(f"there are no {length:,} bytes in {self.byte_count:,}")
+    def put(self, *parts: bytes) -> None:
+        """Write one after the other from the start, or raise ValueError where they do not fit."""
+        length = sum(map(len, parts))
+        if length > self.byte_count:
+            raise ValueError(f"{length:,} bytes do not fit into {self.byte_count:,}")
+        start = 0
+        for part in parts:
+            self._memory[start : start + len(part)] = part
+            start += len(part)
         self.filled_bytes = max(self.filled_bytes, length)
-        return self._memory[:length]
+
+    def get(self, length: int, start: int = 0) -> bytes:
+        """Copy a part: what the other side writes later is not seen."""
+        end = start + length
+        if not 0 <= start <= end <= self.byte_count:
+            raise ValueError(f"there are no {length:,} bytes from {start:,} in {self.byte_count:,}")
+        self.filled_bytes = max(self.filled_bytes, end)
+        return self._memory[start:end]
 
     def close(self) -> None:
         """Give the memory back."""

@@ -9,7 +9,7 @@ import traceback
 from pathlib import PurePath
 
 from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers import parcel, payloads
 from onnxplain_server.adapters.workers.arena import Arena
 from onnxplain_server.adapters.workers.channel import Channel, ClosedError, Frame, Kind
 from onnxplain_server.adapters.workers.limits import confine
@@ -60,8 +60,8 @@ class _Child:
         """Read from the arena, compute, write to it; nothing but an ExplainError comes out."""
         host = RemoteHost(self._channel, frame.call)
         try:
-            request = self._arena.get(payloads.unpack_length(frame.payload))
-            reply = self._methods[frame.kind](request, host)
+            request, blobs = parcel.unpack(self._arena, frame.payload)
+            reply = self._methods[frame.kind](request, blobs, host)
             _check_size(len(reply), self._arena.byte_count)
             self._arena.put(reply)
         except (ExplainError, ClosedError):

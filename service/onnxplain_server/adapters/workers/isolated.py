@@ -15,7 +15,7 @@ from onnxplain_server.adapters.workers.pool import Pool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Host
+from onnxplain_server.run import Blobs, Host
 
 LOG = logging.getLogger(__name__)
 
@@ -75,30 +75,32 @@ class Isolated:
         """What the kernel lacks of "no_new_privs", "landlock" and "seccomp"."""
         return self._pool.missing
 
-    def explain(self, request: bytes, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.explain`."""
-        return self._answer(Kind.EXPLAIN, request, host, ExplainResponse())
+        return self._answer(Kind.EXPLAIN, request, blobs, host, ExplainResponse())
 
-    def describe(self, request: bytes, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.describe`."""
-        return self._answer(Kind.DESCRIBE, request, host, DescribeModelResponse())
+        return self._answer(Kind.DESCRIBE, request, blobs, host, DescribeModelResponse())
 
     def close(self) -> None:
         """End all workers, also those that work."""
         self._pool.close()
 
-    def _answer(self, kind: Kind, request: bytes, host: Host, form: Message) -> bytes:
+    def _answer(self, kind: Kind, request: bytes, blobs: Blobs, host: Host, form: Message) -> bytes:
         self._quarantine.check(host.subject)
-        while (reply := self._ask(kind, request, host, form)) is None:
+        while (reply := self._ask(kind, request, blobs, host, form)) is None:
             host.advance(0, 0)
         self._quarantine.answered(host.subject)
         return reply
 
-    def _ask(self, kind: Kind, request: bytes, host: Host, form: Message) -> bytes | None:
+    def _ask(
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Host, form: Message
+    ) -> bytes | None:
         """Ask one worker; None where it had ended before, so that another can be asked."""
         worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
         try:
-            reply = worker.ask(kind, request, host, self._patience.load_seconds)
+            reply = worker.ask(kind, request, blobs, host, self._patience.load_seconds)
             form.ParseFromString(reply)
         except ExplainError as error:
             raise self._after_refusal(worker, error) from None

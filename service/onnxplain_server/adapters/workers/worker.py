@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers import parcel, payloads
 from onnxplain_server.adapters.workers.arena import Arena
 from onnxplain_server.adapters.workers.channel import (
     MOST_BYTES,
@@ -23,7 +23,7 @@ from onnxplain_server.adapters.workers.channel import (
     MalformedError,
 )
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Host
+from onnxplain_server.run import Blobs, Host
 
 _READY_SECONDS = 10.0
 _LAST_SECONDS = 0.25
@@ -100,7 +100,9 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(self, kind: Kind, request: bytes, host: Host, load_seconds: float) -> bytes:
+    def ask(
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Host, load_seconds: float
+    ) -> bytes:
         """Have a request answered.
 
         Raises
@@ -114,9 +116,8 @@ class Worker:
         self.is_usable = self.has_begun = False
         watch = _Watch(host, load_seconds)
         try:
-            self._arena.put(request)
-            length = payloads.pack_length(len(request))
-            self._channel.send(Frame(kind, self._call, length), watch.tick)
+            label = parcel.pack(self._arena, request, blobs)
+            self._channel.send(Frame(kind, self._call, label), watch.tick)
             with ExitStack() as works:
                 answer = self._follow(watch, works)
         except ExplainError:

@@ -1,0 +1,110 @@
+"""The room that uploaded files take in Redis."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import cast
+
+from redis import Redis
+
+from onnxplain_server.adapters.redis_link import KEYS, Link
+
+_INDEX = f"{KEYS}blobs"
+
+# What a file counts for at least: the list is read as a whole, and must stay short.
+_LEAST_BYTES = 64 * 2**10
+
+_ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A stored file: a token in the keys of its parts, their number, and its size in bytes."""
+
+    token: str
+    part_count: int
+    size: int
+
+    def pack(self) -> str:
+        """Write it as text."""
+        return f"{self.token} {self.part_count} {self.size}"
+
+    @staticmethod
+    def unpack(text: str) -> Entry | None:
+        """Read what `pack` wrote; None where it is something else."""
+        found = _ENTRY.fullmatch(text)
+        return Entry(found[1], int(found[2]), int(found[3])) if found else None
+
+
+def part_keys(entry: Entry) -> list[str]:
+    """Return the keys of all parts, in their order."""
+    return [f"{KEYS}part:{entry.token}:{number}" for number in range(entry.part_count)]
+
+
+class Room:
+    """A list of all stored files, by the time when they end.
+
+    It is not sealed: who can write to Redis can delete files anyway, and does
+    not get any from it.
+
+    Parameters
+    ----------
+    link : Link
+    byte_limit : int
+        For all files together.
+    seconds : float
+        How long a file is kept.
+    """
+
+    def __init__(self, link: Link, byte_limit: int, seconds: float) -> None:
+        self._link = link
+        self._byte_limit = byte_limit
+        self._seconds = seconds
+
+    def enter(self, entry: Entry) -> None:
+        """Note a file, or that it has its whole time again; raises LinkError."""
+        # Redis' clock is not asked: some seconds more or less do no harm here.
+        end = time.time() + self._seconds
+        self._link.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): end}))
+
+    def make(self, size: int) -> None:
+        """Clear away files until so many bytes have room, those that end first; or LinkError."""
+        now = time.time()
+        entries = []
+        for text, end in self._listed():
+            entry = Entry.unpack(text)
+            if entry is None or end < now:
+                self._strike(text)
+            else:
+                entries.append(entry)
+        excess = max(size, _LEAST_BYTES) - self._byte_limit
+        excess += sum(max(entry.size, _LEAST_BYTES) for entry in entries)
+        for entry in entries:
+            if excess <= 0:
+                break
+            self.clear(entry)
+            excess -= max(entry.size, _LEAST_BYTES)
+
+    def _strike(self, text: str) -> None:
+        self._link.ask(lambda redis: redis.zrem(_INDEX, text))
+
+    def clear(self, entry: Entry) -> None:
+        """Delete a file's parts; raises LinkError."""
+
+        def command(redis: Redis) -> None:
+            if keys := part_keys(entry):
+                redis.unlink(*keys)
+            redis.zrem(_INDEX, entry.pack())
+
+        self._link.ask(command)
+
+    def _listed(self) -> list[tuple[str, float]]:
+        """Return all entries as they are packed, with their ends, ascending."""
+
+        def command(redis: Redis) -> list[tuple[bytes, float]]:
+            found = redis.zrange(_INDEX, 0, -1, withscores=True)
+            return cast("list[tuple[bytes, float]]", found)
+
+        return [(text.decode(errors="replace"), end) for text, end in self._link.ask(command)]

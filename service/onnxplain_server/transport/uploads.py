@@ -1,0 +1,95 @@
+"""Files that are uploaded once and named by later requests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Blob, Blobs, BlobStore
+from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.wire.blobs import check_id, identify, not_found
+
+_MODEL_FORM = "onnx"
+
+
+class Uploads:
+    """Takes files, and finds them again for the same caller.
+
+    Parameters
+    ----------
+    store : BlobStore
+        Keeps them.
+    limits : Limits
+        What is taken.
+    """
+
+    def __init__(self, store: BlobStore, limits: Limits) -> None:
+        self._store = store
+        self._limits = limits
+
+    def take_model(self, parts: Iterable[bytes], caller: Caller) -> str:
+        """Keep an ONNX file and return its id.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST where it is empty; MODEL_TOO_LARGE.
+        """
+        limit = min(self._limits.model_bytes, self._store.byte_limit)
+        content = b"".join(_limited(parts, "model", limit, Reason.MODEL_TOO_LARGE))
+        return self._keep("model", Blob(_MODEL_FORM, content), caller)
+
+    def take_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
+        """Keep a table in the named format and return its id; TABLE_TOO_LARGE likewise."""
+        limit = min(self._limits.table_bytes, self._store.byte_limit)
+        content = b"".join(_limited(parts, "table", limit, Reason.TABLE_TOO_LARGE))
+        return self._keep("table", Blob(form, content), caller)
+
+    def find(self, model: Model, table: Table, caller: Caller) -> Blobs:
+        """Return the files that a request names.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST where an id is none; BLOB_NOT_FOUND.
+        """
+        found = {}
+        if model.WhichOneof("source") == "id":
+            found[model.id] = self._find("model", model.id, caller)
+        if table.WhichOneof("source") == "id":
+            found[table.id] = self._find("table", table.id, caller)
+        return found
+
+    def _keep(self, kind: str, blob: Blob, caller: Caller) -> str:
+        if not blob.content:
+            raise ExplainError(Reason.INVALID_REQUEST, f"the {kind} is empty; send the file", kind)
+        blob_id = identify(blob.content)
+        self._store.put(_name(kind, blob_id, caller), blob)
+        return blob_id
+
+    def _find(self, kind: str, blob_id: str, caller: Caller) -> Blob:
+        check_id(kind, blob_id)
+        blob = self._store.get(_name(kind, blob_id, caller))
+        if blob is None:
+            raise not_found(kind, blob_id)
+        return blob
+
+
+def _limited(parts: Iterable[bytes], kind: str, limit: int, reason: Reason) -> Iterator[bytes]:
+    """Pass parts on, and refuse them as soon as they are too many."""
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > limit:
+            message = f"the {kind} is larger than the {limit:,} bytes that this server takes"
+            raise ExplainError(reason, message, kind)
+        yield part
+
+
+def _name(kind: str, blob_id: str, caller: Caller) -> str:
+    """Name a file so that nobody finds what another caller uploaded."""
+    return f"{hashlib.sha256(caller.name.encode()).hexdigest()}:{kind}:{blob_id}"

@@ -1,0 +1,43 @@
+"""Files that a request names by their id."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Blob, Blobs
+
+_ID = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def identify(content: bytes) -> str:
+    """Return the id of a file: what it contains, and nothing else, decides on it."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def check_id(kind: str, blob_id: str) -> None:
+    """Refuse what is no id of a "model" or "table" by INVALID_REQUEST."""
+    if not _ID.fullmatch(blob_id):
+        raise ExplainError(
+            Reason.INVALID_REQUEST,
+            f'{kind}.id must be "sha256:" and 64 hexadecimal digits, as an upload returned it',
+            f"{kind}.id",
+        )
+
+
+def find(blobs: Blobs, kind: str, blob_id: str) -> Blob:
+    """Return the file of a "model" or "table", or raise BLOB_NOT_FOUND."""
+    blob = blobs.get(blob_id)
+    if blob is None:
+        raise not_found(kind, blob_id)
+    return blob
+
+
+def not_found(kind: str, blob_id: str) -> ExplainError:
+    """Make the error for a file that is not there."""
+    return ExplainError(
+        Reason.BLOB_NOT_FOUND,
+        f"no uploaded {kind} {blob_id} is here, or no longer; upload it, or send its content",
+        f"{kind}.id",
+    )

@@ -1,0 +1,293 @@
+"""Files that are uploaded once and named by later requests, over gRPC and REST."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_status import rpc_status
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
+from onnxplain_server.adapters.memory_blobs import MemoryBlobs
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.transport.uploads import Uploads
+
+OCTETS = {"Content-Type": "application/octet-stream"}
+CSV = b"a\n1\n"
+NOWHERE = "sha256:" + "0" * 64
+
+
+def id_of(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def model_parts(content: bytes, size: int = 2**20) -> Iterator[UploadModelRequest]:
+    for start in range(0, len(content), size):
+        yield UploadModelRequest(content=content[start : start + size])
+
+
+def table_parts(content: bytes, form: str = "CSV") -> Iterator[UploadTableRequest]:
+    yield UploadTableRequest(format=form, content=content[:1])
+    yield UploadTableRequest(content=content[1:])
+
+
+def reason_of(call: Any) -> tuple[str, str]:
+    """Reason and gRPC code of a call that fails."""
+    with pytest.raises(grpc.RpcError) as caught:
+        call()
+    (info,) = (
+        ErrorInfo.FromString(packed.value)
+        for packed in rpc_status.from_call(caught.value).details
+        if packed.Is(ErrorInfo.DESCRIPTOR)
+    )
+    return info.reason, caught.value.code().name
+
+
+def test_the_id_of_a_file_is_the_digest_of_its_content(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    model = b"model" * 1_000_000
+
+    by_grpc = client.stub.UploadModel(model_parts(model)).id
+    by_rest = client.rest("PUT", "/v1/models", model, OCTETS).json["id"]
+    table = client.stub.UploadTable(table_parts(CSV)).id
+    table_by_rest = client.rest("PUT", "/v1/tables", CSV, {"Content-Type": "text/csv"}).json["id"]
+
+    assert by_grpc == by_rest == id_of(model)
+    assert table == table_by_rest == id_of(CSV)
+
+
+def test_a_runner_gets_the_files_that_a_request_names_beside_it(
+    start: Any, make_runner: Any
+) -> None:
+    runner = make_runner()
+    client = start(runner)
+    model = client.stub.UploadModel(model_parts(b"model")).id
+    table = client.rest(
+        "PUT", "/v1/tables", b"rows", {"Content-Type": "application/vnd.apache.parquet"}
+    ).json["id"]
+    request = ExplainRequest(model=Model(id=model), table=Table(id=table), seed=7)
+
+    client.stub.Explain(request)
+    client.post({"model": {"id": model}, "table": {"id": table}, "seed": 7})
+
+    assert runner.requests == [request, request]
+    for blobs in runner.blobs:
+        found = {name: (blob.form, blob.content) for name, blob in blobs.items()}
+        assert found == {model: ("onnx", b"model"), table: ("parquet", b"rows")}
+
+
+@pytest.mark.parametrize("form", ["ARROW", "PARQUET", "CSV"])
+def test_a_table_keeps_its_format(start: Any, make_runner: Any, form: str) -> None:
+    runner = make_runner()
+    client = start(runner)
+    table = client.stub.UploadTable(table_parts(CSV, form)).id
+
+    client.stub.Explain(ExplainRequest(table=Table(id=table)))
+
+    assert runner.blobs[0][table].form == form.lower()
+
+
+def test_uploaded_models_are_described(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    model = client.stub.UploadModel(model_parts(b"model")).id
+
+    by_grpc = client.stub.DescribeModel(DescribeModelRequest(model=Model(id=model)))
+    by_rest = client.rest("GET", f"/v1/models/{model}")
+
+    assert by_rest.status == 200
+    assert by_grpc.model.digest == by_rest.json["model"]["digest"]
+
+
+def test_a_model_may_be_named_while_the_table_is_a_file(start: Any, make_runner: Any) -> None:
+    runner = make_runner()
+    client = start(runner)
+    model = client.stub.UploadModel(model_parts(b"model")).id
+    parts = {
+        'name="table"; filename="a.csv"': CSV,
+        'name="request"': json.dumps({"model": {"id": model}}).encode(),
+    }
+    body = b"".join(
+        b"--edge\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + part + b"\r\n"
+        for head, part in parts.items()
+    )
+
+    answer = client.rest(
+        "POST",
+        "/v1/explanations",
+        body + b"--edge--\r\n",
+        {"Content-Type": "multipart/form-data; boundary=edge"},
+    )
+
+    assert answer.status == 200
+    assert runner.requests == [ExplainRequest(model=Model(id=model), table=Table(csv=CSV))]
+
+
+def test_an_id_that_is_gone_is_answered_so_that_clients_upload_again(
+    start: Any, make_runner: Any
+) -> None:
+    runner = make_runner()
+    client = start(runner)
+    for request in (
+        ExplainRequest(model=Model(id=NOWHERE)),
+        ExplainRequest(table=Table(id=NOWHERE)),
+    ):
+        found = reason_of(lambda request=request: client.stub.Explain(request))
+        assert found == ("BLOB_NOT_FOUND", "NOT_FOUND")
+    answers = [
+        client.rest("GET", f"/v1/models/{NOWHERE}"),
+        client.post({"table": {"id": NOWHERE}}),
+    ]
+
+    assert [(a.status, a.json["reason"]) for a in answers] == [(404, "BLOB_NOT_FOUND")] * 2
+    assert answers[1].json["errors"][0]["field"] == "table.id"
+    assert runner.requests == []
+
+
+def test_a_model_is_no_table(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    model = client.stub.UploadModel(model_parts(b"model")).id
+
+    found = reason_of(lambda: client.stub.Explain(ExplainRequest(table=Table(id=model))))
+
+    assert found[0] == "BLOB_NOT_FOUND"
+
+
+@pytest.mark.parametrize("given", ["", "model", "sha256:", "sha256:" + "A" * 64, NOWHERE + "\n"])
+def test_what_is_no_id_is_refused(start: Any, make_runner: Any, given: str) -> None:
+    client = start(make_runner())
+
+    found = reason_of(lambda: client.stub.Explain(ExplainRequest(model=Model(id=given))))
+
+    assert found == ("INVALID_REQUEST", "INVALID_ARGUMENT")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("max_model_bytes", "MODEL_TOO_LARGE"), ("upload_bytes", "MODEL_TOO_LARGE")],
+)
+def test_models_over_the_limit_are_refused_before_they_have_all_arrived(
+    start: Any, make_runner: Any, setting: str, reason: str
+) -> None:
+    client = start(make_runner(), **{setting: 1_000})
+    sent: list[int] = []
+
+    def endless() -> Iterator[UploadModelRequest]:
+        while len(sent) < 100_000:
+            sent.append(1)
+            yield UploadModelRequest(content=bytes(1_000))
+
+    assert reason_of(lambda: client.stub.UploadModel(endless())) == (reason, "RESOURCE_EXHAUSTED")
+    assert len(sent) < 100_000
+    assert client.rest("PUT", "/v1/models", bytes(1_001), OCTETS).status == 413
+    assert client.rest("PUT", "/v1/models", bytes(1_000), OCTETS).status == 200
+
+
+def test_tables_over_the_limit_are_refused(start: Any, make_runner: Any) -> None:
+    client = start(make_runner(), max_table_bytes=10)
+
+    answer = client.rest("PUT", "/v1/tables", bytes(11), {"Content-Type": "text/csv"})
+
+    assert (answer.status, answer.json["reason"]) == (413, "TABLE_TOO_LARGE")
+    assert "10 bytes" in answer.json["detail"]
+
+
+def test_parts_of_more_than_one_mebibyte_are_refused(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    content = bytes(2**20 + 1)
+
+    found = reason_of(lambda: client.stub.UploadModel(model_parts(content, 2**20 + 1)))
+
+    assert found[0] == "INVALID_REQUEST"
+    assert client.stub.UploadModel(model_parts(content)).id == id_of(content)
+
+
+def test_empty_files_and_tables_without_a_format_are_refused(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    calls = [
+        lambda: client.stub.UploadModel(iter([])),
+        lambda: client.stub.UploadTable(iter([])),
+        lambda: client.stub.UploadTable(iter([UploadTableRequest(content=b"a")])),
+        lambda: client.stub.UploadTable(iter([UploadTableRequest.FromString(b"\x08\x63")])),
+    ]
+
+    assert [reason_of(call)[0] for call in calls] == ["INVALID_REQUEST"] * 4
+    assert client.rest("PUT", "/v1/models", b"", OCTETS).json["reason"] == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "status"),
+    [
+        ("/v1/models", "application/json", 415),
+        ("/v1/tables", "application/octet-stream", 400),
+        ("/v1/tables", "application/json", 400),
+    ],
+)
+def test_other_types_are_refused_over_rest(
+    start: Any, make_runner: Any, path: str, kind: str, status: int
+) -> None:
+    client = start(make_runner())
+
+    assert client.rest("PUT", path, b"a", {"Content-Type": kind}).status == status
+
+
+def test_bytes_that_are_no_message_are_the_callers_fault(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+    upload = client.channel.stream_unary("/onnxplain.v1.ExplanationService/UploadModel")
+
+    assert reason_of(lambda: upload(iter([b"\xff"]))) == ("INVALID_REQUEST", "INVALID_ARGUMENT")
+
+
+def never(stop: threading.Event) -> Iterator[UploadModelRequest]:
+    yield UploadModelRequest(content=b"a")
+    stop.wait(10)
+
+
+def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(
+    start: Any, make_runner: Any
+) -> None:
+    client = start(make_runner(), max_seconds=0.5)
+    stop = threading.Event()
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.UploadModel(never(stop), timeout=10)
+
+    stop.set()
+    assert caught.value.code() is grpc.StatusCode.CANCELLED
+    assert client.server._turns.wait_empty(2)
+
+
+def test_leaving_during_an_upload_gives_its_place_back(
+    start: Any, make_runner: Any, caplog: Any
+) -> None:
+    client = start(make_runner())
+    stop = threading.Event()
+    call = client.stub.UploadModel.future(never(stop))
+    while client.server._turns._taken == 0:
+        stop.wait(0.01)
+
+    call.cancel()
+
+    assert client.server._turns.wait_empty(2)
+    stop.set()
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_no_caller_finds_what_another_uploaded() -> None:
+    uploads = Uploads(MemoryBlobs(1_000, 60), Limits(100, 100, 1.0))
+    ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
+    model = uploads.take_model([b"model"], ada)
+
+    assert uploads.find(Model(id=model), Table(), ada)[model].content == b"model"
+    with pytest.raises(ExplainError) as caught:
+        uploads.find(Model(id=model), Table(), bob)
+    assert caught.value.reason is Reason.BLOB_NOT_FOUND

@@ -1,0 +1,130 @@
+"""Writes the pages of docs/ that the code already knows: settings, errors and metrics.
+
+Usage: python tools/reference.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.errors import Reason
+from onnxplain_server.settings import PREFIX, Settings
+from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.metrics_state import State
+from onnxplain_server.transport.status import STATUS
+from onnxplain_server.transport.turns import Turns
+from prometheus_client import Metric
+from pydantic import ByteSize
+from pydantic.fields import FieldInfo
+
+# Defaults that differ from machine to machine.
+_OF_THE_MACHINE = {"thread_count": "one per core"}
+
+# What is ours comes first.
+_STARTS = ("onnxplain_", "grpc_", "http_", "process_")
+
+_NOTE = "<!-- Written by `make reference`: change the code, not this page. -->"
+
+_SETTINGS = """Every setting is a flag of `onnxplain serve` and a variable; flags win. Sizes are
+bytes, or texts like `64MiB`. A setting that cannot be used stops the start; one line names it.
+"""
+
+_ERRORS = """Every error has a reason, which is stable and part of the contract: act upon it, not
+on the message. The message names the input, the rule and what to do. How each surface tells it:
+[gRPC](surfaces/grpc.md), [REST](surfaces/rest.md#errors),
+[command line](surfaces/command-line.md#exit-codes), [Python](surfaces/python.md).
+"""
+
+_METRICS = """At `/metrics` on port 8082 (`ONNXPLAIN_METRICS_PORT`), in the formats of Prometheus
+and OpenMetrics. Each process counts for itself, from its start on. Labels come from closed lists:
+no model, feature, caller or path is one. Probes are not counted.
+"""
+
+
+def settings() -> str:
+    """Write the page of settings."""
+    rows = (
+        (_setting(name), _default(name, field), field.description)
+        for name, field in Settings.model_fields.items()
+    )
+    return _page("Settings", _SETTINGS, ("Variable and flag", "Default", "Meaning"), rows)
+
+
+def errors() -> str:
+    """Write the page of errors."""
+    rows = (
+        (
+            f"`{reason.name}`",
+            reason.value,
+            STATUS[reason].grpc.name,
+            str(STATUS[reason].http),
+            "" if (retry := STATUS[reason].retry_seconds) is None else f"after {retry} s",
+        )
+        for reason in Reason
+    )
+    return _page("Errors", _ERRORS, ("Reason", "Meaning", "gRPC", "HTTP", "Ask again"), rows)
+
+
+def metrics() -> str:
+    """Write the page of metrics."""
+    counted = Metrics()
+    counted.registry.register(State(Turns(1, 0), MemoryCache(0, Seal(b""))))
+    # Labels show on what has happened.
+    counted.http_ended("POST", "/", 200, 0.0)
+    families = sorted(counted.registry.collect(), key=lambda family: _order(family.name))
+    rows = (
+        (f"`{_full_name(family)}`", family.type, _labels(family), family.documentation)
+        for family in families
+    )
+    return _page("Metrics", _METRICS, ("Name", "Type", "Labels", "Meaning"), rows)
+
+
+PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {"settings.md": settings, "errors.md": errors, "metrics.md": metrics}
+)
+
+
+def _setting(name: str) -> str:
+    return f"`{PREFIX}{name.upper()}` `--{name.replace('_', '-')}`"
+
+
+def _default(name: str, field: FieldInfo) -> str:
+    if name in _OF_THE_MACHINE:
+        return _OF_THE_MACHINE[name]
+    if field.default is None:
+        return "none"
+    if isinstance(field.default, ByteSize):
+        return f"`{field.default / 2**20:g}MiB`"
+    return f"`{field.default:g}`" if isinstance(field.default, float) else f"`{field.default}`"
+
+
+def _full_name(family: Metric) -> str:
+    return f"{family.name}_total" if family.type == "counter" else family.name
+
+
+def _labels(family: Metric) -> str:
+    return ", ".join(f"`{name}`" for name in family.samples[0].labels if name != "le")
+
+
+def _order(name: str) -> tuple[int, str]:
+    return next(i for i, start in enumerate(_STARTS) if name.startswith(start)), name
+
+
+def _page(title: str, text: str, head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
+    return "\n".join([f"# {title}", "", _NOTE, "", text, *lines, ""])
+
+
+def main(folder: Path) -> None:
+    """Write all pages."""
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
