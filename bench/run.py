@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import black_box
+import isolation
 
-BENCHES = {"The black-box engine": black_box.main}
+BENCHES = {"The black-box engine": black_box.main, "Isolation": isolation.main}
 
 
 def main() -> None:

@@ -6,14 +6,16 @@ import logging
 import math
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, closing
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.run import BlobStore, Cache, Runner
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from onnxplain_server.adapters.memory_blobs import MemoryBlobs
     from onnxplain_server.adapters.memory_cache import MemoryCache
     from onnxplain_server.local import Local
@@ -51,12 +53,13 @@ def _runner() -> Runner:
     return InProcess(threads=len(os.sched_getaffinity(0)))
 
 
-def _served(chosen: Settings) -> AbstractContextManager[Runner]:
-    """The runner of a server, to be closed after it."""
+def _served(chosen: Settings, opened: ExitStack) -> tuple[Runner, Sequence[Collector]]:
+    """The runner of a server, closed with `opened`, and what it shows as metrics."""
     from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415
     from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
     from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.metrics import WorkerState  # noqa: PLC0415
     from onnxplain_server.adapters.workers.order import Order  # noqa: PLC0415
 
     limits = Limits(
@@ -66,14 +69,16 @@ def _served(chosen: Settings) -> AbstractContextManager[Runner]:
         chosen.max_tree_depth,
     )
     if not chosen.isolation:
-        return closing(InProcess(chosen.thread_count, limits=limits))
+        return opened.enter_context(closing(InProcess(chosen.thread_count, limits=limits))), ()
     processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
     budget = Budget(chosen.worker_bytes, processor_seconds)
     # The message, and files that were uploaded and come with it.
     largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
     order = Order(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
     patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
-    return closing(Isolated(order, chosen.running_count, chosen.warm_bytes, patience))
+    isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, patience)
+    opened.enter_context(closing(isolated))
+    return isolated, [WorkerState(isolated.counts)]
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -115,8 +120,9 @@ def _serve(flags: Mapping[str, object]) -> None:
     logging.basicConfig(
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    with _served(chosen) as runner:
-        serve.run(chosen, runner, *_stores(chosen))
+    with ExitStack() as opened:
+        runner, collectors = _served(chosen, opened)
+        serve.run(chosen, runner, *_stores(chosen), collectors)
 
 
 if __name__ == "__main__":

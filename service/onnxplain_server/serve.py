@@ -7,8 +7,11 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from types import FrameType
+
+from prometheus_client.registry import Collector
 
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
@@ -44,6 +47,8 @@ class Server:
         Shared by all requests.
     store : BlobStore
         Keeps uploaded files.
+    collectors : sequence of Collector
+        What else is shown as metrics.
 
     Raises
     ------
@@ -51,7 +56,14 @@ class Server:
         Where a port cannot be had.
     """
 
-    def __init__(self, settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        runner: Runner,
+        cache: Cache,
+        store: BlobStore,
+        collectors: Sequence[Collector] = (),
+    ) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count)
         limits = Limits(
             settings.max_model_bytes,
@@ -60,7 +72,8 @@ class Server:
             settings.max_planned_rows,
         )
         metrics = Metrics()
-        metrics.registry.register(State(self._turns, cache))
+        for collector in (State(self._turns, cache), *collectors):
+            metrics.registry.register(collector)
         service = Service(runner, cache, store, limits=limits, turns=self._turns, metrics=metrics)
         with ExitStack() as opened:
             self._rest = _rest(settings, service, metrics, self._turns.place_count)
@@ -96,7 +109,13 @@ class Server:
         return ended
 
 
-def run(settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
+def run(
+    settings: Settings,
+    runner: Runner,
+    cache: Cache,
+    store: BlobStore,
+    collectors: Sequence[Collector] = (),
+) -> None:
     """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
 
     Raises
@@ -107,7 +126,7 @@ def run(settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> N
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
-    server = Server(settings, runner, cache, store)
+    server = Server(settings, runner, cache, store, collectors)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError, Message
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
 
 from onnxplain_server.adapters.workers.channel import ClosedError, Kind, MalformedError
+from onnxplain_server.adapters.workers.metrics import WorkerCounts
 from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.adapters.workers.pool import Pool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
@@ -60,6 +61,7 @@ class Isolated:
 
     def __init__(self, order: Order, spare_count: int, warm_bytes: int, patience: Patience) -> None:
         self._patience = patience
+        self._death_count = 0
         self._quarantine = Quarantine(patience.quarantine_seconds)
         self._pool = Pool(order, spare_count, warm_bytes)
         if self._pool.missing:
@@ -70,10 +72,16 @@ class Isolated:
         """Whether workers can be started."""
         return self._pool.ready
 
-    @property
-    def missing_protections(self) -> tuple[str, ...]:
-        """What the kernel lacks of "no_new_privs", "landlock" and "seccomp"."""
-        return self._pool.missing
+    def counts(self) -> WorkerCounts:
+        """Return how many workers there are, and what happened to them."""
+        spare_count, warm = self._pool.waiting()
+        return WorkerCounts(
+            spare_count,
+            len(warm),
+            sum(warm),
+            self._death_count,
+            self._pool.missing,
+        )
 
     def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.explain`."""
@@ -130,6 +138,7 @@ class Isolated:
     def _after_death(self, worker: Worker, status: int | None) -> ExplainError:
         how = signal.Signals(-status).name if status is not None and status < 0 else "an error"
         LOG.error("worker %d ended by %s", worker.pid, how)
+        self._death_count += 1
         # A kill comes from outside, be it an operator or the kernel short of memory.
         if status is not None and status != -signal.SIGKILL:
             self._quarantine.crashed(worker.subject)

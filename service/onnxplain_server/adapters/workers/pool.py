@@ -101,6 +101,11 @@ class Pool:
         worker.close()
         return status
 
+    def waiting(self) -> tuple[int, list[int]]:
+        """Count spare workers; bytes of each warm one."""
+        with self._changed:
+            return len(self._spares), [worker.own_bytes for worker in self._warm]
+
     def close(self) -> None:
         """End all workers."""
         with self._changed:
