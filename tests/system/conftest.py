@@ -35,15 +35,37 @@ class Server:
         return f"http://127.0.0.1:{self.rest_port}"
 
     def processor_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Of the server and its workers, without those that have ended."""
+        return sum(map(_processor_seconds, [self.process.pid, *_family(self.process.pid)]))
 
     def memory(self, what: str) -> int:
-        """Bytes of VmRSS (now) or VmHWM (at most so far)."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(rf"^{what}:\s+(\d+) kB", status, re.MULTILINE)
-        assert found is not None
-        return int(found[1]) * 1024
+        """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
+        workers = (_memory(pid, what) for pid in _family(self.process.pid))
+        return _memory(self.process.pid, what) + max(workers, default=0)
+
+
+def _family(pid: int) -> list[int]:
+    """Processes below this one."""
+    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    children = [int(child) for text in lists for child in text.split()]
+    return [found for child in children for found in (child, *_family(child))]
+
+
+def _processor_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int, what: str) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(rf"^{what}:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 @pytest.fixture
