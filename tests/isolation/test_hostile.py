@@ -21,6 +21,7 @@ MODELS = [
     *garbage.hostiles(),
     *files.hostiles(),
     *greedy.memory(),
+    *greedy.empty_loops(),
     *graphs.hostiles(),
     *forests.hostiles(),
     *answers.hostiles(),

@@ -70,6 +70,20 @@ def endless() -> Iterator[Hostile]:
     yield hostile("d-folding", folding(200, 3_000), _TIME)
 
 
+def empty_loops() -> Iterator[Hostile]:
+    """Loops whose count is no number: written down, and computed, which only a worker survives."""
+    written = loop(3)
+    written.graph.initializer[0].CopyFrom(numpy_helper.from_array(whole(), "m"))
+    yield hostile("f-loop-of-nothing", written, frozenset({Reason.INVALID_MODEL}))
+    computed = loop(3)
+    computed.graph.initializer[0].CopyFrom(numpy_helper.from_array(whole(0), "s"))
+    zero = numpy_helper.from_array(whole(0))
+    computed.graph.node.insert(0, node("ConstantOfShape", "s", "m", value=zero))
+    yield hostile(
+        "f-loop-of-nothing-computed", computed, REFUSED | {Reason.WORKER_DIED}, may_answer=True
+    )
+
+
 def loop(times: int) -> ModelProto:
     """Count without end."""
     body = helper.make_graph(

@@ -1,10 +1,11 @@
-"""Lists in attributes that must have one value, or one per column.
+"""Lists that must have one value, or one per column.
 
-onnxruntime takes others silently and reads past or short of the columns.
+onnxruntime takes others silently, and reads past or short of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from onnx import ModelProto, NodeProto
@@ -16,6 +17,8 @@ _PER_COLUMN = {
     "Imputer": ("imputed_value_floats", "imputed_value_int64s"),
     "Scaler": ("offset", "scale"),
 }
+
+_CONTROL_COUNTS = {"If": 1, "Loop": 2}
 
 
 def check_widths(model: ModelProto) -> None:
@@ -33,6 +36,20 @@ def check_widths(model: ModelProto) -> None:
             values: Sequence[object] = attribute(node, name, ())
             if len(values) not in (0, 1, width):
                 raise broken(node, f"{name} has {len(values)} values for {width} columns")
+
+
+def check_controls(model: ModelProto) -> None:
+    """Refuse loops and branches whose count or condition is written down and empty.
+
+    onnxruntime reads the number that is not there, and dies.
+    """
+    sizes = {each.name: math.prod(each.dims) for each in model.graph.initializer}
+    for node in nodes_within(model.graph):
+        for name in node.input[: _CONTROL_COUNTS.get(node.op_type, 0)]:
+            if sizes.get(name, 1) != 1:
+                raise broken(
+                    node, f"the input {shown(name)} holds {sizes[name]} values instead of 1"
+                )
 
 
 def declared_widths(model: ModelProto) -> dict[str, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto
 
-from onnxplain_server.adapters.onnx.attributes import check_widths
+from onnxplain_server.adapters.onnx.attributes import check_controls, check_widths
 from onnxplain_server.adapters.onnx.external import refuse_external_data
 from onnxplain_server.adapters.onnx.forest import check_forests
 from onnxplain_server.adapters.onnx.graph import subgraphs
@@ -66,6 +66,7 @@ def check(model: ModelProto, limits: Limits) -> None:
     _refuse_functions(model)
     refuse_unknown_operators(model)
     check_widths(model)
+    check_controls(model)
     check_forests(model, limits.tree_depth, limits.target_count)
 
 
