@@ -36,14 +36,23 @@ def test_row_2_changed_models_are_refused_or_answered_right(own: Any, reference:
             assert not PRIVATE.search(found.message), (hostile.name, found.message)
             assert found.reason is not Reason.INTERNAL, (hostile.name, found.message)
         else:
-            outcomes["answers"] += 1
             expected = _outcome(own, reference.runner, hostile.content)
-            assert own.same(found, expected), hostile.name
+            if _is_unsteady(expected):
+                outcomes["unsteady"] += 1
+            else:
+                outcomes["answers"] += 1
+                assert own.same(found, expected), hostile.name
     print(dict(outcomes))  # noqa: T201 - shown by `make torture`
 
+    # Of two classes with weights for one in most leaves, onnxruntime sometimes reads no number.
+    assert outcomes["unsteady"] <= COUNT / 10_000
     assert runner.ready
     assert min(outcomes["answers"], outcomes["INVALID_MODEL"]) > COUNT / 100
     assert outcomes["MODEL_QUARANTINED"] == 0
+
+
+def _is_unsteady(found: Any) -> bool:
+    return isinstance(found, ExplainError) and found.reason is Reason.INCONSISTENT_MODEL
 
 
 def _outcome(own: Any, runner: Any, content: bytes) -> Any:
