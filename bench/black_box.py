@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import onnxruntime as ort
 from network import WIDTHS, network
+from nowhere import Nowhere
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.black_box import BlackBox
@@ -31,22 +31,6 @@ ROWS = 500
 CALL_SIZES = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 65_000)
 CALLERS = ((1, 1), (1, 2), (2, 1))
 """Side by side, and intra-op threads of each."""
-
-
-class Nowhere:
-    """A host that wants nothing and keeps nothing."""
-
-    subject = ""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
-        return nullcontext(True)
-
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        return [None] * len(names)
-
-    def remember(self, entries: object) -> None: ...
 
 
 def session(content: bytes, intra_op_threads: int | None) -> ort.InferenceSession:

@@ -23,6 +23,7 @@ from onnxplain_server.explain import Answer, Means, Question, explain
 from onnxplain_server.model import Input, Note
 from onnxplain_server.rows import bind
 from onnxplain_server.table import Table
+from onnxplain_server.trees.refusal import Refusal
 
 # The same examples in every run: a failure in CI is a failure here.
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=30)
@@ -204,7 +205,12 @@ class Makers:
     ) -> Answer:
         """Explain a model, without plots."""
         asked = Question(methods=methods, **{"plots": False, **question})
-        means = Means(host or Memory(), pace or Pace(), self.pool(threads))
+        means = Means(
+            host or Memory(),
+            pace or Pace(),
+            self.pool(threads),
+            lambda: Refusal("it is a function"),
+        )
         return explain(model, table, asked, means)
 
 

@@ -25,7 +25,7 @@ explain() {
 		--request "$here/request.json" --endpoint "$endpoint" "$@"
 }
 explain --output table
-# The same question again: the service remembers its grids and predicts nothing.
+# The same question again, for the whole answer.
 explain --output-file "$out/answer.json"
 "$onnxplain" plot "$out/answer.json" --format html --output-file "$out/report.html"
 echo "The answer as JSON: $out/answer.json. The report, with plots: $out/report.html"

@@ -14,7 +14,7 @@ _GONE = (Reason.CANCELLED, "the caller has gone")
 
 
 class Call:
-    """A `Host` for one request.
+    """The `Surroundings` of one request.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Call:
         Whether the caller has left; asked at every step, for transports that
         do not tell by themselves.
     subject : str
-        See `Host.subject`.
+        See `Surroundings.subject`.
     row_limit : float
         The most rows that may be planned.
 

@@ -12,10 +12,6 @@ from typing import Protocol, TypeAlias
 class Host(Protocol):
     """All that a computation may ask of its surroundings."""
 
-    @property
-    def subject(self) -> str:
-        """Whose model it is: requests with the same one may share a process."""
-
     def advance(self, done: float, planned: float) -> None:
         """Tell the progress, in rows: `planned` is an upper bound that never rises.
 
@@ -49,6 +45,14 @@ class Host(Protocol):
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache; it may drop them."""
+
+
+class Surroundings(Host, Protocol):
+    """What a runner is given: a host, and for whom it works."""
+
+    @property
+    def subject(self) -> str:
+        """Caller and model: requests with the same ones may share a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ class Runner(Protocol):
     it: so what computes needs no way to them, and no copy of them is made.
     """
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """Answer a serialised ExplainRequest by a serialised ExplainResponse.
 
         Raises
@@ -147,5 +151,5 @@ class Runner(Protocol):
             Whatever the reason: nothing else leaves a runner.
         """
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""

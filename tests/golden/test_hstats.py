@@ -15,6 +15,7 @@ import pytest
 Json = dict[str, Any]
 Explain = Callable[[Path, Json], Json]
 
+TREELESS = ("case_additive_linear", "case_iris_logistic_3class")
 CASES = sorted((Path(__file__).parent / "hstats").glob("case_*"))
 ORDERS = {
     "overall": "h2_overall",
@@ -29,19 +30,25 @@ def expected(case: Path) -> Json:
     return loaded
 
 
+def engines(case: Path) -> tuple[str, ...]:
+    """Both must agree with hstats, where both apply."""
+    return ("BLACK_BOX",) if case.name in TREELESS else ("TREES", "BLACK_BOX")
+
+
 def runs(kind: str) -> Iterator[Any]:
-    """All runs of a kind, over all cases."""
-    for case in CASES:
+    """All runs of a kind, over all cases and the engines that apply."""
+    for case, engine in [(each, engine) for each in CASES for engine in engines(each)]:
         for key, value in expected(case).items():
             if key in (kind, f"{kind}_second_run"):
                 several = value if isinstance(value, list) else [value]
                 for i, run in enumerate(several):
-                    yield pytest.param(case, run, id=f"{case.name}-{key}-{i}")
+                    yield pytest.param(case, engine, run, id=f"{case.name}-{engine}-{key}-{i}")
 
 
-def request(case: Path, method: Json, *, weighted: bool) -> Json:
+def request(case: Path, engine: str, method: Json, *, weighted: bool) -> Json:
     golden = expected(case)
     asked = {
+        "engine": engine,
         "featureColumns": golden["data"]["features"],
         "outputIndices": golden["model"]["output_columns"],
         "plots": False,
@@ -63,16 +70,16 @@ def interactions(options: Json) -> Json:
 
 
 @pytest.mark.parametrize("threshold", [None, 1e-10], ids=["own-threshold", "their-threshold"])
-@pytest.mark.parametrize(("case", "golden"), list(runs("hstats")))
+@pytest.mark.parametrize(("case", "engine", "golden"), list(runs("hstats")))
 def test_interaction_statistics(
-    explain: Explain, case: Path, golden: Json, threshold: float | None
+    explain: Explain, case: Path, engine: str, golden: Json, threshold: float | None
 ) -> None:
     method = interactions(golden["options"])
     if threshold is not None:
         method["interactions"]["absoluteThreshold"] = threshold
     weighted = golden["options"]["weighted"]
 
-    answer = explain(case, request(case, method, weighted=weighted))
+    answer = explain(case, request(case, engine, method, weighted=weighted))
 
     found = answer["explanations"][0]["interactions"]
     squares = {"rel": 1e-4, "abs": 1e-6 * max(1.0, *golden["mean_f2"])}
@@ -115,11 +122,13 @@ def partial_dependence(options: Json) -> Json:
     return {"partialDependence": method}
 
 
-@pytest.mark.parametrize(("case", "golden"), list(runs("partial_dep")))
-def test_partial_dependence(explain: Explain, case: Path, golden: Json) -> None:
+@pytest.mark.parametrize(("case", "engine", "golden"), list(runs("partial_dep")))
+def test_partial_dependence(explain: Explain, case: Path, engine: str, golden: Json) -> None:
     options = golden["options"]
 
-    answer = explain(case, request(case, partial_dependence(options), weighted=options["weighted"]))
+    answer = explain(
+        case, request(case, engine, partial_dependence(options), weighted=options["weighted"])
+    )
 
     curves = answer["explanations"][0]["partialDependence"]["curves"]
     rows = np.array([[np.nan if v is None else v for v in row] for row in numbers(golden)], float)
@@ -150,7 +159,7 @@ def test_sampled_rows_give_the_same_statistics_on_average(explain: Explain) -> N
     options |= {"pairwise_m": 0, "threeway_m": 0, "grid_size": 0}
     draws = []
     for seed in range(options["repeats"]):
-        asked = request(case, interactions(options), weighted=False)
+        asked = request(case, "BLACK_BOX", interactions(options), weighted=False)
         answer = explain(case, asked | {"rowCount": options["n_max"], "seed": seed})
         found = answer["explanations"][0]["interactions"]
         draws.append([found["total"]["values"][0], *(s["values"][0] for s in found["overall"])])
@@ -161,9 +170,9 @@ def test_sampled_rows_give_the_same_statistics_on_average(explain: Explain) -> N
     assert np.all(np.abs(np.mean(draws, axis=0) - golden["mean_normalized_squared"]) <= bound)
 
 
-@pytest.mark.parametrize(("case", "golden"), list(runs("ice")))
+@pytest.mark.parametrize(("case", "engine", "golden"), list(runs("ice")))
 def test_individual_conditional_expectation(
-    explain: Explain, case: Path, golden: Json, tmp_path: Path
+    explain: Explain, case: Path, engine: str, golden: Json, tmp_path: Path
 ) -> None:
     options = golden["options"]
     (name,) = options["v"]
@@ -178,7 +187,7 @@ def test_individual_conditional_expectation(
     first = head(case, options["first_rows_used"], tmp_path)
 
     answer = explain(
-        first, request(case, {"individualConditionalExpectation": method}, weighted=False)
+        first, request(case, engine, {"individualConditionalExpectation": method}, weighted=False)
     )
 
     (curves,) = answer["explanations"][0]["individualConditionalExpectation"]["curves"]
@@ -210,14 +219,16 @@ def comparison(case: Path, options: Json) -> Json:
     }
 
 
-@pytest.mark.parametrize(("case", "golden"), list(runs("average_loss")))
-def test_average_loss(explain: Explain, case: Path, golden: Json) -> None:
+@pytest.mark.parametrize(("case", "engine", "golden"), list(runs("average_loss")))
+def test_average_loss(explain: Explain, case: Path, engine: str, golden: Json) -> None:
     options = golden["options"]
     method = comparison(case, options) | {"groupCount": options["by_size"]}
     if options["BY"]:
         method["groupColumn"] = options["BY"]
 
-    answer = explain(case, request(case, {"averageLoss": method}, weighted=options["weighted"]))
+    answer = explain(
+        case, request(case, engine, {"averageLoss": method}, weighted=options["weighted"])
+    )
 
     losses = answer["explanations"][0]["averageLoss"]["losses"]
     assert [loss["group"] for loss in losses] == (golden["groups"] or [""])
@@ -225,8 +236,8 @@ def test_average_loss(explain: Explain, case: Path, golden: Json) -> None:
         assert loss["values"] == pytest.approx(values, rel=1e-5)
 
 
-@pytest.mark.parametrize(("case", "golden"), list(runs("perm_importance")))
-def test_permutation_importance(explain: Explain, case: Path, golden: Json) -> None:
+@pytest.mark.parametrize(("case", "engine", "golden"), list(runs("perm_importance")))
+def test_permutation_importance(explain: Explain, case: Path, engine: str, golden: Json) -> None:
     options, names = golden["options"], expected(case)["data"]["features"]
     groups = options["groups"] or {name: [name] for name in names}
     method = comparison(case, options) | {
@@ -236,7 +247,7 @@ def test_permutation_importance(explain: Explain, case: Path, golden: Json) -> N
     }
 
     answer = explain(
-        case, request(case, {"permutationImportance": method}, weighted=options["weighted"])
+        case, request(case, engine, {"permutationImportance": method}, weighted=options["weighted"])
     )
 
     found = answer["explanations"][0]["permutationImportance"]["importances"]

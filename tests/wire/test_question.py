@@ -175,11 +175,11 @@ def test_options_of_partial_dependence_are_read_zero_included() -> None:
         ),
         (
             ExplainRequest.FromString(
-                ExplainRequest(methods=[INTERACTIONS]).SerializeToString() + b"\x40\x01"
+                ExplainRequest(methods=[INTERACTIONS]).SerializeToString() + b"\x40\x03"
             ),
             Reason.INVALID_OPTION,
             "engine",
-            ["engine", "1"],
+            ["engine", "3"],
         ),
     ],
 )

@@ -79,7 +79,12 @@ class InProcess:
         if why := loaded.model.inconsistency:
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        given = explain(loaded.model, rows, asked, Means(host, loaded.pace, self._threads))
+        given = explain(
+            loaded.model,
+            rows,
+            asked,
+            Means(host, loaded.pace, self._threads, lambda: loaded.model.trees),
+        )
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))

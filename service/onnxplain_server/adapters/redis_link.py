@@ -57,7 +57,8 @@ class Link:
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            # The default tries four times, sleeping in between.
+            # Said here, because the default differs between the ways to make a client: one of
+            # them tries four times, sleeping in between.
             retry=Retry(NoBackoff(), 0),
             # The plainest handshake, which the narrowest access rules let pass.
             protocol=2,

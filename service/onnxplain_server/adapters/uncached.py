@@ -12,7 +12,6 @@ class Uncached:
     """A `Host` that passes on the progress, finds nothing, and keeps nothing."""
 
     def __init__(self, host: Host) -> None:
-        self.subject = host.subject
         self.advance = host.advance
 
     def alone(self, _name: str) -> AbstractContextManager[bool]:

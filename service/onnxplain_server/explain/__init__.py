@@ -1,7 +1,8 @@
 """The use case: a model, a table and a question in; results with plots and a receipt out."""
 
+from onnxplain_server.explain.engine import Means
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.explain.use_case import Answer, Explanation, Means, explain
+from onnxplain_server.explain.use_case import Answer, Explanation, explain
 
 __all__ = [
     "Answer",

@@ -12,6 +12,7 @@ from onnxplain_server.model import Scale
 class Engine(Enum):
     """What computes the effects."""
 
+    TREES = "TREES"
     BLACK_BOX = "BLACK_BOX"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,11 +16,8 @@ from onnxplain_server.model import Model, Note
 from onnxplain_server.rows import Features, bind
 from onnxplain_server.table import Table, draw, listed, weights
 
-_ROW_COUNT = 500
-"""Rows where the cost grows with their square."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """A table and the rows of it that are used.
 
@@ -28,8 +26,8 @@ class Sample:
     table : Table
     features, weights
         Of all its rows.
-    drawn : (n_drawn,)
-        Rows for methods whose cost grows with their square.
+    row_count : int
+        Rows for methods whose cost may grow with their square.
     asked_row_count : int or None
         As the question has it.
     seed : int
@@ -38,9 +36,14 @@ class Sample:
     table: Table
     features: Features
     weights: Vector
-    drawn: Indices
+    row_count: int
     asked_row_count: int | None
     seed: int
+
+    @cached_property
+    def drawn(self) -> Indices:
+        """Rows for methods whose cost grows with their square: (n_drawn,)."""
+        return draw(self.table.n_rows, self.row_count, self.seed)
 
     def merged(self, rows: Indices) -> Background:
         """Take rows for averages over them: equal ones merged."""
@@ -52,7 +55,7 @@ class Sample:
 
     def draw(self, rows: Indices, most: int | None = None) -> Indices:
         """Draw from rows as many as asked for; by default `most`, or as many as are drawn."""
-        count = self.asked_row_count or most or _ROW_COUNT
+        count = self.asked_row_count or most or self.row_count
         return rows[draw(len(rows), count, self.seed)]
 
     def groups(self, column: str, group_count: int, path: str) -> tuple[Group, ...]:
@@ -81,13 +84,13 @@ class Sample:
         return tuple(notes)
 
 
-def bind_and_draw(model: Model, table: Table, question: Question) -> Sample:
-    """Find the model's columns in the table, and draw rows.
+def bind_features(model: Model, table: Table, question: Question) -> Features:
+    """Find the model's columns in the table.
 
     Raises
     ------
     ExplainError
-        EMPTY_TABLE, MISSING_COLUMN, WRONG_TYPE, INVALID_WEIGHTS and others of the table.
+        EMPTY_TABLE, MISSING_COLUMN, WRONG_TYPE and others of the table.
     """
     if table.n_rows < 2:
         raise ExplainError(
@@ -98,17 +101,30 @@ def bind_and_draw(model: Model, table: Table, question: Question) -> Sample:
     if question.target_column:
         table.column(question.target_column, "target_column")
     others = (question.target_column, question.weight_column)
-    features = bind(model.inputs, table, question.feature_columns, others)
+    return bind(model.inputs, table, question.feature_columns, others)
+
+
+def take_sample(
+    table: Table, features: Features, question: Question, row_count: int | None
+) -> Sample:
+    """Draw rows: as many as asked for, or else `row_count`, or else all.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_WEIGHTS.
+    """
     weighed = weights(table, question.weight_column)
-    drawn = draw(table.n_rows, question.row_count or _ROW_COUNT, question.seed)
-    if not weighed[drawn].any():
+    count = question.row_count or row_count or table.n_rows
+    sample = Sample(table, features, weighed, count, question.row_count, question.seed)
+    if not weighed[sample.drawn].any():
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
-            f"all {len(drawn)} rows drawn have weight 0 in column {question.weight_column!r}; "
-            "raise row_count, or leave out rows of weight 0",
+            f"all {len(sample.drawn)} rows drawn have weight 0 in column "
+            f"{question.weight_column!r}; raise row_count, or leave out rows of weight 0",
             "weight_column",
         )
-    return Sample(table, features, weighed, drawn, question.row_count, question.seed)
+    return sample
 
 
 def _rows_drawn(drawn: int, n_rows: int, seed: int) -> Note:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Indices
-from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
-from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.jobs import Job, prepare
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.explain.sample import bind_and_draw
+from onnxplain_server.explain.sample import bind_features, take_sample
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
@@ -49,15 +45,6 @@ class Answer:
     engine_reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a computation runs with: its surroundings, the model's pace, threads for calls."""
-
-    host: Host
-    pace: Pace
-    threads: ThreadPoolExecutor
-
-
 def explain(model: Model, table: Table, question: Question, means: Means) -> Answer:
     """Explain a model by the methods asked for.
 
@@ -66,11 +53,11 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
     ExplainError
         With the path of the request's field where there is one.
     """
-    sample = bind_and_draw(model, table, question)
+    features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
-    ledger = Ledger(means.host)
-    caller = Caller(model, outputs, ledger, means.pace, means.threads)
-    effects = BlackBox(caller, sample.merged(sample.drawn), question.scale.value)
+    choice, ledger = choose(model, features, outputs, question, means)
+    sample = take_sample(table, features, question, choice.row_count)
+    effects = choice.on(sample.merged(sample.drawn))
     jobs = [
         prepare(effects, sample, question, options, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -84,13 +71,13 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
             Explanation(job.options, result, plots)
             for job, result, plots in zip(jobs, results, drawn, strict=True)
         ),
-        (*model.notes, *sample.notes()),
+        (*model.notes, *choice.notes, *sample.notes()),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
         ledger.misses,
-        Engine.BLACK_BOX,
-        "effects are computed by predicting with the model, which works for any model",
+        choice.engine,
+        choice.reason,
     )
 
 

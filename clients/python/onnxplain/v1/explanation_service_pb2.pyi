@@ -24,8 +24,10 @@ class ExplainRequest(_message.Message):
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
+        TREES: _ClassVar[ExplainRequest.Engine]
         BLACK_BOX: _ClassVar[ExplainRequest.Engine]
     ENGINE_UNSPECIFIED: ExplainRequest.Engine
+    TREES: ExplainRequest.Engine
     BLACK_BOX: ExplainRequest.Engine
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import loading
@@ -87,6 +88,7 @@ def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
 class _Opened:
     """A graph cut to some tensors, in a session, and tried."""
 
+    model: ModelProto
     feeds: tuple[Feed, ...]
     parts: tuple[Part, ...]
     columns: Columns
@@ -95,8 +97,9 @@ class _Opened:
 
 def _open(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
     feeds = read_inputs(graph)
-    trial = attempt(graph.cut(part.tensor for part in parts), feeds)
-    return _Opened(feeds, parts, Columns(parts, trial.answers), trial)
+    model = graph.cut(part.tensor for part in parts)
+    trial = attempt(model, feeds)
+    return _Opened(model, feeds, parts, Columns(parts, trial.answers), trial)
 
 
 def _margin(graph: Graph, response: _Opened) -> _Opened:
@@ -138,4 +141,5 @@ def _model(opened: _Opened) -> OnnxModel:
     if why:
         notes += (Note("INCONSISTENT_MODEL", f"{_INCONSISTENT}{why}. {_TRUST_LITTLE}"),)
     inputs = tuple(feed.input for feed in opened.feeds)
-    return OnnxModel(inputs, opened.columns, notes, trial.run, f"{_INCONSISTENT}{why}." * bool(why))
+    doubt = f"{_INCONSISTENT}{why}." * bool(why)
+    return OnnxModel(opened.model, inputs, opened.columns, notes, trial.run, inconsistency=doubt)

@@ -6,13 +6,13 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
-from onnxplain_server.adapters.onnx.gate import Limits, check
+from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits, check
 from onnxplain_server.adapters.onnx.graph import Graph, nodes_within
 from onnxplain_server.adapters.onnx.operators import title
 from onnxplain_server.errors import ExplainError, Reason
 
 
-def read(content: bytes, limits: Limits) -> Graph:
+def read(content: bytes, limits: Limits = USUAL_LIMITS) -> Graph:
     """Parse a model.
 
     Raises

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+
+from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
@@ -10,6 +13,8 @@ from onnxplain_server.adapters.onnx.run import Run
 from onnxplain_server.arrays import Array
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input, Note
+from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.refusal import Refusal
 
 
 class OnnxModel:
@@ -17,6 +22,8 @@ class OnnxModel:
 
     Parameters
     ----------
+    proto : ModelProto
+        Cut to its outputs.
     inputs : tuple of Input
     columns : Columns
         What its outputs become.
@@ -29,18 +36,27 @@ class OnnxModel:
 
     def __init__(
         self,
+        proto: ModelProto,
         inputs: tuple[Input, ...],
         columns: Columns,
         notes: tuple[Note, ...],
         run: Run,
+        *,
         inconsistency: str,
     ) -> None:
+        self._proto = proto
         self.inputs = inputs
         self.output_names = columns.names
         self.notes = notes
         self.inconsistency = inconsistency
         self._run = run
         self._arrange = columns.arrange
+
+    @cached_property
+    def trees(self) -> Ensemble | Refusal:
+        """The trees that its prediction columns are sums of, or why there are none."""
+        width = self.inputs[0].width if len(self.inputs) == 1 else None
+        return read(self._proto, width)
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""

@@ -16,7 +16,7 @@ from onnxplain_server.adapters.workers.pool import Pool
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Blobs, Host
+from onnxplain_server.run import Blobs, Surroundings
 
 LOG = logging.getLogger(__name__)
 
@@ -83,11 +83,11 @@ class Isolated:
             self._pool.missing,
         )
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """See `Runner.explain`."""
         return self._answer(Kind.EXPLAIN, request, blobs, host, ExplainResponse())
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """See `Runner.describe`."""
         return self._answer(Kind.DESCRIBE, request, blobs, host, DescribeModelResponse())
 
@@ -95,7 +95,9 @@ class Isolated:
         """End all workers, also those that work."""
         self._pool.close()
 
-    def _answer(self, kind: Kind, request: bytes, blobs: Blobs, host: Host, form: Message) -> bytes:
+    def _answer(
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+    ) -> bytes:
         self._quarantine.check(host.subject)
         while (reply := self._ask(kind, request, blobs, host, form)) is None:
             host.advance(0, 0)
@@ -103,7 +105,7 @@ class Isolated:
         return reply
 
     def _ask(
-        self, kind: Kind, request: bytes, blobs: Blobs, host: Host, form: Message
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
     ) -> bytes | None:
         """Ask one worker; None where it had ended before, so that another can be asked."""
         worker = self._pool.take(host.subject, lambda: host.advance(0, 0))

@@ -1,21 +1,28 @@
-"""What workers need loaded before they are confined, since they can open no file afterwards."""
+"""What workers need loaded before they are confined: they can open no file afterwards.
+
+Everything is used once, so that modules that are imported late and loops that are compiled at
+their first call are there too.
+"""
 
 from __future__ import annotations
 
 import importlib
 
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.workers.rehearsal import Nowhere, requests
+
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
-    *("numpy.random", "numpy.ma", "onnx.helper", "onnx.shape_inference", "onnxruntime"),
+    *("numpy.random", "numpy.ma", "onnx.shape_inference"),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute"),
-    "onnxplain_server.adapters.in_process",
 )
 
 
 def load() -> None:
-    """Import it all, and read the versions that receipts tell."""
+    """Import it all and rehearse. No thread of ours is left, and no session."""
     for name in _MODULES:
         importlib.import_module(name)
-    from onnxplain_server.adapters.in_process import versions  # noqa: PLC0415 - now it is loaded
-
-    versions()
+    runner = InProcess(1, model_count=1)
+    for request in requests():
+        runner.explain(request, {}, Nowhere())
+    runner.close()

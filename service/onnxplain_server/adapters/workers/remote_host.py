@@ -24,8 +24,6 @@ class RemoteHost:
         Number of the request.
     """
 
-    subject = ""
-
     def __init__(self, channel: Channel, call: int) -> None:
         self._channel = channel
         self._call = call

@@ -15,8 +15,13 @@ from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.adapters.workers.worker import Worker, private_bytes
 from onnxplain_server.adapters.workers.zygote import FORK, REAP, REPLY, UNKNOWN
 
-_START_SECONDS = 30.0
+_START_SECONDS = 180.0
+"""Where no compiled loops are kept from an earlier start, compiling takes most of this."""
+
 _FORK_SECONDS = 5.0
+_KEPT = ("NUMBA_CACHE_DIR",)
+"""Where compiled loops lie; all other variables stay with the server."""
+
 _ENVIRONMENT = {
     # Threads of these libraries would not survive the fork.
     "OMP_NUM_THREADS": "1",
@@ -109,9 +114,10 @@ class Zygote:
 def _start(control: int, order: Order, folder: str) -> subprocess.Popen[bytes]:
     module = "onnxplain_server.adapters.workers.zygote"
     path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
         [sys.executable, "-P", "-m", module, str(control), order.to_json(), str(os.getpid())],
-        env={**_ENVIRONMENT, "PYTHONPATH": path},
+        env={**_ENVIRONMENT, **kept, "PYTHONPATH": path},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -1,0 +1,154 @@
+"""The choice of what computes the effects, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.background import Background, keep
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.model import Model, Note
+from onnxplain_server.rows import Features, feeds
+from onnxplain_server.run import Host
+from onnxplain_server.table import draw
+from onnxplain_server.trees.check import disagreement
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.ensemble import Ensemble
+from onnxplain_server.trees.exact import Exact
+from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.refusal import Refusal
+
+_ROW_COUNT = 500
+"""Rows by default where their cost grows with their square."""
+
+_CHECKED_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a computation runs with.
+
+    Attributes
+    ----------
+    host : Host
+    pace : Pace
+        Call size learned for the model.
+    threads : ThreadPoolExecutor
+    trees : callable () -> Ensemble or Refusal
+        The trees of the model, or why they cannot be read.
+    """
+
+    host: Host
+    pace: Pace
+    threads: ThreadPoolExecutor
+    trees: Callable[[], Ensemble | Refusal]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """An engine, ready for rows.
+
+    Attributes
+    ----------
+    engine : Engine
+    reason : str
+        Why this one, for the receipt.
+    notes : tuple of Note
+    row_count : int or None
+        Rows to draw by default; None: all.
+    on : callable (Background) -> Effects
+    """
+
+    engine: Engine
+    reason: str
+    notes: tuple[Note, ...]
+    row_count: int | None
+    on: Callable[[Background], Effects]
+
+
+def choose(
+    model: Model, features: Features, outputs: Indices, question: Question, means: Means
+) -> tuple[Choice, Ledger]:
+    """Choose the engine that is asked for, or else the best that applies.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where the trees engine is asked for and does not apply.
+    """
+    ledger = Ledger(means.host)
+    caller = Caller(model, outputs, ledger, means.pace, means.threads)
+    if question.engine is Engine.BLACK_BOX:
+        return _black_box(caller, question, "it was asked for"), ledger
+    trees = means.trees()
+    if isinstance(trees, Refusal):
+        return _black_box(caller, question, _refused(question, trees.reason)), ledger
+
+    def exact(background: Background) -> Exact:
+        return Exact(leaves, background, model.output_names, outputs, ledger, means.threads)
+
+    leaves = Leaves(trees, Crew(means.threads, ledger))
+    wrong = _checked(leaves, model, features, means)
+    if wrong is not None:
+        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
+        return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
+    reason = "the model's outputs are sums over trees, so effects are exact without predicting"
+    return Choice(Engine.TREES, reason, (), None, exact), ledger
+
+
+class _Unseen:
+    """A host for the check: it can end it, but sees none of its rows as progress."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.alone = host.alone
+        self.recall = host.recall
+        self.remember = host.remember
+
+    def advance(self, _done: float, _planned: float) -> None:
+        """See `Host.advance`."""
+        self._host.advance(0, 0)
+
+
+def _black_box(caller: Caller, question: Question, reason: str, *notes: Note) -> Choice:
+    scale = question.scale.value
+    return Choice(
+        Engine.BLACK_BOX,
+        f"effects are computed by predicting with the model, because {reason}",
+        notes,
+        _ROW_COUNT,
+        lambda background: BlackBox(caller, background, scale),
+    )
+
+
+def _refused(question: Question, reason: str) -> str:
+    """Say why trees do not serve; refuse where they are asked for."""
+    if question.engine is Engine.TREES:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the trees engine does not apply to this model, because {reason}; "
+            "leave engine out, or ask for BLACK_BOX",
+            "engine",
+        )
+    return f"the trees engine does not apply: {reason}"
+
+
+def _checked(leaves: Leaves, model: Model, features: Features, means: Means) -> Refusal | None:
+    """Compare the trees with the model's predictions on some rows."""
+    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
+    background = keep(features.take(rows), np.ones(len(rows)), rows)
+    predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
+    ledger = Ledger(_Unseen(means.host))
+    every = np.arange(len(model.output_names))
+    view = Exact(leaves, background, model.output_names, every, ledger, means.threads)
+    return disagreement(leaves.ensemble, view.outputs(), predicted)

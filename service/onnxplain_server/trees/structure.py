@@ -1,0 +1,163 @@
+"""Nodes to trees that are known to be trees, before anything walks along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.trees.nodes import Ids, Mode, Nodes
+from onnxplain_server.trees.refusal import RefusedError
+
+_DEEPEST = 4096
+"""Far beyond what training gives; every step down costs time for every row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure:
+    """How nodes hang together, by their positions.
+
+    Attributes
+    ----------
+    roots : (n_trees,)
+    true, false : (n_nodes,)
+        Children; -1 at leaves.
+    parents : (n_nodes,)
+        -1 at roots.
+    depth : int
+        Most steps from a root to a leaf.
+    """
+
+    roots: Indices
+    true: Indices
+    false: Indices
+    parents: Indices
+    depth: int
+
+
+def check(nodes: Nodes, column_count: int) -> Structure:
+    """Find children and roots, and prove that every tree is one.
+
+    Raises
+    ------
+    RefusedError
+        Names the tree and the node.
+    """
+    _check_columns(nodes, column_count)
+    keys = _Keys(nodes)
+    inner = np.flatnonzero(nodes.modes != Mode.LEAF)
+    true, false = (np.full(len(nodes.node_ids), -1, dtype=np.intp) for _ in range(2))
+    true[inner] = keys.find(nodes.tree_ids[inner], nodes.true_ids[inner], inner)
+    false[inner] = keys.find(nodes.tree_ids[inner], nodes.false_ids[inner], inner)
+    parents = _parents(nodes, inner, true, false)
+    roots = _roots(nodes, parents)
+    return Structure(roots, true, false, parents, _depth(nodes, roots, true, false))
+
+
+def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
+    """Add up the weights of each node: (n_nodes, n_targets); those of inner nodes do not count."""
+    wrong = (nodes.targets < 0) | (nodes.targets >= target_count)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
+        raise RefusedError(f"{place} gives to target {nodes.targets[i]} of {target_count}")
+    values = np.zeros((len(nodes.node_ids), target_count))
+    places = _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
+    np.add.at(values, (places, nodes.targets), nodes.weights)
+    return values
+
+
+class _Keys:
+    """Positions of nodes by tree and node id."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._trees = np.unique(nodes.tree_ids)
+        self._least = int(nodes.node_ids.min())
+        self._span = int(nodes.node_ids.max()) - self._least + 1
+        if len(self._trees) * self._span >= 2**62:
+            raise RefusedError("its node ids are too large")
+        keys = self._keys(np.searchsorted(self._trees, nodes.tree_ids), nodes.node_ids)
+        self._order = np.argsort(keys, kind="stable")
+        self._sorted = keys[self._order]
+        twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
+        if len(twice):
+            raise RefusedError(f"{_named(nodes, self._order[twice[0]])} is there twice")
+
+    def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
+        return tree.astype(np.int64) * self._span + (node_ids - self._least)
+
+    def find(self, tree_ids: Ids, node_ids: Ids, askers: Indices | None = None) -> Indices:
+        """Return positions; `askers` are the nodes to name where one does not exist."""
+        tree = np.searchsorted(self._trees, tree_ids).clip(max=len(self._trees) - 1)
+        inside = (node_ids >= self._least) & (node_ids < self._least + self._span)
+        keys = self._keys(tree, np.where(inside, node_ids, self._least))
+        place = np.searchsorted(self._sorted, keys).clip(max=len(self._sorted) - 1)
+        found = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
+        if not found.all():
+            i = int(np.argmin(found))
+            asker = "a leaf's weight" if askers is None else _named(self._nodes, askers[i])
+            raise RefusedError(
+                f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
+            )
+        positions: Indices = self._order[place]
+        return positions
+
+
+def _check_columns(nodes: Nodes, column_count: int) -> None:
+    inner = nodes.modes != Mode.LEAF
+    wrong = inner & ((nodes.columns < 0) | (nodes.columns >= column_count))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise RefusedError(
+            f"{_named(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
+        )
+    wrong = inner & np.isnan(nodes.thresholds) & (nodes.modes != Mode.MEMBER)
+    if wrong.any():
+        raise RefusedError(f"{_named(nodes, int(np.argmax(wrong)))} has a threshold that is NaN")
+
+
+def _parents(nodes: Nodes, inner: Indices, true: Indices, false: Indices) -> Indices:
+    children = np.concatenate([true[inner], false[inner]])
+    counts = np.bincount(children, minlength=len(true))
+    if np.any(counts > 1):
+        raise RefusedError(f"{_named(nodes, int(np.argmax(counts > 1)))} has two parents")
+    parents = np.full(len(true), -1, dtype=np.intp)
+    parents[children] = np.tile(inner, 2)
+    return parents
+
+
+def _roots(nodes: Nodes, parents: Indices) -> Indices:
+    """Return the roots: the first node of each tree, as the runtime takes it."""
+    starts = np.flatnonzero(np.append(True, nodes.tree_ids[1:] != nodes.tree_ids[:-1]))
+    if len(np.unique(nodes.tree_ids[starts])) < len(starts):
+        raise RefusedError("the nodes of some of its trees do not stand together")
+    wrong = parents[starts] >= 0
+    if wrong.any():
+        raise RefusedError(f"{_named(nodes, starts[np.argmax(wrong)])} is first, but no root")
+    others = np.setdiff1d(np.flatnonzero(parents < 0), starts)
+    if len(others):
+        raise RefusedError(f"{_named(nodes, others[0])} is no child of any node")
+    return starts
+
+
+def _depth(nodes: Nodes, roots: Indices, true: Indices, false: Indices) -> int:
+    """Go down level by level; whatever is never met hangs on a cycle."""
+    met = np.zeros(len(true), dtype=bool)
+    level, depth = roots, 0
+    while True:
+        met[level] = True
+        level = level[true[level] >= 0]
+        if not len(level):
+            break
+        level, depth = np.concatenate([true[level], false[level]]), depth + 1
+        if depth > _DEEPEST:
+            raise RefusedError(f"{_named(nodes, level[0])} is deeper than {_DEEPEST} steps")
+    if not met.all():
+        raise RefusedError(f"{_named(nodes, int(np.argmin(met)))} is part of a cycle")
+    return depth
+
+
+def _named(nodes: Nodes, position: int | np.intp) -> str:
+    return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"

@@ -1,0 +1,130 @@
+"""The choice of the engine: trees where they apply, by name where asked for, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1.table_pb2 import Column
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.onnx import OnnxModel, load
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.call import Call
+from onnxplain_server.errors import ExplainError, Reason
+
+MODELS = Path(__file__).parents[1] / "models"
+TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    runner = InProcess(threads=2)
+    yield runner
+    runner.close()
+
+
+def explain(runner: InProcess, name: str, copies: int = 1, **request: Any) -> Any:
+    """Ask for interactions of a fixture on its own rows, repeated with a little noise."""
+    known = json.loads((MODELS / f"{name}.json").read_text())
+    asked = service_pb2.ExplainRequest(plots=False, **request)
+    asked.model.content = (MODELS / f"{name}.onnx").read_bytes()
+    random = np.random.default_rng(0)
+    for column, values in known["columns"].items():
+        numbers = np.tile(np.array(values, float), copies)
+        noisy = numbers + random.normal(size=len(numbers)) * np.nanstd(numbers)
+        asked.table.columns.columns.append(Column(name=column, numbers=noisy))
+    asked.methods.add().interactions.pairwise_feature_count = 3
+    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+    reply = runner.explain(asked.SerializeToString(), {}, call)
+    return service_pb2.ExplainResponse.FromString(reply)
+
+
+def test_trees_explain_all_rows_without_predicting_more_than_a_check(runner: InProcess) -> None:
+    answer = explain(runner, "lightgbm_regressor", copies=40)
+
+    assert answer.receipt.engine == TREES
+    assert answer.receipt.row_count > 500
+    assert answer.receipt.predicted_row_count == 0
+    assert "sums over trees" in answer.receipt.engine_reason
+
+
+def test_a_black_box_explains_500_rows_and_says_why_it_is_one(runner: InProcess) -> None:
+    answer = explain(runner, "lightgbm_poisson", copies=40)
+
+    assert answer.receipt.engine == BLACK_BOX
+    assert answer.receipt.row_count == 500
+    assert "Exp" in answer.receipt.engine_reason
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("xgboost_regressor", "RESPONSE"),
+        ("catboost_3class", "MARGIN"),
+        ("sklearn_random_forest_3class", "RESPONSE"),
+        ("sklearn_hist_gradient_boosting_binary", "MARGIN"),
+    ],
+)
+def test_both_engines_give_the_same_statistics(runner: InProcess, name: str, scale: str) -> None:
+    trees, black_box = (
+        explain(runner, name, copies=3, scale=scale, engine=engine).explanations[0].interactions
+        for engine in ("TREES", "BLACK_BOX")
+    )
+
+    for order in ("overall", "importance", "pairwise"):
+        ours = [list(s.numerators) for s in getattr(trees, order)]
+        theirs = [list(s.numerators) for s in getattr(black_box, order)]
+        largest = max(trees.mean_squares)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-7 * largest)
+
+
+def test_trees_asked_for_where_there_are_none_are_refused_with_the_reason(
+    runner: InProcess,
+) -> None:
+    with pytest.raises(ExplainError, match="has no trees") as refusal:
+        explain(runner, "network_float", engine="TREES")
+
+    assert (refusal.value.reason, refusal.value.field) == (Reason.INVALID_OPTION, "engine")
+
+
+def test_trees_that_disagree_with_the_model_are_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when a view has misread a model: here it is of another model."""
+    runner = InProcess(threads=1)
+    other = load((MODELS / "xgboost_regressor.onnx").read_bytes())
+    monkeypatch.setattr(OnnxModel, "trees", other.trees)
+
+    answer = explain(runner, "lightgbm_regressor")
+
+    assert answer.receipt.engine == BLACK_BOX
+    assert "TREES_DISAGREE" in [warning.code for warning in answer.warnings]
+    with pytest.raises(ExplainError, match="where the runtime predicts"):
+        explain(runner, "lightgbm_regressor", engine="TREES")
+    runner.close()
+
+
+def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
+    found = []
+    for engine in ("TREES", "BLACK_BOX"):
+        known = json.loads((MODELS / "lightgbm_regressor.json").read_text())
+        asked = service_pb2.ExplainRequest(plots=False, engine=engine, seed=4)
+        asked.model.content = (MODELS / "lightgbm_regressor.onnx").read_bytes()
+        for column, values in known["columns"].items():
+            asked.table.columns.columns.append(Column(name=column, numbers=values))
+        asked.methods.add().interactions.repeat_count = 25
+        call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+        answer = service_pb2.ExplainResponse.FromString(
+            runner.explain(asked.SerializeToString(), {}, call)
+        )
+        statistics = answer.explanations[0].interactions.overall
+        found.append([[*s.values, *s.standard_errors, *s.lower, *s.upper] for s in statistics])
+
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-7)
+    assert np.ptp(found[0]) > 0
