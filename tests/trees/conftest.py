@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.rows import Features
 from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import read
+from onnxplain_server.trees.ensemble import Ensemble, read
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.forms import Leaves
 
@@ -21,14 +22,20 @@ from onnxplain_server.trees.forms import Leaves
 class Nowhere:
     """A host that wants nothing and keeps nothing."""
 
-    def advance(self, done: Any, planned: Any) -> None:
-        pass
+    def advance(self, done: float, planned: float) -> None: ...
 
-    def recall(self, names: Any) -> Any:
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(names)
 
-    def remember(self, entries: Any) -> None:
-        pass
+    def remember(self, entries: object) -> None: ...
+
+    def alone(self, name: str) -> AbstractContextManager[bool]:
+        return nullcontext(True)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(Nowhere())
 
 
 class Tree:
@@ -38,9 +45,9 @@ class Tree:
     """
 
     def __init__(self, trees: Any) -> None:
-        self.nodes = {name: [] for name in ("tree", "id", "column", "mode", "threshold", "true")}
-        self.nodes |= {"false": [], "missing": []}
-        self.leaves = []
+        names = ("tree", "id", "column", "mode", "threshold", "true", "false", "missing")
+        self.nodes: dict[str, list[Any]] = {name: [] for name in names}
+        self.leaves: list[Any] = []
         for number, tree in enumerate(trees):
             self._counter = 0
             self._add(number, tree)
@@ -86,7 +93,9 @@ class Tree:
         }
 
 
-def model_of(nodes, width, outputs, input_type=TensorProto.FLOAT, constants=()):
+def model_of(
+    nodes: Any, width: int, outputs: Any, input_type: int = TensorProto.FLOAT, constants: Any = ()
+) -> Any:
     graph = helper.make_graph(
         nodes,
         "trees",
@@ -136,12 +145,12 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def engine(threads: Any) -> Any:
+def engine(threads: Any, ledger: Ledger) -> Any:
     """Bind an ensemble to rows: model or ensemble, rows, weights -> Exact."""
 
     def bind(of: Any, rows: Any, weights: Any = None, pool: Any = threads) -> Any:
-        ensemble = of if hasattr(of, "roots") else read(of)
-        ledger = Ledger(Nowhere())
+        ensemble = of if isinstance(of, Ensemble) else read(of)
+        assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
         names = tuple(f"x{j}" for j in range(len(dtypes)))
         features = Features(names, tuple(np.asarray(rows, dtype=float).T), dtypes, "X")
@@ -183,7 +192,7 @@ class Brute:
             }[mode]
             tree = true if holds or (np.isnan(x) and missing and missing[0]) else false
         # Weights are written as float32.
-        return np.float32(tree).astype(np.float64)
+        return np.array(tree, np.float32).astype(np.float64)
 
     def partial_dependence(self, features: Any, points: Any) -> Any:
         """Average over the rows with some features at points: (n_points, n_outputs)."""

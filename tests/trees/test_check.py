@@ -13,7 +13,7 @@ def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor: Any) -> None
     assert isinstance(view, Ensemble)
     predicted = np.array([[0.5], [0.0]])
     assert disagreement(view, predicted + 1e-4, predicted) is None
-    refusal = disagreement(view, [*predicted, [0.0], [0.01]], predicted)
+    refusal = disagreement(view, np.array([[0.5], [0.01]]), predicted)
     assert refusal is not None
     assert refusal.reason == "its trees add up to 0.01 where the runtime predicts 0"
 

@@ -163,7 +163,7 @@ def test_a_path_may_hold_a_hundred_features(
 ) -> None:
     """A chain of conditions: the product of 100 indicators, whose effects are known."""
     form(counting)
-    tree = [1.0]
+    tree: Any = [1.0]
     for j in range(100):
         tree = ((j, "GT", 0.0), tree, [0.0])
     rows = np.ones((4, 100))

@@ -32,7 +32,9 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """The leaves with conditions on all of some features, and how many rows they hold without.
+    """Leaves with conditions on all of some features, and how many rows they hold without these.
+
+    Those that hold none even then are left out.
 
     Attributes
     ----------
@@ -49,15 +51,6 @@ class Held:
     leaves: Numbers
     conditions: Numbers
     shares: Matrix
-
-    @classmethod
-    def of(
-        cls, boxes: Boxes, features: tuple[int, ...], found: tuple[Numbers, Numbers, Matrix]
-    ) -> Held:
-        """Leave out the leaves that hold no row even with all conditions lifted."""
-        leaves, conditions, shares = found
-        kept = np.flatnonzero(shares[:, -1])
-        return cls(boxes, features, leaves[kept], conditions[kept], shares[kept])
 
     def coefficients(self, lifted: int) -> Matrix:
         """Values of the leaves times their shares, with these conditions lifted."""
@@ -113,7 +106,9 @@ class Counting:
         """See `Form.held`."""
         leaves, conditions = self._boxes.holders(features)
         shares = self._counter.lifted(leaves, conditions, crew)
-        return Held.of(self._boxes, features, (leaves, conditions, shares))
+        reached = np.flatnonzero(shares[:, -1]).astype(np.int32)
+        leaves, conditions = leaves[reached], conditions[reached]
+        return Held(self._boxes, features, leaves, conditions, shares[reached])
 
     def singles(self, features: Sequence[int], crew: Crew) -> Iterator[tuple[Held, Matrix]]:
         """See `Form.singles`."""
@@ -151,8 +146,11 @@ class Spreading:
 
     def _send(self, features: tuple[int, ...], *, with_others: bool) -> tuple[Held, Matrix]:
         leaves, conditions = self._boxes.holders(features)
-        shares, found = self._spreader.lifted(features, leaves, conditions, with_others=with_others)
-        return Held.of(self._boxes, features, (leaves, conditions, shares)), found
+        reached, shares, found = self._spreader.lifted(
+            features, leaves, conditions, with_others=with_others
+        )
+        leaves, conditions = leaves[reached], conditions[reached]
+        return Held(self._boxes, features, leaves, conditions, shares), found
 
 
 def prefers_counting(ensemble: Ensemble, row_count: int) -> bool:

@@ -61,7 +61,7 @@ class Spreader:
 
     def lifted(
         self, features: Sequence[int], leaves: Numbers, conditions: Numbers, *, with_others: bool
-    ) -> tuple[Matrix, Matrix]:
+    ) -> tuple[Numbers, Matrix, Matrix]:
         """Count with the conditions on some features lifted, in the calling thread.
 
         Parameters
@@ -76,7 +76,9 @@ class Spreader:
 
         Returns
         -------
-        shares : (n_leaves, 2 ** n_features)
+        reached : (n_reached,)
+            Positions, among the leaves given, of those where any row arrives.
+        shares : (n_reached, 2 ** n_features)
             As `Counter.lifted` gives them.
         others : (n, n_targets)
             At the rows; zeros where not asked for.
@@ -92,7 +94,8 @@ class Spreader:
         values = self._boxes.values if with_others else self._boxes.values[:, :0]
         codes, shares = self._ranked.codes, self._ranked.shares
         _send(self._ensemble.depth, self._way, held, values, codes, shares, met, others)
-        return _accumulated(met), others
+        reached = np.flatnonzero(met.any(axis=1)).astype(np.int32)
+        return reached, _accumulated(met[reached]), others
 
 
 def _accumulated(met: Matrix) -> Matrix:

@@ -56,7 +56,10 @@ class OnnxModel:
     def trees(self) -> Ensemble | Refusal:
         """The trees that its prediction columns are sums of, or why there are none."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
-        return read(self._proto, width)
+        try:
+            return read(self._proto, width)
+        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            return Refusal("its trees are written in a way that cannot be read")
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""
