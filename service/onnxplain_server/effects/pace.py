@@ -7,7 +7,7 @@ import threading
 _SIZES = (1_000, 2_000, 4_000, 8_000, 16_000)
 _TRIALS = 4
 _LONGEST_SECONDS = 0.05
-_ABOUT_EQUAL = 1.1
+_ABOUT_EQUAL = 1.03
 
 
 class Pace:

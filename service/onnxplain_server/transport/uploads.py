@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator
 
 from onnxplain.v1.model_pb2 import Model
@@ -40,13 +41,13 @@ class Uploads:
             INVALID_REQUEST where it is empty; MODEL_TOO_LARGE.
         """
         limit = min(self._limits.model_bytes, self._store.byte_limit)
-        content = b"".join(_limited(parts, "model", limit, Reason.MODEL_TOO_LARGE))
+        content = _joined(_limited(parts, "model", limit, Reason.MODEL_TOO_LARGE))
         return self._keep("model", Blob(_MODEL_FORM, content), caller)
 
     def take_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
         """Keep a table in the named format and return its id; TABLE_TOO_LARGE likewise."""
         limit = min(self._limits.table_bytes, self._store.byte_limit)
-        content = b"".join(_limited(parts, "table", limit, Reason.TABLE_TOO_LARGE))
+        content = _joined(_limited(parts, "table", limit, Reason.TABLE_TOO_LARGE))
         return self._keep("table", Blob(form, content), caller)
 
     def find(self, model: Model, table: Table, caller: Caller) -> Blobs:
@@ -77,6 +78,14 @@ class Uploads:
         if blob is None:
             raise not_found(kind, blob_id)
         return blob
+
+
+def _joined(parts: Iterable[bytes]) -> bytes:
+    """Join parts as they come: a list of all of them would hold the file twice."""
+    file = io.BytesIO()
+    for part in parts:
+        file.write(part)
+    return file.getvalue()
 
 
 def _limited(parts: Iterable[bytes], kind: str, limit: int, reason: Reason) -> Iterator[bytes]:
