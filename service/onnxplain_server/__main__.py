@@ -6,8 +6,9 @@ import logging
 import math
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
@@ -53,14 +54,24 @@ def _runner() -> Runner:
     return InProcess(threads=len(os.sched_getaffinity(0)))
 
 
-def _served(chosen: Settings, opened: ExitStack) -> tuple[Runner, Sequence[Collector]]:
-    """The runner of a server, closed with `opened`, and what it shows as metrics."""
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """The runner of a server, what it shows as metrics, and whether it can do work now."""
+
+    runner: Runner
+    collectors: Sequence[Collector] = ()
+    ready: Callable[[], bool] = lambda: True
+
+
+def _served(chosen: Settings, opened: ExitStack) -> _Served:
+    """Make the runner of a server, to be closed with `opened`."""
     from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415
     from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
     from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415
     from onnxplain_server.adapters.workers.metrics import WorkerState  # noqa: PLC0415
     from onnxplain_server.adapters.workers.order import Order  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.start import StartError  # noqa: PLC0415
 
     limits = Limits(
         chosen.max_node_count,
@@ -69,16 +80,21 @@ def _served(chosen: Settings, opened: ExitStack) -> tuple[Runner, Sequence[Colle
         chosen.max_tree_depth,
     )
     if not chosen.isolation:
-        return opened.enter_context(closing(InProcess(chosen.thread_count, limits=limits))), ()
+        return _Served(opened.enter_context(closing(InProcess(chosen.thread_count, limits=limits))))
     processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
     budget = Budget(chosen.worker_bytes, processor_seconds)
     # The message, and files that were uploaded and come with it.
     largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
     order = Order(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
     patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
-    isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, patience)
+    try:
+        isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, patience)
+    except StartError as error:
+        raise cli.CommandError(
+            "CANNOT_START_WORKERS", f"no worker could be started: {error}"
+        ) from None
     opened.enter_context(closing(isolated))
-    return isolated, [WorkerState(isolated.counts)]
+    return _Served(isolated, [WorkerState(isolated.counts)], lambda: isolated.ready)
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -121,8 +137,9 @@ def _serve(flags: Mapping[str, object]) -> None:
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     with ExitStack() as opened:
-        runner, collectors = _served(chosen, opened)
-        serve.run(chosen, runner, *_stores(chosen), collectors)
+        served = _served(chosen, opened)
+        cache, store = _stores(chosen)
+        serve.run(chosen, served.runner, cache, store, served.collectors, ready=served.ready)
 
 
 if __name__ == "__main__":

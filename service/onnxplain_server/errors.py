@@ -35,7 +35,7 @@ class Reason(Enum):
     DEADLINE_EXCEEDED = "The time for the request is over."
     CANCELLED = "The caller has gone."
     OVERLOADED = "The server has as many requests as it takes; later ones may succeed."
-    UNAVAILABLE = "The server is stopping."
+    UNAVAILABLE = "The server is stopping, or cannot compute for now."
     INTERNAL = "The server failed; its log tells more under the request's id."
 
 

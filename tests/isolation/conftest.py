@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.onnx import Limits
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers import process
 from onnxplain_server.adapters.workers.isolated import Isolated, Patience
 from onnxplain_server.adapters.workers.limits import Budget
 from onnxplain_server.adapters.workers.order import Order
@@ -30,8 +32,11 @@ from onnxplain_server.errors import ExplainError
 from onnxplain_server.run import Runner
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
+LONG_SECONDS = 60.0
+"""A bound that only something endless exceeds. How long things take is measured in bench/."""
+
 MEMORY_BYTES = 512 * 2**20
-PATIENCE = Patience(load_seconds=3, quarantine_seconds=60)
+PATIENCE = Patience(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
 
 
 def order(**given: Any) -> Order:
@@ -56,7 +61,7 @@ def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given:
     return asked.SerializeToString()
 
 
-def call(seconds: float = 60, subject: str = "a model", **given: Any) -> Call:
+def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given: Any) -> Call:
     return Call(
         MemoryCache(0, Seal(b"a secret of the tests")), "", seconds, subject=subject, **given
     )
@@ -135,6 +140,11 @@ def family(pid: int) -> set[int]:
     return found
 
 
+def processor_seconds(pids: set[int]) -> float:
+    """Processor time that processes have used."""
+    return sum(map(process.processor_seconds, pids))
+
+
 def file_count() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -148,6 +158,8 @@ class Own:
     request = staticmethod(request)
     call = staticmethod(call)
     family = staticmethod(family)
+    processor_seconds = staticmethod(processor_seconds)
+    long_seconds = LONG_SECONDS
     same = staticmethod(same)
     answer = staticmethod(ExplainResponse.FromString)
 
@@ -158,13 +170,29 @@ class Own:
         self.made.append(runner)
         return runner
 
+    def worker_of(self, runner: Isolated, work: Callable[[], object]) -> tuple[Thread, int]:
+        """Begin work in a thread; the worker that computes it, as soon as it does."""
+        pool = runner._pool
+        assert self.soon(lambda: len(pool._spares) == pool._spare_count)
+        idle = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
+        before = {pid: process.processor_seconds(pid) for pid in idle}
+
+        def busy() -> list[int]:
+            used = {pid: process.processor_seconds(pid) - before[pid] for pid in idle}
+            return [pid for pid, seconds in used.items() if seconds > 0.1]
+
+        thread = Thread(target=work)
+        thread.start()
+        assert self.soon(busy)
+        return thread, busy()[0]
+
     @staticmethod
-    def patience(load: float = 3, quarantine: float = 60) -> Patience:
+    def patience(load: float = LONG_SECONDS, quarantine: float = 10 * LONG_SECONDS) -> Patience:
         return Patience(load, quarantine)
 
     @staticmethod
-    def soon(holds: Any, seconds: float = 5) -> bool:
-        """Whether something comes true in time."""
+    def soon(holds: Any, seconds: float = LONG_SECONDS) -> bool:
+        """Whether something comes true in time, on a machine that has much else to do."""
         end = time.monotonic() + seconds
         while not holds() and time.monotonic() < end:
             time.sleep(0.005)
@@ -172,8 +200,10 @@ class Own:
 
 
 @pytest.fixture
-def own(reference: Ask) -> Iterator[Own]:
+def own(reference: Ask, isolated: Isolated) -> Iterator[Own]:
     """Make runners, and see that nothing of them remains."""
+    pool = isolated._pool  # at rest, what it has is not taken for theirs
+    assert Own.soon(lambda: len(pool._spares) == pool._spare_count and not pool._killed)
     files, processes = file_count(), family(os.getpid())
     threads = threading.active_count()
     made = Own()

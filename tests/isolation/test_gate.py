@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hostile import forests, graphs
 from hostile.base import Hostile, model, node
-from onnxplain_server.adapters.onnx import Limits, load, run
+from onnxplain_server.adapters.onnx import Limits, gate, load, run
 from onnxplain_server.adapters.onnx.depth import depth_of
 from onnxplain_server.errors import ExplainError, Reason
 
@@ -41,12 +41,11 @@ def test_row_14_the_runtime_does_not_see_it(
     assert refusal(hostile.content).reason in hostile.reasons
 
 
-def test_row_11_nested_functions_are_refused_within_a_tenth_of_a_second() -> None:
+def test_row_11_nested_functions_are_refused_without_following_them() -> None:
+    """Followed, they are 10⁹ nodes."""
     content = graphs.function_bomb(10, 9).SerializeToString()
-    start = time.perf_counter()
 
     assert refusal(content).message.startswith("The model defines 10 functions")
-    assert time.perf_counter() - start < 0.1
 
 
 def test_row_12_the_message_tells_what_was_found_and_the_limit() -> None:
@@ -106,18 +105,27 @@ def test_levels_are_counted_by_hand(
     assert depth_of(np.array(children), limit) == expected
 
 
-def test_a_large_forest_passes_in_less_time_than_it_takes_to_load() -> None:
-    """As 500 trees of 63 nodes: the gate may not cost what it saves."""
-    copies = 6_000
+def repeated(copies: int) -> Any:
+    """A forest of so many equal trees."""
     attributes: dict[str, Any] = dict(forests.REGRESSOR)
     for name, values in forests.REGRESSOR.items():
         if name in {"nodes_treeids", "target_treeids"}:
             attributes[name] = [tree for tree in range(copies) for _ in values]
         elif isinstance(values, list):
             attributes[name] = values * copies
-    content = forests.forest("TreeEnsembleRegressor", attributes).SerializeToString()
-    start = time.perf_counter()
+    return forests.forest("TreeEnsembleRegressor", attributes)
 
-    load(content)
 
-    assert time.perf_counter() - start < 2
+def test_the_gate_takes_time_in_proportion_to_the_model() -> None:
+    """With the square of it, the second would take 400 times as long."""
+
+    def seconds(made: Any) -> float:
+        start = time.thread_time()
+        gate.check(made, Limits())
+        return time.thread_time() - start
+
+    small, large = (
+        min(seconds(made) for _ in range(3)) for made in (repeated(400), repeated(8_000))
+    )
+
+    assert large < 100 * small

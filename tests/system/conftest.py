@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 @dataclass(frozen=True)
 class Server:
-    """Where it listens, and what it uses."""
+    """Where it listens, what it uses, and what it has logged."""
 
     process: subprocess.Popen[str]
     metrics_port: int
     rest_port: int
     grpc_port: int
+    log: Sequence[str]
 
     @property
     def endpoint(self) -> str:
@@ -92,24 +93,32 @@ def _running(settings: Mapping[str, object]) -> Iterator[Server]:
         env=os.environ | {"PYTHONPATH": ""} | variables,
     ) as process:
         assert process.stderr is not None
-        ports = listening(process.stderr.readline())
-        # Read all the time, or a server that logs much would wait for us.
         log: list[str] = []
+        ports = next(filter(None, map(listening, _kept(process.stderr, log))), None)
+        assert ports is not None, "".join(log)
+        # Read all the time, or a server that logs much would wait for us.
         reader = threading.Thread(target=log.extend, args=(process.stderr,))
         reader.start()
-        yield Server(process, *ports)
+        metrics, rest, grpc = ports
+        yield Server(process, metrics, rest, grpc, log)
         killed = process.poll() is not None
         process.send_signal(signal.SIGTERM)
-        code = process.wait(10)
+        code = process.wait(600)
         reader.join()
         assert killed or code == 0, "".join(log)
 
 
-def listening(line: str) -> list[int]:
-    """Read the ports from the line that the server logs when it is ready."""
+def _kept(lines: Iterable[str], log: list[str]) -> Iterator[str]:
+    """The lines, which are put into the log as well."""
+    for line in lines:
+        log.append(line)
+        yield line
+
+
+def listening(line: str) -> list[int] | None:
+    """Read the ports from the line that the server logs when it is ready; None from others."""
     found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
-    assert found is not None, line
-    return [int(port) for port in found.groups()]
+    return None if found is None else [int(port) for port in found.groups()]
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from onnxplain_server.adapters.workers.channel import ClosedError, Kind, Malform
 from onnxplain_server.adapters.workers.metrics import WorkerCounts
 from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.adapters.workers.pool import Pool
+from onnxplain_server.adapters.workers.process import how
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.errors import ExplainError, Reason
@@ -55,7 +56,7 @@ class Isolated:
 
     Raises
     ------
-    OSError
+    StartError
         Where no worker can be started.
     """
 
@@ -69,7 +70,7 @@ class Isolated:
 
     @property
     def ready(self) -> bool:
-        """Whether workers can be started."""
+        """Whether requests find workers: not while none can be started."""
         return self._pool.ready
 
     def counts(self) -> WorkerCounts:
@@ -115,7 +116,7 @@ class Isolated:
         except ExplainError as error:
             raise self._after_refusal(worker, error) from None
         except ClosedError:
-            status = self._pool.discard(worker)
+            status = self._pool.examine(worker)
             if status == _RETIRED or not worker.has_begun:
                 return None
             raise self._after_death(worker, status) from None
@@ -138,15 +139,14 @@ class Isolated:
         return ExplainError(Reason.INTERNAL, "the computation failed in an unforeseen way")
 
     def _after_death(self, worker: Worker, status: int | None) -> ExplainError:
-        how = signal.Signals(-status).name if status is not None and status < 0 else "an error"
-        LOG.error("worker %d ended by %s", worker.pid, how)
+        LOG.error("worker %d ended %s", worker.pid, how(status))
         self._death_count += 1
         # A kill comes from outside, be it an operator or the kernel short of memory.
         if status is not None and status != -signal.SIGKILL:
             self._quarantine.crashed(worker.subject)
         return ExplainError(
             Reason.WORKER_DIED,
-            f"the process that computed the answer ended by {how}; ask again, once: "
+            f"the process that computed the answer ended {how(status)}; ask again, once: "
             "a model that does this repeatedly is refused",
         )
 

@@ -53,7 +53,7 @@ def confine(budget: Budget, thread_count: int) -> tuple[str, ...]:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(kind, (most, most))
+        _limit(kind, most)
     libc = ctypes.CDLL(None, use_errno=True)
     steps = {
         "no_new_privs": lambda: libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
@@ -61,6 +61,13 @@ def confine(budget: Budget, thread_count: int) -> tuple[str, ...]:
         "seccomp": seccomp.restrict,
     }
     return tuple(name for name, take in steps.items() if not take())
+
+
+def _limit(kind: int, most: int) -> None:
+    """Lower a limit for good; what was forbidden already stays so."""
+    _, hard = resource.getrlimit(kind)
+    lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (lower, lower))
 
 
 def die_with_parent(parent: int) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from onnxplain_server.adapters.workers.channel import ClosedError, MalformedError
 from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.adapters.workers.process import how
 from onnxplain_server.adapters.workers.spawn import Zygote
+from onnxplain_server.adapters.workers.start import StartError
 from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.errors import ExplainError, Reason
 
@@ -33,12 +35,14 @@ class Pool:
 
     Attributes
     ----------
+    ready : bool
+        Whether workers can be started, as far as is known.
     missing : tuple of str
         Protections that this kernel does not have.
 
     Raises
     ------
-    OSError
+    StartError
         Where no worker can be started.
     """
 
@@ -49,18 +53,19 @@ class Pool:
         self._changed = threading.Condition()
         self._spares: list[Worker] = []
         self._warm: list[Worker] = []
+        self._killed: list[Worker] = []
         self._zygote: Zygote | None = None
         self._closed = False
         self.ready = False
         self.missing: tuple[str, ...] = ()
-        self._failure: OSError | None = None
+        self._failure = ""
         self._keeper = threading.Thread(target=self._keep, name="workers", daemon=True)
         self._keeper.start()
         with self._changed:
-            self._changed.wait_for(lambda: self.ready or self._failure is not None)
-        if self._failure is not None:
+            self._changed.wait_for(lambda: self.ready or self._failure)
+        if not self.ready:
             self.close()
-            raise self._failure
+            raise StartError(self._failure)
 
     def take(self, subject: str, tick: Callable[[], None]) -> Worker:
         """Take a worker that has the model, or a spare one; `tick` is called while none is there.
@@ -86,18 +91,27 @@ class Pool:
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker warm; others go where memory is short."""
-        worker.measure(self._zygote.private_bytes if self._zygote else 0)
+        zygote = self._zygote
+        worker.measure(0 if zygote is None else zygote.private_bytes)
         with self._changed:
             self._warm.append(worker)
             gone = self._over_budget()
         for each in gone:
             self.discard(each)
 
-    def discard(self, worker: Worker) -> int | None:
-        """Kill a worker; how it ended, as `Zygote.reap` has it."""
+    def discard(self, worker: Worker) -> None:
+        """Kill a worker, without waiting for its end."""
+        worker.kill()
+        worker.close()
+        with self._changed:
+            self._killed.append(worker)
+            self._changed.notify_all()
+
+    def examine(self, worker: Worker) -> int | None:
+        """Tell how a worker ended that has closed its socket, as `Zygote.reap` has it."""
         worker.kill()
         zygote = self._zygote
-        status = None if zygote is None else zygote.reap(worker.pid)
+        status = None if zygote is None else zygote.reap(worker)
         worker.close()
         return status
 
@@ -124,7 +138,7 @@ class Pool:
         return self._spares.pop(0)
 
     def _refuse(self) -> None:
-        if self._closed or self._failure is not None:
+        if self._closed or self._failure:
             raise ExplainError(Reason.UNAVAILABLE, "no worker can be started; ask again later")
 
     def _over_budget(self) -> list[Worker]:
@@ -138,67 +152,78 @@ class Pool:
 
     def _keep(self) -> None:
         """Start the zygote and spare workers, again and again: its thread must live on."""
+        failed = False
         while not self._closed:
             try:
-                self._refill()
-            except (OSError, ClosedError, MalformedError) as error:
-                self._fail(error)
+                self._attend()
+                failed = False
+            except Exception as error:  # noqa: BLE001 - without this thread all workers die
+                if failed:
+                    self._fail(str(error) or type(error).__name__)
+                failed = True  # once, it may be chance: a kill from outside
         self._end()
 
-    def _refill(self) -> None:
-        if self._zygote is None or not self._zygote.alive:
+    def _attend(self) -> None:
+        """Do what is to be done next, or wait until there is something."""
+        zygote = self._zygote
+        if zygote is None or not zygote.alive:
             self._restart()
-        with self._changed:
-            while len(self._spares) >= self._spare_count and not self._closed:
-                self._changed.wait(_RETRY_SECONDS)
-                if not self._is_healthy():
-                    return
-        if self._closed or self._zygote is None:
             return
+        with self._changed:
+            killed, self._killed = self._killed, []
+            enough = len(self._spares) >= self._spare_count
+            if enough and not killed and not self._closed:
+                self._changed.wait(_RETRY_SECONDS)
+        for worker in killed:
+            zygote.reap(worker)
+        if not enough:
+            self._add_spare(zygote)
+
+    def _add_spare(self, zygote: Zygote) -> None:
         try:
-            worker = self._zygote.fork()
+            worker = zygote.fork()
         except ConnectionError:
-            self._zygote.close()  # it is about to be replaced
+            zygote.close()  # it is about to be replaced
             return
         try:
             self.missing = worker.wait_ready()
         except (ClosedError, MalformedError):
-            self.discard(worker)
-            raise
+            raise StartError(f"a worker ended {how(self.examine(worker))} at its start") from None
         with self._changed:
             self._spares.append(worker)
-            self._failure, self.ready = None, True
+            self._failure, self.ready = "", True
             self._changed.notify_all()
-
-    def _is_healthy(self) -> bool:
-        return self._zygote is not None and self._zygote.alive
 
     def _restart(self) -> None:
         """Start a zygote; the workers of the one before died with it."""
         with self._changed:
-            orphans, self._spares = self._spares, []
+            orphans, self._spares, self._killed = self._spares, [], []
             before, self._zygote = self._zygote, None
             self.ready = False
         if before is not None:
             LOG.error("the zygote ended; starting another")
             before.close()
         for worker in orphans:
-            self.discard(worker)
+            worker.kill()
+            worker.close()
         self._zygote = Zygote(self._order)
 
-    def _fail(self, error: Exception) -> None:
-        LOG.error("no worker could be started: %s", type(error).__name__)
+    def _fail(self, why: str) -> None:
         with self._changed:
-            self._failure = error if isinstance(error, OSError) else OSError("a worker failed")
-            self.ready = False
+            if why != self._failure:
+                LOG.error("no worker could be started: %s", why)
+            self._failure, self.ready = why, False
             self._changed.notify_all()
             self._changed.wait(_RETRY_SECONDS)
 
     def _end(self) -> None:
+        """End those that wait; those that work die with the zygote."""
         with self._changed:
             workers = [*self._spares, *self._warm]
             self._spares, self._warm = [], []
+            zygote, self._zygote = self._zygote, None
         for worker in workers:
-            self.discard(worker)
-        if self._zygote is not None:
-            self._zygote.close()
+            worker.kill()
+            worker.close()
+        if zygote is not None:
+            zygote.close()

@@ -7,9 +7,11 @@ their first call are there too.
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.workers.rehearsal import Nowhere, requests
+from onnxplain_server.errors import ExplainError
 
 _MODULES = (
     *("encodings.idna", "encodings.unicode_escape", "encodings.latin_1", "encodings.utf_16"),
@@ -24,5 +26,7 @@ def load() -> None:
         importlib.import_module(name)
     runner = InProcess(1, model_count=1)
     for request in requests():
-        runner.explain(request, {}, Nowhere())
+        # A new method may want other options, which a test tells; a server starts all the same.
+        with suppress(ExplainError):
+            runner.explain(request, {}, Nowhere())
     runner.close()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
+from typing import Any
 
+from google.protobuf.json_format import ParseDict
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
@@ -18,6 +20,13 @@ _CSV = b"a,b,c,w,t\n" + b"".join(
     b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
     for i in range(_ROW_COUNT)
 )
+
+_OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "interactions": ({"threewayFeatureCount": 3}, {"quantileBinCount": 3}),
+    "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
+    "individual_conditional_expectation": ({"features": ["a"]},),
+}
+"""Options by which a method reaches all of its code, in canonical JSON."""
 
 
 class Nowhere:
@@ -42,29 +51,24 @@ class Nowhere:
 
 def requests() -> Iterator[bytes]:
     """Every method, on trees and on another model, with one output and several, with weights."""
-    models = (_trees(1), _trees(2), _negation())
-    for model, weight in product(models, ("", "w")):
+    models = [model.SerializeToString() for model in (_trees(1), _trees(2), _negation())]
+    for model, weight, method in product(models, ("", "w"), methods()):
         yield ExplainRequest(
-            model=Model(content=model.SerializeToString()),
+            model=Model(content=model),
             table=Table(csv=_CSV),
             feature_columns=_FEATURES,
             weight_column=weight,
             target_column="t",
             output_indices=[0],
-            methods=_methods(),
+            methods=[method],
         ).SerializeToString()
 
 
-def _methods() -> list[MethodOptions]:
-    every = [MethodOptions() for _ in range(7)]
-    every[0].interactions.threeway_feature_count = 3
-    every[1].interactions.quantile_bin_count = 3
-    every[2].partial_dependence.grid_size = 3
-    every[3].partial_dependence.features.add(names=_FEATURES[:2])
-    every[4].individual_conditional_expectation.features.append("a")
-    every[5].permutation_importance.SetInParent()
-    every[6].average_loss.SetInParent()
-    return every
+def methods() -> Iterator[MethodOptions]:
+    """Every method of the contract: as `_OPTIONS` has it, or else with its defaults."""
+    for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields:
+        for options in _OPTIONS.get(field.name, ({},)):
+            yield ParseDict({field.name: options}, MethodOptions())
 
 
 def _trees(target_count: int) -> ModelProto:

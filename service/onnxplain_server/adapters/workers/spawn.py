@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from onnxplain_server.adapters.workers import arena
 from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.adapters.workers.worker import Worker, private_bytes
+from onnxplain_server.adapters.workers.process import how, private_bytes, processor_seconds
+from onnxplain_server.adapters.workers.start import Start, StartError
+from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.adapters.workers.zygote import FORK, REAP, REPLY, UNKNOWN
 
-_START_SECONDS = 180.0
-"""Where no compiled loops are kept from an earlier start, compiling takes most of this."""
+_LOOK_MILLISECONDS = 250
+_ANSWER_SECONDS = 60.0
+"""Time to fork, or to tell how a worker ended: milliseconds, on a machine that is not busy."""
 
-_FORK_SECONDS = 5.0
-_KEPT = ("NUMBA_CACHE_DIR",)
+_KEPT = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME")
 """Where compiled loops lie; all other variables stay with the server."""
 
 _ENVIRONMENT = {
@@ -44,25 +48,25 @@ class Zygote:
 
     Raises
     ------
-    OSError
+    OSError, StartError
         Where it cannot be started.
     """
 
     def __init__(self, order: Order) -> None:
         self._order = order
         self._lock = threading.Lock()
+        self._children: set[Worker] = set()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, tempfile.TemporaryDirectory() as empty:
+        with ExitStack() as undo:
+            undo.callback(self._control.close)
             # The folder is removed as soon as the zygote runs in it: nobody can write there.
-            self._process = _start(theirs.fileno(), order, empty)
-            theirs.close()
-            self._control.settimeout(_START_SECONDS)
-            try:
-                self._reply(0)
-            except OSError:
-                self.close()
-                raise
-        self._control.settimeout(_FORK_SECONDS)
+            with theirs, tempfile.TemporaryDirectory() as empty:
+                self._process = _start(theirs.fileno(), order, empty)
+                undo.callback(self.close)
+                theirs.close()
+                self._wait_prepared()
+            undo.pop_all()
+        self._control.settimeout(_ANSWER_SECONDS)
         self.private_bytes = private_bytes(self._process.pid)
 
     @property
@@ -71,25 +75,36 @@ class Zygote:
         return self._process.poll() is None
 
     def fork(self) -> Worker:
-        """Make a worker, or raise OSError."""
+        """Make a worker.
+
+        Raises
+        ------
+        OSError
+            Where the system refuses; ConnectionError where the zygote has ended.
+        """
         ours, theirs = socket.socketpair()
         file = arena.create(self._order.arena_bytes)
         try:
             with theirs, self._lock:
                 socket.send_fds(self._control, [FORK], [theirs.fileno(), file])
                 pid, handles = self._reply(1)
-            return Worker(pid, handles[0], ours, arena.Arena(file, self._order.arena_bytes))
+            worker = Worker(pid, handles[0], ours, arena.Arena(file, self._order.arena_bytes))
         except OSError:
             ours.close()
             raise
         finally:
             os.close(file)
+        self._children.add(worker)
+        return worker
 
-    def reap(self, pid: int) -> int | None:
+    def reap(self, worker: Worker) -> int | None:
         """How a worker ended: its exit code, the negative signal, or None where nobody knows."""
+        if worker not in self._children:
+            return None  # an earlier zygote's, whose number may be another's by now
+        self._children.discard(worker)
         try:
             with self._lock:
-                self._control.send(REAP + REPLY.pack(pid))
+                self._control.send(REAP + REPLY.pack(worker.pid))
                 status = self._reply(0)[0]
         except OSError:
             return None
@@ -101,8 +116,25 @@ class Zygote:
         self._process.kill()
         self._process.wait()
 
+    def _wait_prepared(self) -> None:
+        """Wait while it loads and compiles."""
+        start = Start(lambda: processor_seconds(self._process.pid))
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        while not poll.poll(_LOOK_MILLISECONDS):
+            start.look()
+        try:
+            self._reply(0)
+        except ConnectionError:
+            raise StartError(f"their zygote ended {how(self._process.wait())}") from None
+
     def _reply(self, handle_count: int) -> tuple[int, list[int]]:
-        content, handles, _, _ = socket.recv_fds(self._control, REPLY.size, 1)
+        try:
+            content, handles, _, _ = socket.recv_fds(self._control, REPLY.size, 1)
+        except TimeoutError:
+            # A reply that comes later would be taken for that to another question.
+            self._process.kill()
+            raise ConnectionError("the zygote does not answer") from None
         if len(content) != REPLY.size:
             raise ConnectionError("the zygote has ended")
         (number,) = REPLY.unpack(content)

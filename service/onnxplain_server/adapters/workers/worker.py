@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from onnxplain_server.adapters.workers import parcel, payloads
 from onnxplain_server.adapters.workers.arena import Arena
@@ -22,23 +21,15 @@ from onnxplain_server.adapters.workers.channel import (
     Kind,
     MalformedError,
 )
+from onnxplain_server.adapters.workers.process import private_bytes
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Host
 
-_READY_SECONDS = 10.0
+_READY_SECONDS = 60.0
+"""Milliseconds are enough, on a machine that has nothing else to do."""
+
 _LAST_SECONDS = 0.25
 """Time to end at the next step, once told to; then it is killed."""
-
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-def private_bytes(pid: int) -> int:
-    """Memory of a process without files, as after a fork shared with its parent or not; else 0."""
-    try:
-        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
-    except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * _PAGE_BYTES
 
 
 class Worker:

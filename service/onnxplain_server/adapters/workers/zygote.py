@@ -20,7 +20,7 @@ from onnxplain_server.adapters.workers.order import Order
 REPLY = struct.Struct("<q")
 FORK, REAP = b"fork", b"reap"
 UNKNOWN = -(2**31)
-"""How a worker ended that an earlier zygote had forked."""
+"""How a worker ended, where the system does not know any more."""
 
 _STANDARD_ERROR = 2
 
