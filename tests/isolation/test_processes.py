@@ -19,6 +19,7 @@ from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.spawn import Zygote
+from onnxplain_server.adapters.workers.worker import Worker
 from onnxplain_server.errors import ExplainError, Reason
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
@@ -67,7 +68,24 @@ def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
     assert runner.counts().death_count == 1
 
 
-def test_row_24_forty_kills_under_load_cost_one_retry_each(own: Any) -> None:
+@pytest.fixture
+def at_work(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Workers that are being asked."""
+    found: set[int] = set()
+    ask = Worker.ask
+
+    def watched(worker: Worker, *given: Any) -> bytes:
+        found.add(worker.pid)
+        try:
+            return ask(worker, *given)
+        finally:
+            found.discard(worker.pid)
+
+    monkeypatch.setattr(Worker, "ask", watched)
+    return found
+
+
+def test_row_24_forty_kills_under_load_cost_one_retry_each(own: Any, at_work: set[int]) -> None:
     """Two callers ask all the time while workers die; the retry is an answer."""
     runner = own(spare_count=2)
     asked = own.request(GOOD, MANY_ROWS)
@@ -92,8 +110,7 @@ def test_row_24_forty_kills_under_load_cost_one_retry_each(own: Any) -> None:
     end = time.monotonic() + 5 * own.long_seconds
     while len(retries) < 40 and time.monotonic() < end:
         with no_kill:
-            waiting = {worker.pid for worker in [*runner._pool._spares, *runner._pool._warm]}
-            for pid in list(workers(own, runner) - waiting)[:1]:
+            for pid in list(at_work)[:1]:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
     stop.set()
