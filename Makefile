@@ -41,6 +41,10 @@ check: lint types layers contract messages links docs locks ## Check everything 
 test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
+.PHONY: torture
+torture: $(ENV) ## Send a million broken models to the workers; for long nights
+	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} $(BIN)/pytest -s tests/isolation/test_mutants.py
+
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report
 	examples/miami/demo.sh

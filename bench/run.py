@@ -6,6 +6,7 @@ import black_box
 import feature_vectors
 import first_use
 import intervals
+import isolation
 import rivals
 import trees
 import woodelf_miami
@@ -18,6 +19,7 @@ BENCHES = {
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
+    "Isolation": isolation.main,
 }
 
 

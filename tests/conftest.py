@@ -76,6 +76,8 @@ class FunctionModel:
 class Memory:
     """A host that keeps what it is told, and may end the computation after some steps."""
 
+    subject = "a model"
+
     def __init__(self, steps: float = float("inf")) -> None:
         self.steps = steps
         self.progress: list[tuple[float, float]] = []

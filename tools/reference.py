@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers.metrics import WorkerCounts, WorkerState
 from onnxplain_server.errors import Reason
 from onnxplain_server.settings import PREFIX, Settings
 from onnxplain_server.transport.metrics import Metrics
@@ -74,6 +75,7 @@ def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
     counted.registry.register(State(Turns(1, 0), MemoryCache(0, Seal(b""))))
+    counted.registry.register(WorkerState(lambda: WorkerCounts(0, 0, 0, 0, ())))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)
     families = sorted(counted.registry.collect(), key=lambda family: _order(family.name))

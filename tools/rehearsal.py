@@ -64,7 +64,7 @@ def serve(folder: Path) -> None:
         [command, "serve", *ports], cwd=folder, stderr=subprocess.PIPE, text=True
     ) as server:
         try:
-            line = next(iter(server.stderr or ()))
+            line = next(line for line in server.stderr or () if "gRPC on " in line)
             endpoint = line.rpartition("gRPC on ")[2].strip()
             run([command, "health", "--endpoint", endpoint], dict(os.environ))
         finally:

@@ -6,13 +6,17 @@ import logging
 import math
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.run import BlobStore, Cache, Runner
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from onnxplain_server.adapters.memory_blobs import MemoryBlobs
     from onnxplain_server.adapters.memory_cache import MemoryCache
     from onnxplain_server.local import Local
@@ -20,6 +24,12 @@ if TYPE_CHECKING:
 
 _CACHE_BYTES = 256 * 2**20
 _UPLOAD_BYTES = 2**30
+
+_SLACK_BYTES = 2**20
+"""What a message may grow by on its way to a worker."""
+
+_LIVES = 4
+"""Longest requests that a worker's processor time would last for."""
 
 
 def main() -> None:
@@ -38,10 +48,53 @@ def local() -> Local:
 # do not need.
 
 
-def _runner(thread_count: int | None = None) -> Runner:
+def _runner() -> Runner:
     from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(threads=thread_count or len(os.sched_getaffinity(0)))
+    return InProcess(threads=len(os.sched_getaffinity(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """The runner of a server, what it shows as metrics, and whether it can do work now."""
+
+    runner: Runner
+    collectors: Sequence[Collector] = ()
+    ready: Callable[[], bool] = lambda: True
+
+
+def _served(chosen: Settings, opened: ExitStack) -> _Served:
+    """Make the runner of a server, to be closed with `opened`."""
+    from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
+    from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.metrics import WorkerState  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.order import Order  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.start import StartError  # noqa: PLC0415
+
+    limits = Limits(
+        chosen.max_node_count,
+        chosen.max_output_count,
+        chosen.max_graph_depth,
+        chosen.max_tree_depth,
+    )
+    if not chosen.isolation:
+        return _Served(opened.enter_context(closing(InProcess(chosen.thread_count, limits=limits))))
+    processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
+    budget = Budget(chosen.worker_bytes, processor_seconds)
+    # The message, and files that were uploaded and come with it.
+    largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
+    order = Order(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
+    patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
+    try:
+        isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, patience)
+    except StartError as error:
+        raise cli.CommandError(
+            "CANNOT_START_WORKERS", f"no worker could be started: {error}"
+        ) from None
+    opened.enter_context(closing(isolated))
+    return _Served(isolated, [WorkerState(isolated.counts)], lambda: isolated.ready)
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -83,7 +136,10 @@ def _serve(flags: Mapping[str, object]) -> None:
     logging.basicConfig(
         level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    serve.run(chosen, _runner(chosen.thread_count), *_stores(chosen))
+    with ExitStack() as opened:
+        served = _served(chosen, opened)
+        cache, store = _stores(chosen)
+        serve.run(chosen, served.runner, cache, store, served.collectors, ready=served.ready)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -13,7 +14,7 @@ _GONE = (Reason.CANCELLED, "the caller has gone")
 
 
 class Call:
-    """A `Host` for one request.
+    """The `Surroundings` of one request.
 
     Parameters
     ----------
@@ -29,6 +30,10 @@ class Call:
     gone : callable () -> bool
         Whether the caller has left; asked at every step, for transports that
         do not tell by themselves.
+    subject : str
+        See `Surroundings.subject`.
+    row_limit : float
+        The most rows that may be planned.
 
     Attributes
     ----------
@@ -44,7 +49,12 @@ class Call:
         seconds: float,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
         gone: Callable[[], bool] = lambda: False,
+        *,
+        subject: str = "",
+        row_limit: float = math.inf,
     ) -> None:
+        self.subject = subject
+        self._row_limit = row_limit
         self._cache = cache
         self._prefix = prefix
         self._deadline = time.monotonic() + seconds
@@ -74,6 +84,13 @@ class Call:
     def advance(self, done: float, planned: float) -> None:
         """See `Host.advance`."""
         self.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
+        if planned > self._row_limit:
+            raise ExplainError(
+                Reason.TOO_MANY_ROWS,
+                f"the request would have the model predict up to {planned:,.0f} rows; this server "
+                f"allows {self._row_limit:,.0f}. Ask for fewer rows (row_count), features or grid "
+                "points",
+            )
         self._progress(done, planned)
 
     @contextmanager

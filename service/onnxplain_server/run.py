@@ -47,6 +47,14 @@ class Host(Protocol):
         """Offer numbers to the cache; it may drop them."""
 
 
+class Surroundings(Host, Protocol):
+    """What a runner is given: a host, and for whom it works."""
+
+    @property
+    def subject(self) -> str:
+        """Caller and model: requests with the same ones may share a process."""
+
+
 @dataclass(frozen=True, slots=True)
 class CacheCounts:
     """What happened since the start.
@@ -134,7 +142,7 @@ class Runner(Protocol):
     it: so what computes needs no way to them, and no copy of them is made.
     """
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """Answer a serialised ExplainRequest by a serialised ExplainResponse.
 
         Raises
@@ -143,5 +151,5 @@ class Runner(Protocol):
             Whatever the reason: nothing else leaves a runner.
         """
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""

@@ -7,8 +7,11 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FrameType
+
+from prometheus_client.registry import Collector
 
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
@@ -17,6 +20,7 @@ from onnxplain_server.transport.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.metrics_app import create_metrics_app
 from onnxplain_server.transport.metrics_state import State
+from onnxplain_server.transport.readiness import Readiness
 from onnxplain_server.transport.rest import create_app
 from onnxplain_server.transport.rest_server import RestServer
 from onnxplain_server.transport.service import Service
@@ -44,6 +48,10 @@ class Server:
         Shared by all requests.
     store : BlobStore
         Keeps uploaded files.
+    collectors : sequence of Collector
+        What else is shown as metrics.
+    ready : callable () -> bool
+        Whether the runner can do work now; probes are told.
 
     Raises
     ------
@@ -51,12 +59,35 @@ class Server:
         Where a port cannot be had.
     """
 
-    def __init__(self, settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        runner: Runner,
+        cache: Cache,
+        store: BlobStore,
+        collectors: Sequence[Collector] = (),
+        *,
+        ready: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count)
-        limits = Limits(settings.max_model_bytes, settings.max_table_bytes, settings.max_seconds)
+        limits = Limits(
+            settings.max_model_bytes,
+            settings.max_table_bytes,
+            settings.max_seconds,
+            settings.max_planned_rows,
+        )
         metrics = Metrics()
-        metrics.registry.register(State(self._turns, cache))
-        service = Service(runner, cache, store, limits=limits, turns=self._turns, metrics=metrics)
+        for collector in (State(self._turns, cache), *collectors):
+            metrics.registry.register(collector)
+        service = Service(
+            runner,
+            cache,
+            store,
+            limits=limits,
+            turns=self._turns,
+            metrics=metrics,
+            ready=ready,
+        )
         with ExitStack() as opened:
             self._rest = _rest(settings, service, metrics, self._turns.place_count)
             opened.callback(self._rest.stop, 0)
@@ -64,6 +95,7 @@ class Server:
             opened.callback(self._grpc.stop, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
+        self._readiness = Readiness(lambda: service.ready, self._grpc.announce)
         self.rest_port = self._rest.port
         self.grpc_port = self._grpc.port
         self.metrics_port = self._metrics.port
@@ -78,6 +110,7 @@ class Server:
         """
         end = time.monotonic() + seconds
         self._turns.close()
+        self._readiness.stop()
         self._grpc.announce_stop()
         ended = self._turns.wait_empty(seconds)
         if not ended:
@@ -91,7 +124,15 @@ class Server:
         return ended
 
 
-def run(settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> None:
+def run(
+    settings: Settings,
+    runner: Runner,
+    cache: Cache,
+    store: BlobStore,
+    collectors: Sequence[Collector] = (),
+    *,
+    ready: Callable[[], bool] = lambda: True,
+) -> None:
     """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
 
     Raises
@@ -102,7 +143,7 @@ def run(settings: Settings, runner: Runner, cache: Cache, store: BlobStore) -> N
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
-    server = Server(settings, runner, cache, store)
+    server = Server(settings, runner, cache, store, collectors, ready=ready)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)

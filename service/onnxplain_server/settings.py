@@ -96,6 +96,37 @@ class Settings(BaseSettings):
     waiting_count: int = Field(
         16, description="Requests that may wait for their turn; more are refused.", ge=0, le=1_000
     )
+    isolation: bool = Field(
+        True,
+        description="Compute in processes of their own, without files, network and the memory of "
+        "others; only turn it off for models that you trust.",
+    )
+    worker_bytes: ByteSize = Field(
+        ByteSize(2**30), description="Memory for the work on one request.", ge=2**26
+    )
+    warm_bytes: ByteSize = Field(
+        ByteSize(2**30), description="Memory for models that wait for their next request.", ge=0
+    )
+    quarantine_seconds: float = Field(
+        300.0,
+        description="How long a model is refused that crashed its process twice.",
+        gt=0,
+        le=86_400,
+    )
+    max_load_seconds: float = Field(
+        10.0, description="Longest time for loading a model.", gt=0, le=86_400
+    )
+    max_planned_rows: float = Field(
+        1e10, description="Rows that a model may be planned to predict for one request.", ge=1
+    )
+    max_node_count: int = Field(
+        2_000, description="Nodes of a model; loading takes time with their square.", ge=1
+    )
+    max_output_count: int = Field(64, description="Outputs of a model.", ge=1)
+    max_graph_depth: int = Field(8, description="Graphs inside each other in a model.", ge=1)
+    max_tree_depth: int = Field(
+        1_024, description="Levels of a tree in a model; 10,000 crash the runtime.", ge=1, le=5_000
+    )
     cache_bytes: ByteSize = Field(
         ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
     )

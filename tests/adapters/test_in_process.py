@@ -110,9 +110,9 @@ def test_a_model_is_loaded_once_while_it_is_kept(
 ) -> None:
     loads = []
 
-    def counted(content: bytes, scale: Scale) -> OnnxModel:
+    def counted(content: bytes, scale: Scale, *limits: Any) -> OnnxModel:
         loads.append(scale)
-        return load(content, scale)
+        return load(content, scale, *limits)
 
     monkeypatch.setattr(in_process, "load", counted)
     runner = InProcess(1, model_count=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnxplain_server.cli import CommandError
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.settings import SettingsError
 from typer.testing import Result
@@ -171,6 +172,11 @@ def test_a_setting_that_cannot_be_used_is_wrong_usage(run: Run, parts: Any) -> N
 def test_a_port_that_is_taken_is_one_line(run: Run, parts: Any) -> None:
     parts.error = OSError("cannot listen on 127.0.0.1:8080")
     assert one_line(run("serve")) == "cannot listen on 127.0.0.1:8080 (CANNOT_LISTEN)"
+
+
+def test_workers_that_cannot_be_started_are_one_line_of_their_own(run: Run, parts: Any) -> None:
+    parts.error = CommandError("CANNOT_START_WORKERS", "no worker could be started: no memory")
+    assert one_line(run("serve")) == "no worker could be started: no memory (CANNOT_START_WORKERS)"
 
 
 def test_an_answer_that_is_no_json_cannot_be_plotted(run: Run, table: Path) -> None:

@@ -103,6 +103,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts: Any, model: Path, t
         *("--target-column", "y", "--weight-column", "w", "--output-indices", "0,2"),
         *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
         "--no-plots",
+        "--allow-inconsistent-model",
     )
 
     assert result.exit_code == 0
@@ -118,6 +119,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts: Any, model: Path, t
         row_count=100,
         seed=0,
         plots=False,
+        allow_inconsistent_model=True,
     )
 
 

@@ -191,6 +191,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         row_count=100,
         seed=0,
         plots=False,
+        allow_inconsistent_model=True,
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

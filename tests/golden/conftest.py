@@ -8,15 +8,24 @@ from typing import Any
 import pytest
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.onnx import Limits
 from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.limits import Budget
+from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.cli import Parts, app
 from typer.testing import CliRunner
 
 
-@pytest.fixture(scope="session")
-def parts() -> Iterator[Parts]:
+def isolated() -> Isolated:
+    order = Order(2, 2**26, Budget(2**30, 3_600), Limits())
+    return Isolated(order, spare_count=1, warm_bytes=2**29, patience=Patience(10, 60))
+
+
+@pytest.fixture(scope="session", params=[lambda: InProcess(2), isolated], ids=["here", "isolated"])
+def parts(request: pytest.FixtureRequest) -> Iterator[Parts]:
     """What `__main__` builds, built once for all cases; nothing is remembered between them."""
-    runner = InProcess(threads=2)
+    runner = request.param()
     yield Parts(lambda: runner, lambda: MemoryCache(2**20, Seal(b"a secret of the tests")), print)
     runner.close()
 

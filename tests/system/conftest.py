@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 @dataclass(frozen=True)
 class Server:
-    """Where it listens, and what it uses."""
+    """Where it listens, what it uses, and what it has logged."""
 
     process: subprocess.Popen[str]
     metrics_port: int
     rest_port: int
     grpc_port: int
+    log: Sequence[str]
 
     @property
     def endpoint(self) -> str:
@@ -35,15 +36,37 @@ class Server:
         return f"http://127.0.0.1:{self.rest_port}"
 
     def processor_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Of the server and its workers, without those that have ended."""
+        return sum(map(_processor_seconds, [self.process.pid, *_family(self.process.pid)]))
 
     def memory(self, what: str) -> int:
-        """Bytes of VmRSS (now) or VmHWM (at most so far)."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(rf"^{what}:\s+(\d+) kB", status, re.MULTILINE)
-        assert found is not None
-        return int(found[1]) * 1024
+        """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
+        workers = (_memory(pid, what) for pid in _family(self.process.pid))
+        return _memory(self.process.pid, what) + max(workers, default=0)
+
+
+def _family(pid: int) -> list[int]:
+    """Processes below this one."""
+    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    children = [int(child) for text in lists for child in text.split()]
+    return [found for child in children for found in (child, *_family(child))]
+
+
+def _processor_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int, what: str) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(rf"^{what}:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 @pytest.fixture
@@ -70,24 +93,32 @@ def _running(settings: Mapping[str, object]) -> Iterator[Server]:
         env=os.environ | {"PYTHONPATH": ""} | variables,
     ) as process:
         assert process.stderr is not None
-        ports = listening(process.stderr.readline())
-        # Read all the time, or a server that logs much would wait for us.
         log: list[str] = []
+        ports = next(filter(None, map(listening, _kept(process.stderr, log))), None)
+        assert ports is not None, "".join(log)
+        # Read all the time, or a server that logs much would wait for us.
         reader = threading.Thread(target=log.extend, args=(process.stderr,))
         reader.start()
-        yield Server(process, *ports)
+        metrics, rest, grpc = ports
+        yield Server(process, metrics, rest, grpc, log)
         killed = process.poll() is not None
         process.send_signal(signal.SIGTERM)
-        code = process.wait(10)
+        code = process.wait(600)
         reader.join()
         assert killed or code == 0, "".join(log)
 
 
-def listening(line: str) -> list[int]:
-    """Read the ports from the line that the server logs when it is ready."""
+def _kept(lines: Iterable[str], log: list[str]) -> Iterator[str]:
+    """The lines, which are put into the log as well."""
+    for line in lines:
+        log.append(line)
+        yield line
+
+
+def listening(line: str) -> list[int] | None:
+    """Read the ports from the line that the server logs when it is ready; None from others."""
     found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
-    assert found is not None, line
-    return [int(port) for port in found.groups()]
+    return None if found is None else [int(port) for port in found.groups()]
 
 
 @pytest.fixture(scope="session")

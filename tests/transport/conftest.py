@@ -138,11 +138,13 @@ def start() -> Iterator[Callable[..., Client]]:
     """Start a server over a runner; settings by name."""
     clients: list[Client] = []
 
-    def begin(runner: Runner, **settings: object) -> Client:
+    def begin(
+        runner: Runner, ready: Callable[[], bool] = lambda: True, **settings: object
+    ) -> Client:
         chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
         cache = MemoryCache(1_000_000, Seal(b"secret"))
         store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
-        clients.append(Client(Server(chosen, runner, cache, store)))
+        clients.append(Client(Server(chosen, runner, cache, store, ready=ready)))
         return clients[-1]
 
     yield begin

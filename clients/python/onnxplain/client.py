@@ -101,6 +101,7 @@ class Client:
         row_count: int | None = None,
         seed: int | None = None,
         plots: bool = True,
+        allow_inconsistent_model: bool = False,
         timeout: float | None = None,
         progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
@@ -130,6 +131,9 @@ class Client:
             more for methods that can afford them.
         plots : bool
             Whether plots return with the results.
+        allow_inconsistent_model : bool
+            Whether to explain a model that answers the same row differently, with a warning;
+            otherwise it is refused.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned), optional
@@ -166,6 +170,7 @@ class Client:
             row_count=row_count,
             seed=seed,
             plots=plots,
+            allow_inconsistent_model=allow_inconsistent_model,
         )
         files = files_of(model, table)
         with follow(progress) as tell:

@@ -44,6 +44,7 @@ def to_request(
     row_count: int | None = None,
     seed: int | None = None,
     plots: bool = True,
+    allow_inconsistent_model: bool = False,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     if isinstance(feature_columns, str):
@@ -61,4 +62,5 @@ def to_request(
         seed=seed,
         methods=[method.to_message() for method in methods],
         plots=plots,
+        allow_inconsistent_model=allow_inconsistent_model,
     )

@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
+from typing import Any
 
 from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.adapters.onnx import OnnxModel, describe, load
+from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
+from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
+from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Means, explain
-from onnxplain_server.model import Scale
+from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Blobs, Host
 from onnxplain_server.trees.grove import Grove, read_grove
 from onnxplain_server.trees.refusal import Refusal
@@ -31,9 +35,10 @@ _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, the call size learned for it, and what finds its forest."""
+    """A model ready to predict, what it is, the call size learned for it, what finds its trees."""
 
     model: OnnxModel
+    description: Description
     pace: Pace
     grove: Callable[[int | None], Grove | Refusal]
 
@@ -47,12 +52,24 @@ class InProcess:
         Calls of a model side by side, over all requests.
     model_count : int
         Loaded models to keep, the least recently used going first.
+    limits : Limits
+        The most complex model that is loaded.
+    loading : callable (host) -> context manager
+        Entered while a model is being loaded.
     """
 
-    def __init__(self, threads: int, model_count: int = 8) -> None:
+    def __init__(
+        self,
+        threads: int,
+        model_count: int = 8,
+        limits: Limits = USUAL_LIMITS,
+        loading: Callable[[Any], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
         self._lock = threading.Lock()
+        self._limits = limits
+        self._loading = loading
 
     def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.explain`."""
@@ -63,11 +80,14 @@ class InProcess:
         asked = question.read(message)
         rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
-        loaded = self._load(content, asked.scale)
+        loaded = self._load(content, asked.scale, host)
+        if why := loaded.model.inconsistency:
+            _refuse_inconsistent(message, why)
+            host = Uncached(host)
         means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
         given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
-        response.model.CopyFrom(answer.write_description(describe(content)))
+        response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
         return response.SerializeToString()
 
@@ -76,7 +96,8 @@ class InProcess:
         message = service_pb2.DescribeModelRequest()
         question.parse(request, message)
         host.advance(0, 0)
-        description = describe(question.model_content(message.model, blobs))
+        with self._loading(host):
+            description = describe(question.model_content(message.model, blobs), self._limits)
         return service_pb2.DescribeModelResponse(
             model=answer.write_description(description)
         ).SerializeToString()
@@ -85,13 +106,16 @@ class InProcess:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
 
-    def _load(self, content: bytes, scale: Scale) -> _Loaded:
+    def _load(self, content: bytes, scale: Scale, host: Host) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
         key = (hashlib.sha256(content).digest(), scale)
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
-            loaded = _Loaded(load(content, scale), Pace(), _grove(content))
+            with self._loading(host):
+                model = load(content, scale, self._limits)
+                description = describe(content, self._limits)
+                loaded = _Loaded(model, description, Pace(), _grove(content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
@@ -102,15 +126,31 @@ def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
     return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
+def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
+    if not message.allow_inconsistent_model:
+        raise ExplainError(
+            Reason.INCONSISTENT_MODEL,
+            f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
+            "model",
+        )
+
+
 def _receipt(
     message: service_pb2.ExplainRequest, model: bytes, seconds: float
 ) -> service_pb2.Receipt:
     """Write what of the receipt depends on the request and on this installation."""
+    found = versions()
     return service_pb2.Receipt(
         model_digest=identify(model),
         table_digest=table.digest(message.table),
         seed=message.seed,
-        server_version=version("onnxplain-server"),
-        library_versions={name: version(name) for name in _LIBRARIES},
+        server_version=found["onnxplain-server"],
+        library_versions={name: found[name] for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
     )
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Read the versions of the server and of what its numbers depend on, from their files."""
+    return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}

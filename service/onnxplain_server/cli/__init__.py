@@ -10,6 +10,7 @@ import typer
 
 from onnxplain_server.cli.describe import describe
 from onnxplain_server.cli.explain import explain
+from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.health import health
 from onnxplain_server.cli.methods import MethodCommand
 from onnxplain_server.cli.parts import Parts
@@ -17,7 +18,7 @@ from onnxplain_server.cli.plot import plot
 from onnxplain_server.cli.serve import serve
 from onnxplain_server.cli.version import version
 
-__all__ = ["Parts", "app"]
+__all__ = ["CommandError", "Parts", "app"]
 
 app = typer.Typer(
     name="onnxplain",

@@ -87,6 +87,13 @@ def explain(
     plots: Annotated[
         bool | None, typer.Option(help="Whether plots come with the answer.  [default: plots]")
     ] = None,
+    allow_inconsistent_model: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-inconsistent-model",
+            help="Explain a model that answers the same row differently; such are refused.",
+        ),
+    ] = None,
     output: Annotated[Output, typer.Option(help="Form of the answer.")] = Output.JSON,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to; default standard output.")
@@ -113,6 +120,7 @@ def explain(
         "row_count": row_count,
         "seed": seed,
         "plots": plots,
+        "allow_inconsistent_model": allow_inconsistent_model,
     }
     with in_one_line():
         asked = request.build(model, table, request_file, methods.from_context(context), flags)

@@ -12,9 +12,9 @@ from onnxplain_server.cli.failure import CommandError, in_one_line
 from onnxplain_server.settings import PREFIX, Settings, SettingsError
 
 
-def serve(context: typer.Context, **flags: str | None) -> None:
+def serve(context: typer.Context, **flags: str | bool | None) -> None:
     """Serve gRPC and REST until told to stop. Each flag is also a variable; flags win."""
-    given = {name: text for name, text in flags.items() if text is not None}
+    given = {name: value for name, value in flags.items() if value is not None}
     with in_one_line():
         try:
             context.obj.serve(given)
@@ -27,9 +27,11 @@ def serve(context: typer.Context, **flags: str | None) -> None:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Make a flag of a setting. Its text is read by the settings, like a variable's."""
     help_text = f"{field.description} {PREFIX}{name.upper()}{_default(field.default)}"
-    option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_text)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
+    flag, kind = name.replace("_", "-"), inspect.Parameter.KEYWORD_ONLY
+    form: Any = Annotated[str | None, typer.Option(f"--{flag}", metavar="VALUE", help=help_text)]
+    if field.annotation is bool:
+        form = Annotated[bool | None, typer.Option(f"--{flag}/--no-{flag}", help=help_text)]
+    return inspect.Parameter(name, kind, default=None, annotation=form)
 
 
 def _default(value: Any) -> str:

@@ -74,6 +74,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
+    ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
     results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,11 +21,20 @@ _SCHEMA = "1"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The largest request that the server takes, and the longest time that it works on one."""
+    """The largest request that the server takes, and the most work that it does for one.
+
+    Attributes
+    ----------
+    model_bytes, table_bytes : int
+    seconds : float
+    row_count : float
+        Rows that the model may be planned to predict.
+    """
 
     model_bytes: int
     table_bytes: int
     seconds: float
+    row_count: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,15 @@ def admit(
         table.id or identify(table_bytes),
     )
     seconds = min(caller.seconds, limits.seconds)
-    return Call(cache, ":".join((*names, "")), seconds, progress, caller.gone)
+    return Call(
+        cache,
+        ":".join((*names, "")),
+        seconds,
+        progress,
+        caller.gone,
+        subject=":".join(names[:3]),
+        row_limit=limits.row_count,
+    )
 
 
 def _table_bytes(table: Table) -> bytes:

@@ -68,11 +68,17 @@ class GrpcServer:
             Explanations(service, metrics, longest_seconds), self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)
+        self.announce(service.ready)
         names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
         self.port = _bind(self._server, address)
         self._server.start()
+
+    def announce(self, ready: bool) -> None:
+        """Report SERVING or NOT_SERVING; calls are answered in any case."""
+        states = health_pb2.HealthCheckResponse
+        for name in (health.OVERALL_HEALTH, SERVICE_NAME):
+            self._health.set(name, states.SERVING if ready else states.NOT_SERVING)
 
     def announce_stop(self) -> None:
         """Report NOT_SERVING from now on; calls are still answered."""

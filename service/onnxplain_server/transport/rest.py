@@ -94,7 +94,8 @@ def _probes(service: Service) -> Blueprint:
     @routes.get("/ping")
     @routes.get("/v2/health/ready")
     def ready() -> tuple[dict[str, bool], int]:
-        return {"ready": service.ready}, 200 if service.ready else 503
+        found = service.ready
+        return {"ready": found}, 200 if found else 503
 
     @routes.get("/version")
     def server_version() -> dict[str, str]:

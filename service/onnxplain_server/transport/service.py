@@ -46,6 +46,8 @@ class Service:
         How many are admitted.
     metrics : Metrics
         Counts the answers.
+    ready : callable () -> bool
+        Whether the runner can do work now.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Service:
         limits: Limits,
         turns: Turns,
         metrics: Metrics,
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._ready = ready
         self._runner = runner
         self._cache = cache
         self._uploads = Uploads(store, limits)
@@ -67,8 +71,8 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether new requests are taken."""
-        return not self._turns.closed
+        """Whether new requests are taken, and can be answered."""
+        return not self._turns.closed and self._ready()
 
     def place(self) -> AbstractContextManager[None]:
         """Hold a place among the requests; to be taken before one is read. See `Turns.place`."""

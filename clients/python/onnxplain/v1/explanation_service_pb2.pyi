@@ -21,7 +21,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -42,6 +42,7 @@ class ExplainRequest(_message.Message):
     SEED_FIELD_NUMBER: _ClassVar[int]
     METHODS_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_INCONSISTENT_MODEL_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -54,7 +55,8 @@ class ExplainRequest(_message.Message):
     seed: int
     methods: _containers.RepeatedCompositeFieldContainer[MethodOptions]
     plots: bool
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ...) -> None: ...
+    allow_inconsistent_model: bool
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors")

@@ -24,6 +24,7 @@ _CONDITION = re.compile(r"^.* was false\. (?=.)")
 _PATH = re.compile(r"\S*[/\\]\S*")
 _WIDTH = re.compile(r"input: (\S+) for.*index: 1 Got: (\d+) Expected: (\d+)")
 _TYPE = re.compile(r"Actual: \(tensor\((\w+)\)\) , expected: \(tensor\((\w+)\)\)")
+_MEMORY = re.compile(r"bad_alloc|bad allocation|[Ff]ailed to allocate|alloc failed|out of memory")
 _NODE = re.compile(r"while running (\w+) node\..*?Status Message: (.*)")
 
 
@@ -35,6 +36,7 @@ def loading() -> Iterator[None]:
     except ExplainError:
         raise
     except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
+        refuse_for_memory(fault)
         if type(fault).__name__ == "NotImplemented":
             message = f"The runtime does not support this model: {cause(fault)}"
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model") from None
@@ -43,9 +45,17 @@ def loading() -> Iterator[None]:
 
 
 def prediction_failed(fault: Exception) -> ExplainError:
-    """Translate what evaluating a model raised."""
+    """Translate what evaluating a model raised; OUT_OF_MEMORY is raised at once."""
+    refuse_for_memory(fault)
     message = f"The model cannot be evaluated on these rows: {cause(fault)}"
     return ExplainError(Reason.PREDICTION_FAILED, message)
+
+
+def refuse_for_memory(fault: Exception) -> None:
+    """Raise OUT_OF_MEMORY where that is what a foreign error says."""
+    if isinstance(fault, MemoryError) or _MEMORY.search(str(fault)[:_READ_LENGTH]):
+        message = "The model needs more memory than this server gives to one request."
+        raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
 
 
 def cause(fault: Exception) -> str:

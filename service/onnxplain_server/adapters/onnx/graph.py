@@ -30,9 +30,16 @@ def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
     """Every node of the graph and of the graphs inside its attributes."""
     for node in graph.node:
         yield node
-        for attribute in node.attribute:
-            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                yield from nodes_within(inner)
+        for inner in subgraphs(node):
+            yield from nodes_within(inner)
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs inside a node's attributes."""
+    for found in node.attribute:
+        yield from found.graphs
+        if found.HasField("g"):
+            yield found.g
 
 
 def shown(name: str) -> str:

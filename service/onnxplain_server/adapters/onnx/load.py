@@ -10,6 +10,7 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import loading
+from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits
 from onnxplain_server.adapters.onnx.graph import Graph
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, unavailable
@@ -31,8 +32,11 @@ _LABELS_ONLY = Note(
     "elsewhere. Probabilities or scores tell more; export the model with them.",
 )
 
+_INCONSISTENT = "The model is not a function of the row: "
+_TRUST_LITTLE = "The numbers hold for this computation only, and none of them were cached."
 
-def load(content: bytes, scale: Scale = Scale.RESPONSE) -> OnnxModel:
+
+def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_LIMITS) -> OnnxModel:
     """Load a model.
 
     Parameters
@@ -41,30 +45,35 @@ def load(content: bytes, scale: Scale = Scale.RESPONSE) -> OnnxModel:
         The whole .onnx file.
     scale : Scale
         What it predicts: its own answer, or the additive score before it.
+    limits : Limits
+        The most complex model that is loaded.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, UNSUPPORTED_MODEL, EXTERNAL_DATA or MARGIN_UNAVAILABLE.
+        INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX, EXTERNAL_DATA or
+        MARGIN_UNAVAILABLE.
     """
     with loading():
-        graph = read(content)
+        graph = read(content, limits)
         response = _open(graph, read_parts(graph))
         return _model(response if scale is Scale.RESPONSE else _margin(graph, response))
 
 
-def describe(content: bytes) -> Description:
+def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
     """Read what a model takes and gives.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, UNSUPPORTED_MODEL or EXTERNAL_DATA.
+        INVALID_MODEL, UNSUPPORTED_MODEL, MODEL_TOO_COMPLEX or EXTERNAL_DATA.
     """
     with loading():
-        graph = read(content)
+        graph = read(content, limits)
         used, producer = operators(graph.model), graph.model.producer_name
         response = _open(graph, read_parts(graph))
+        names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
+        "".join((producer, *used, *names)).encode()  # raises where a text is none
         return Description(
             digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
             inputs=tuple(feed.input for feed in response.feeds),
@@ -127,6 +136,10 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
 
 
 def _model(opened: _Opened) -> OnnxModel:
-    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * opened.trial.is_apart
+    trial, why = opened.trial, opened.trial.contradiction
+    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
+    if why:
+        notes += (Note("INCONSISTENT_MODEL", f"{_INCONSISTENT}{why}. {_TRUST_LITTLE}"),)
     inputs = tuple(feed.input for feed in opened.feeds)
-    return OnnxModel(opened.model, inputs, opened.columns, notes, opened.trial.run)
+    doubt = f"{_INCONSISTENT}{why}." * bool(why)
+    return OnnxModel(opened.model, inputs, opened.columns, notes, trial.run, inconsistency=doubt)

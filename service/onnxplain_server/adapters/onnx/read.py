@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, NodeProto, defs
+from onnx import ModelProto
 
-from onnxplain_server.adapters.onnx.external import refuse_external_data
-from onnxplain_server.adapters.onnx.graph import ML, Graph, nodes_within, shown
+from onnxplain_server.adapters.onnx.faults import refuse_for_memory
+from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits, check
+from onnxplain_server.adapters.onnx.graph import Graph, nodes_within
+from onnxplain_server.adapters.onnx.operators import title
 from onnxplain_server.errors import ExplainError, Reason
 
-_STANDARD = ("", "ai.onnx", ML)
-_CONTRIBUTED = "com.microsoft"
 
-
-def read(content: bytes) -> Graph:
+def read(content: bytes, limits: Limits = USUAL_LIMITS) -> Graph:
     """Parse a model.
 
     Raises
     ------
     ExplainError
-        INVALID_MODEL, EXTERNAL_DATA, or UNSUPPORTED_MODEL for unknown operators.
+        INVALID_MODEL, and whatever `gate.check` raises.
     """
     model = _parse(content)
-    refuse_external_data(model)
-    _refuse_unknown_operators(model)
+    check(model, limits)
     return Graph(model)
 
 
 def operators(model: ModelProto) -> tuple[str, ...]:
     """The operators used, as "domain:Operator" or "Operator"; each once, sorted."""
-    return tuple(sorted({_title(node) for node in nodes_within(model.graph)}))
+    return tuple(sorted({title(node) for node in nodes_within(model.graph)}))
 
 
 def _parse(content: bytes) -> ModelProto:
@@ -37,7 +35,8 @@ def _parse(content: bytes) -> ModelProto:
         raise ExplainError(Reason.INVALID_MODEL, "The model is empty: it has 0 bytes.", "model")
     try:
         model = ModelProto.FromString(content)
-    except DecodeError:
+    except DecodeError as fault:
+        refuse_for_memory(fault)
         raise ExplainError(
             Reason.INVALID_MODEL,
             f"The {len(content)} bytes are no ONNX model, or only a part of one. "
@@ -48,27 +47,3 @@ def _parse(content: bytes) -> ModelProto:
         message = "The bytes hold no ONNX graph with nodes and outputs."
         raise ExplainError(Reason.INVALID_MODEL, message, "model")
     return model
-
-
-def _refuse_unknown_operators(model: ModelProto) -> None:
-    own = {(function.domain, function.name) for function in model.functions}
-    for node in nodes_within(model.graph):
-        if (node.domain, node.op_type) in own or node.domain == _CONTRIBUTED:
-            continue
-        if node.domain not in _STANDARD:
-            raise _unknown(node, f"domain {shown(node.domain)} is not available")
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        if not defs.has(node.op_type, domain=domain):
-            raise _unknown(node, "ONNX has no such operator")
-
-
-def _unknown(node: NodeProto, why: str) -> ExplainError:
-    message = (
-        f"The model uses the operator {shown(_title(node))}, but {why}. "
-        f"Supported are the operators of ONNX, {ML} and {_CONTRIBUTED}."
-    )
-    return ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
-
-
-def _title(node: NodeProto) -> str:
-    return f"{node.domain}:{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type

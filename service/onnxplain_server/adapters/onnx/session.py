@@ -32,6 +32,8 @@ class OnnxModel:
     notes : tuple of Note
     run : Run
         Evaluates it, in several threads at once.
+    inconsistency : str
+        Why its answers are not to be relied upon; empty where trial rows show nothing.
     """
 
     def __init__(
@@ -41,11 +43,14 @@ class OnnxModel:
         columns: Columns,
         notes: tuple[Note, ...],
         run: Run,
+        *,
+        inconsistency: str,
     ) -> None:
         self._proto = proto
         self.inputs = inputs
         self.output_names = columns.names
         self.notes = notes
+        self.inconsistency = inconsistency
         self._run = run
         self._columns = columns
 

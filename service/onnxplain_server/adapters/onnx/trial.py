@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from onnxplain_server.adapters.onnx.faults import cause
+from onnxplain_server.adapters.onnx.consistency import alike, contradiction
+from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
 from onnxplain_server.adapters.onnx.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.run import Run, Runs
@@ -24,7 +25,6 @@ _SPREADS = (0.0, 1.0, 1.0, 10.0, 100.0, 1000.0)
 """Standard deviation of the numbers in each trial row; the first row is all zeros."""
 
 _WIDEST = 4096
-_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,14 @@ class Trial:
         Whether its rows have to be evaluated apart.
     answers : list of arrays, one per output
         For each trial row.
+    contradiction : str
+        Why it is no function of the row; empty where it is, as far as trial rows show.
     """
 
     run: Run
     is_apart: bool
     answers: list[Array]
+    contradiction: str
 
 
 def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
@@ -61,27 +64,28 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     try:
         answers = apart(rows)
     except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
+        refuse_for_memory(fault)
         raise _unusable(cause(fault)) from None
-    is_apart = not _agree(runs, rows, answers)
+    together = _together(runs, rows)
+    fits = together is not None and all(
+        a.shape == b.shape for a, b in zip(together, answers, strict=True)
+    )
+    is_apart = together is None or not all(map(alike, together, answers))
+    why = contradiction(model, runs.apart if is_apart else runs.together, rows)
+    if why:
+        is_apart = not fits  # apart would be slower, and no better
+    elif is_apart and fits and not any(feed.row_count for feed in feeds):
+        why = "its answer for a row depends on the rows beside it"
     final = Runs(model, feeds) if lenient else runs
-    return Trial(final.apart if is_apart else final.together, is_apart, answers)
+    return Trial(final.apart if is_apart else final.together, is_apart, answers, why)
 
 
-def _agree(runs: Runs, rows: Mapping[str, Array], expected: list[Array]) -> bool:
+def _together(runs: Runs, rows: Mapping[str, Array]) -> list[Array] | None:
+    """The answers to all rows at once; None where the model does not take them."""
     try:
-        found = runs.together(rows)
+        return runs.together(rows)
     except Exception:  # noqa: BLE001 - a model that takes no more rows at once is no error
-        return False
-    return all(map(_alike, found, expected))
-
-
-def _alike(found: Array, expected: Array) -> bool:
-    if found.shape != expected.shape:
-        return False
-    if found.dtype.kind != "f":
-        return bool(np.array_equal(found, expected))
-    scale = np.abs(expected, where=np.isfinite(expected), out=np.zeros(expected.shape)).max()
-    return np.allclose(found, expected, _TOLERANCE, _TOLERANCE * scale, equal_nan=True)
+        return None
 
 
 def _trial_rows(apart: Run, feeds: Sequence[Feed], model: ModelProto) -> dict[str, Array]:

@@ -1,0 +1,156 @@
+"""The runner that computes in processes that can be killed: for servers."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError, Message
+from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
+
+from onnxplain_server.adapters.workers.channel import ClosedError, Kind, MalformedError
+from onnxplain_server.adapters.workers.metrics import WorkerCounts
+from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.adapters.workers.pool import Pool
+from onnxplain_server.adapters.workers.process import how
+from onnxplain_server.adapters.workers.quarantine import Quarantine
+from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Blobs, Surroundings
+
+LOG = logging.getLogger(__name__)
+
+_RETIRED = 0
+"""Exit code of a worker that has worked long enough, and ended between two requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long models are waited for.
+
+    Attributes
+    ----------
+    load_seconds : float
+        Time to load one.
+    quarantine_seconds : float
+        How long one is refused that crashed its worker twice.
+    """
+
+    load_seconds: float
+    quarantine_seconds: float
+
+
+class Isolated:
+    """A `Runner` whose computations can be killed, and can do nothing but compute.
+
+    Parameters
+    ----------
+    order : Order
+        How workers are made.
+    spare_count : int
+        Workers that wait without a model.
+    warm_bytes : int
+        Memory of those that wait with one.
+    patience : Patience
+
+    Raises
+    ------
+    StartError
+        Where no worker can be started.
+    """
+
+    def __init__(self, order: Order, spare_count: int, warm_bytes: int, patience: Patience) -> None:
+        self._patience = patience
+        self._death_count = 0
+        self._quarantine = Quarantine(patience.quarantine_seconds)
+        self._pool = Pool(order, spare_count, warm_bytes)
+        if self._pool.missing:
+            LOG.warning("this kernel does not protect by: %s", ", ".join(self._pool.missing))
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests find workers: not while none can be started."""
+        return self._pool.ready
+
+    def counts(self) -> WorkerCounts:
+        """Return how many workers there are, and what happened to them."""
+        spare_count, warm = self._pool.waiting()
+        return WorkerCounts(
+            spare_count,
+            len(warm),
+            sum(warm),
+            self._death_count,
+            self._pool.missing,
+        )
+
+    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+        """See `Runner.explain`."""
+        return self._answer(Kind.EXPLAIN, request, blobs, host, ExplainResponse())
+
+    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+        """See `Runner.describe`."""
+        return self._answer(Kind.DESCRIBE, request, blobs, host, DescribeModelResponse())
+
+    def close(self) -> None:
+        """End all workers, also those that work."""
+        self._pool.close()
+
+    def _answer(
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+    ) -> bytes:
+        self._quarantine.check(host.subject)
+        while (reply := self._ask(kind, request, blobs, host, form)) is None:
+            host.advance(0, 0)
+        self._quarantine.answered(host.subject)
+        return reply
+
+    def _ask(
+        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+    ) -> bytes | None:
+        """Ask one worker; None where it had ended before, so that another can be asked."""
+        worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
+        try:
+            reply = worker.ask(kind, request, blobs, host, self._patience.load_seconds)
+            form.ParseFromString(reply)
+        except ExplainError as error:
+            raise self._after_refusal(worker, error) from None
+        except ClosedError:
+            status = self._pool.examine(worker)
+            if status == _RETIRED or not worker.has_begun:
+                return None
+            raise self._after_death(worker, status) from None
+        except (MalformedError, DecodeError, ValueError):
+            raise self._after_nonsense(worker) from None
+        self._pool.give_back(worker)
+        return reply
+
+    def _after_refusal(self, worker: Worker, error: ExplainError) -> ExplainError:
+        """Keep a worker that refused; one that had to be stopped by force is gone."""
+        if error.reason is Reason.LOADING_TOO_LONG:
+            self._quarantine.crashed(worker.subject)
+        if worker.is_usable and error.reason is not Reason.OUT_OF_MEMORY:
+            self._pool.give_back(worker)
+        else:
+            self._pool.discard(worker)
+        if error.reason is not Reason.INTERNAL:
+            return error
+        LOG.error("worker %d failed: %s", worker.pid, error.message)
+        return ExplainError(Reason.INTERNAL, "the computation failed in an unforeseen way")
+
+    def _after_death(self, worker: Worker, status: int | None) -> ExplainError:
+        LOG.error("worker %d ended %s", worker.pid, how(status))
+        self._death_count += 1
+        # A kill comes from outside, be it an operator or the kernel short of memory.
+        if status is not None and status != -signal.SIGKILL:
+            self._quarantine.crashed(worker.subject)
+        return ExplainError(
+            Reason.WORKER_DIED,
+            f"the process that computed the answer ended {how(status)}; ask again, once: "
+            "a model that does this repeatedly is refused",
+        )
+
+    def _after_nonsense(self, worker: Worker) -> ExplainError:
+        LOG.error("worker %d sent what is no reply, and was killed", worker.pid)
+        self._pool.discard(worker)
+        return ExplainError(Reason.INTERNAL, "the computation gave no proper answer")

@@ -1,0 +1,155 @@
+"""Small requests by which a zygote loads and compiles all that answers need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import product
+from typing import Any
+
+from google.protobuf.json_format import ParseDict
+from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+
+_ML = "ai.onnx.ml"
+_FEATURES = ("a", "b", "c")
+_ROW_COUNT, _TREE_COUNT, _LEVELS = 300, 12, 5
+_CSV = b"a,b,c,w,t\n" + b"".join(
+    b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
+    for i in range(_ROW_COUNT)
+)
+
+_OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "interactions": ({"threewayFeatureCount": 3}, {"quantileBinCount": 3}),
+    "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
+    "individual_conditional_expectation": ({"features": ["a"]},),
+}
+"""Options by which a method reaches all of its code, in canonical JSON."""
+
+_ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "feature_vectors": (
+        {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},
+        {"source": "SURROGATE", "sentenceCount": 100, "depth": 3},
+        {"source": "LABELS", "sentenceCount": 100, "depth": 3, "knockoffs": {"componentCount": 2}},
+    ),
+}
+"""Likewise, of methods whose code is the same for every model and with all weights."""
+
+
+class Nowhere:
+    """Surroundings that want nothing and keep nothing."""
+
+    subject = ""
+
+    def advance(self, done: float, planned: float) -> None:
+        """See `Host.advance`."""
+
+    def alone(self, _name: str) -> AbstractContextManager[bool]:
+        """See `Host.alone`."""
+        return nullcontext(True)
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`."""
+        return [None] * len(names)
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """See `Host.remember`."""
+
+
+def requests() -> Iterator[bytes]:
+    """Every method, on trees and on another model, with one output and several, with weights."""
+    models = (_regressor(1), _regressor(2), _classifier(1), _classifier(3), _negation())
+    asked = [*product(models, ("", "w"), _repeated()), *product(models[:1], ("w",), _once())]
+    for model, weight, method in asked:
+        yield ExplainRequest(
+            model=Model(content=model.SerializeToString()),
+            table=Table(csv=_CSV),
+            feature_columns=_FEATURES,
+            weight_column=weight,
+            target_column="t",
+            output_indices=[0],
+            methods=[method],
+        ).SerializeToString()
+
+
+def methods() -> Iterator[MethodOptions]:
+    """Every method of the contract: as it is known here, or else with its defaults."""
+    yield from _repeated()
+    yield from _once()
+
+
+def _repeated() -> Iterator[MethodOptions]:
+    names = [field.name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields]
+    return _methods({name: _OPTIONS.get(name, ({},)) for name in names if name not in _ONCE})
+
+
+def _once() -> Iterator[MethodOptions]:
+    return _methods(_ONCE)
+
+
+def _methods(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[MethodOptions]:
+    for name, several in known.items():
+        for options in several:
+            yield ParseDict({name: options}, MethodOptions())
+
+
+def _regressor(target_count: int) -> ModelProto:
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["X"],
+        ["y"],
+        domain=_ML,
+        n_targets=target_count,
+        **_trees("target", target_count),
+    )
+    return _model(node, target_count)
+
+
+def _classifier(score_count: int) -> ModelProto:
+    """A boosted one: the logistic function of a sum, or the softmax of several."""
+    node = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["X"],
+        ["label", "y"],
+        domain=_ML,
+        post_transform="LOGISTIC" if score_count == 1 else "SOFTMAX",
+        classlabels_int64s=[*range(max(2, score_count))],
+        **_trees("class", score_count),
+    )
+    return _model(node, max(2, score_count))
+
+
+def _trees(prefix: str, target_count: int) -> Mapping[str, Any]:
+    """Full trees whose ways to a leaf split on all three columns, some twice."""
+    trees, inner, count = range(_TREE_COUNT), 2**_LEVELS - 1, 2 ** (_LEVELS + 1) - 1
+    leaves = range(inner, count)
+    return {
+        "nodes_treeids": [tree for tree in trees for _ in range(count)],
+        "nodes_nodeids": [*range(count)] * _TREE_COUNT,
+        "nodes_featureids": [(i + tree) % len(_FEATURES) for tree in trees for i in range(count)],
+        "nodes_modes": (["BRANCH_LEQ"] * inner + ["LEAF"] * len(leaves)) * _TREE_COUNT,
+        "nodes_values": [float(7 * i % 50) + tree for tree in trees for i in range(count)],
+        "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
+        "nodes_falsenodeids": [2 * i + 2 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
+        f"{prefix}_treeids": [tree for tree in trees for _ in leaves],
+        f"{prefix}_nodeids": [*leaves] * _TREE_COUNT,
+        f"{prefix}_ids": [i % target_count for i in leaves] * _TREE_COUNT,
+        f"{prefix}_weights": [float(i % 9) / 50 for i in leaves] * _TREE_COUNT,
+    }
+
+
+def _negation() -> ModelProto:
+    return _model(helper.make_node("Neg", ["X"], ["y"]), len(_FEATURES))
+
+
+def _model(node: NodeProto, width: int) -> ModelProto:
+    graph = helper.make_graph(
+        [node],
+        "rehearsal",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", len(_FEATURES)])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", width])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_ML, 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)

@@ -1,0 +1,90 @@
+"""The surroundings of a computation, as far as a worker sees them: the other end of its socket."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers.channel import MOST_BYTES, Channel, Frame, Kind
+from onnxplain_server.errors import ExplainError, Reason
+
+_EVERY_SECONDS = 0.02
+
+
+class RemoteHost:
+    """A `Host` for one request. Safe for several threads.
+
+    Parameters
+    ----------
+    channel : Channel
+    call : int
+        Number of the request.
+    """
+
+    def __init__(self, channel: Channel, call: int) -> None:
+        self._channel = channel
+        self._call = call
+        self._lock = threading.Lock()
+        self._next = time.monotonic() + _EVERY_SECONDS
+        self._planned = 0.0
+        self._cancelled = False
+
+    def advance(self, done: float, planned: float) -> None:
+        """See `Host.advance`; the parent is told of new plans and every 20 ms."""
+        with self._lock:
+            while not self._cancelled and self._channel.has_more():
+                self._cancelled = self._channel.receive().kind is Kind.CANCEL
+            if self._cancelled:
+                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+            packed = payloads.pack_progress(done, planned)
+            is_news = done == 0 and planned != self._planned
+            if 0 < planned <= done:
+                self._channel.queue(Frame(Kind.PROGRESS, self._call, packed))
+            elif is_news or time.monotonic() >= self._next:
+                self._next = time.monotonic() + _EVERY_SECONDS
+                self._planned = planned
+                self._send(Kind.PROGRESS, packed)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[bool]:
+        """See `Host.alone`; where the work fails, the end of the request tells so."""
+        is_first = self._exchange(Kind.ENTER, payloads.pack_names([name]), Kind.ENTERED)
+        yield bool(is_first)
+        with self._lock:
+            self._send(Kind.LEAVE)
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`."""
+        found = self._exchange(Kind.RECALL, payloads.pack_names(names), Kind.FOUND)
+        return payloads.unpack_values(found)
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """See `Host.remember`; what does not fit into a frame is dropped."""
+        packed = payloads.pack_entries(entries)
+        if len(packed) <= MOST_BYTES:
+            with self._lock:
+                self._channel.queue(Frame(Kind.REMEMBER, self._call, packed))
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Tell the parent when a model is being loaded, which may take less time than the rest."""
+        with self._lock:
+            self._send(Kind.LOADING)
+        yield
+        with self._lock:
+            self._send(Kind.LOADED)
+
+    def _exchange(self, kind: Kind, payload: bytes, expected: Kind) -> bytes:
+        with self._lock:
+            self._send(kind, payload)
+            reply = self._channel.receive()
+            if reply.kind is not expected:
+                self._cancelled = True
+                raise ExplainError(Reason.CANCELLED, "the parent process gave up")
+        return reply.payload
+
+    def _send(self, kind: Kind, payload: bytes = b"") -> None:
+        self._channel.send(Frame(kind, self._call, payload))

@@ -1,0 +1,215 @@
+"""A runner with workers, requests for it, and a look at what they leave behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from hostile.base import model, node
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.onnx import Limits
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers import process
+from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.limits import Budget
+from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.call import Call
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.run import Runner
+
+ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
+LONG_SECONDS = 60.0
+"""A bound that only something endless exceeds. How long things take is measured in bench/."""
+
+MEMORY_BYTES = 512 * 2**20
+PATIENCE = Patience(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
+
+
+def order(**given: Any) -> Order:
+    usual: dict[str, Any] = {
+        "thread_count": 2,
+        "arena_bytes": 32 * 2**20,
+        "budget": Budget(MEMORY_BYTES, 3_600),
+        "limits": Limits(),
+    }
+    return Order(**(usual | given))
+
+
+def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given: Any) -> bytes:
+    """Ask for a curve of two points of each feature."""
+    usual = MethodOptions(partial_dependence=PartialDependenceOptions(grid_size=2))
+    asked = ExplainRequest(
+        model=Model(content=content),
+        table=Table(csv=csv),
+        methods=methods or [usual],
+        **({"plots": False} | given),
+    )
+    return asked.SerializeToString()
+
+
+def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given: Any) -> Call:
+    return Call(
+        MemoryCache(0, Seal(b"a secret of the tests")), "", seconds, subject=subject, **given
+    )
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether answers are equal but for the last digits, which follow the alignment of memory."""
+    if isinstance(found, Message):
+        found, expected = MessageToDict(found), MessageToDict(expected)
+    if isinstance(found, dict):
+        return found.keys() == expected.keys() and all(
+            same(found[key], expected[key]) for key in found
+        )
+    if isinstance(found, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(found, float):
+        return bool(found == pytest.approx(expected, rel=1e-9, abs=1e-12))
+    return bool(found == expected)
+
+
+@dataclass
+class Ask:
+    """Asks a runner; an answer comes back without what differs from run to run."""
+
+    runner: Runner
+
+    def __call__(self, content: bytes, **given: Any) -> ExplainResponse:
+        return self.with_call(call(subject=str(hash(content))), content, **given)
+
+    def with_call(self, host: Call, content: bytes, **given: Any) -> ExplainResponse:
+        reply = self.runner.explain(request(content, **given), {}, host)
+        answer = ExplainResponse.FromString(reply)
+        answer.receipt.ClearField("elapsed")
+        return answer
+
+    same = staticmethod(same)
+
+    def refusal(self, content: bytes, **given: Any) -> ExplainError | None:
+        """Return why there is no answer; None where there is one."""
+        try:
+            self(content, **given)
+        except ExplainError as error:
+            return error
+        return None
+
+
+@pytest.fixture(scope="session")
+def isolated() -> Iterator[Isolated]:
+    """Share the workers among the tests, as a server does among its callers."""
+    made = Isolated(order(), spare_count=2, warm_bytes=2**28, patience=PATIENCE)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def ask(isolated: Isolated) -> Ask:
+    return Ask(isolated)
+
+
+@pytest.fixture(scope="session")
+def reference() -> Iterator[Ask]:
+    """The same without isolation."""
+    runner = InProcess(2)
+    # The first reading of a CSV opens a pipe for the life of the process.
+    runner.explain(request(model([node("Neg", "X")]).SerializeToString()), {}, call())
+    yield Ask(runner)
+    runner.close()
+
+
+def family(pid: int) -> set[int]:
+    """Processes below this one."""
+    found: set[int] = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            found |= {child} | family(child)
+    return found
+
+
+def processor_seconds(pids: set[int]) -> float:
+    """Processor time that processes have used."""
+    return sum(map(process.processor_seconds, pids))
+
+
+def file_count() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@dataclass
+class Own:
+    """Runners made by a test, ended after it."""
+
+    made: list[Isolated] = field(default_factory=list)
+    order = staticmethod(order)
+    request = staticmethod(request)
+    call = staticmethod(call)
+    family = staticmethod(family)
+    processor_seconds = staticmethod(processor_seconds)
+    long_seconds = LONG_SECONDS
+    same = staticmethod(same)
+    answer = staticmethod(ExplainResponse.FromString)
+
+    def __call__(self, **given: Any) -> Isolated:
+        usual: dict[str, Any] = {"spare_count": 1, "warm_bytes": 2**28, "patience": PATIENCE}
+        chosen = usual | {name: given.pop(name) for name in list(given) if name in usual}
+        runner = Isolated(order(**given), **chosen)
+        self.made.append(runner)
+        return runner
+
+    def worker_of(self, runner: Isolated, work: Callable[[], object]) -> tuple[Thread, int]:
+        """Begin work in a thread; the worker that computes it, as soon as it does."""
+        pool = runner._pool
+        assert self.soon(lambda: len(pool._spares) == pool._spare_count)
+        idle = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
+        before = {pid: process.processor_seconds(pid) for pid in idle}
+
+        def busy() -> list[int]:
+            used = {pid: process.processor_seconds(pid) - before[pid] for pid in idle}
+            return [pid for pid, seconds in used.items() if seconds > 0.1]
+
+        thread = Thread(target=work)
+        thread.start()
+        assert self.soon(busy)
+        return thread, busy()[0]
+
+    @staticmethod
+    def patience(load: float = LONG_SECONDS, quarantine: float = 10 * LONG_SECONDS) -> Patience:
+        return Patience(load, quarantine)
+
+    @staticmethod
+    def soon(holds: Any, seconds: float = LONG_SECONDS) -> bool:
+        """Whether something comes true in time, on a machine that has much else to do."""
+        end = time.monotonic() + seconds
+        while not holds() and time.monotonic() < end:
+            time.sleep(0.005)
+        return bool(holds())
+
+
+@pytest.fixture
+def own(reference: Ask, isolated: Isolated) -> Iterator[Own]:
+    """Make runners, and see that nothing of them remains."""
+    pool = isolated._pool  # at rest, what it has is not taken for theirs
+    assert Own.soon(lambda: len(pool._spares) == pool._spare_count and not pool._killed)
+    files, processes = file_count(), family(os.getpid())
+    threads = threading.active_count()
+    made = Own()
+    yield made
+    for runner in made.made:
+        runner.close()
+    assert made.soon(lambda: family(os.getpid()) <= processes)
+    assert made.soon(lambda: file_count() <= files)
+    assert threading.active_count() <= threads

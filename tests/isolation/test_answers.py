@@ -1,0 +1,28 @@
+"""Workers answer what the same code answers in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain_server.adapters.workers import rehearsal
+
+REQUESTS = tuple(rehearsal.requests())
+
+
+def title(request: bytes) -> str:
+    return str(ExplainRequest.FromString(request).methods[0].WhichOneof("method"))
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=title)
+def test_every_method_is_answered_as_without_isolation(
+    isolated: Any, reference: Any, request_: bytes
+) -> None:
+    found, expected = (
+        ExplainResponse.FromString(runner.explain(request_, {}, rehearsal.Nowhere()))
+        for runner in (isolated, reference.runner)
+    )
+    for answer in (found, expected):
+        answer.receipt.ClearField("elapsed")
+    assert reference.same(found, expected)

@@ -1,0 +1,217 @@
+"""What a worker sends is not believed: anything malformed ends it, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.adapters.workers import arena, payloads
+from onnxplain_server.adapters.workers.channel import (
+    Channel,
+    ClosedError,
+    Frame,
+    Kind,
+    MalformedError,
+)
+from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.errors import ExplainError, Reason
+
+HEADER = struct.Struct("<4sHxxIQ")
+ARENA_BYTES = 2**16
+
+
+def header(kind: int = 25, call: int = 1, length: int = 0, magic: bytes = b"ONXW") -> bytes:
+    return HEADER.pack(magic, kind, call, length)
+
+
+@pytest.fixture
+def fake() -> Iterator[Any]:
+    """A worker whose other end is a function of the test."""
+    threads: list[threading.Thread] = []
+    made: list[Worker] = []
+
+    def make(behave: Callable[[socket.socket], None]) -> Worker:
+        ours, theirs = socket.socketpair()
+        file = arena.create(ARENA_BYTES)
+        handle = os.pidfd_open(os.getpid())
+
+        def run() -> None:
+            with theirs:
+                theirs.recv(1_000)
+                behave(theirs)
+
+        threads.append(threading.Thread(target=run))
+        threads[-1].start()
+        made.append(Worker(0, handle, ours, arena.Arena(file, ARENA_BYTES)))
+        os.close(file)
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.close()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        header(magic=b"HTTP"),
+        header(kind=77),
+        header(kind=1),
+        header(kind=5),
+        header(call=2) + b"",
+        header(length=2**63),
+        header(length=3) + b"abc",
+        header(length=8) + struct.pack("<q", -1),
+        header(length=8) + struct.pack("<q", ARENA_BYTES + 1),
+        header(kind=24, length=2) + b"{}",
+        header(kind=24, length=5) + b"\xff\xfe\xfd\xfc\xfb",
+        header(kind=24, length=13) + b'["NO","a",""]',
+        header(kind=24, length=40_000) + b"[" * 40_000,
+        header(kind=19, length=3) + b"abc",
+        header(kind=19, length=16) + struct.pack("<dd", float("nan"), 1),
+        header(kind=19, length=16) + struct.pack("<dd", 2, 1),
+        header(kind=20, length=9) + struct.pack("<q", 5) + b"a",
+        header(kind=20, length=8) + struct.pack("<q", -2),
+        header(kind=20, length=10) + struct.pack("<q", 2) + b"\xff\xff",
+        header(kind=21, length=9) + struct.pack("<q", 1) + b"a",
+        b"GET / HTTP/1.1\r\n\r\n" * 3,
+    ],
+)
+def test_row_28_a_malformed_reply_is_told_apart(make: Any, fake: Any, reply: bytes) -> None:
+    worker = fake(lambda end: end.sendall(reply))
+
+    with pytest.raises(MalformedError):
+        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
+    assert not worker.is_usable
+
+
+@pytest.mark.parametrize("reply", [b"", b"ONXW", header(), header(length=9) + b"a"])
+def test_row_28_a_short_reply_is_a_death(make: Any, fake: Any, reply: bytes) -> None:
+    whole = header()
+    worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
+
+    with pytest.raises(ClosedError):
+        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
+
+
+def test_row_28_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: Any) -> None:
+    def dawdle(end: socket.socket) -> None:
+        end.sendall(header(length=9))
+        time.sleep(1)
+
+    worker = fake(dawdle)
+    start = time.monotonic()
+
+    with pytest.raises(ExplainError, match="time was over"):
+        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
+    assert time.monotonic() - start < 0.7
+
+
+def test_row_28_a_flood_of_progress_is_over_at_the_deadline(own: Any, fake: Any) -> None:
+    def flood(end: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                end.sendall(1_000 * (header(kind=19, length=16) + struct.pack("<dd", 1, 2)))
+
+    worker = fake(flood)
+    with pytest.raises(ExplainError, match="time was over"):
+        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
+    worker._channel._socket.shutdown(socket.SHUT_RDWR)
+
+
+def test_row_43_the_text_of_a_refusal_is_shown_without_what_a_terminal_would_obey() -> None:
+    error = ExplainError(Reason.INVALID_MODEL, "\x1b[31mred\x00\n" + "x" * 9_000, "model")
+
+    read = payloads.unpack_error(payloads.pack_error(error))
+
+    assert read.message.startswith("[31mredx")
+    assert len(read.message) < 5_000
+    assert (read.reason, read.field) == (Reason.INVALID_MODEL, "model")
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_read_or_refused(content: bytes) -> None:
+    for read in (
+        payloads.unpack_values,
+        payloads.unpack_names,
+        payloads.unpack_entries,
+        payloads.unpack_progress,
+        payloads.unpack_error,
+    ):
+        with suppress(MalformedError):
+            read(content)
+
+
+@given(st.lists(st.none() | st.binary(max_size=50)))
+def test_values_come_back_as_they_were(values: list[bytes | None]) -> None:
+    assert payloads.unpack_values(payloads.pack_values(values)) == values
+
+
+@given(st.dictionaries(st.text(max_size=20), st.binary(max_size=50)))
+def test_entries_come_back_as_they_were(entries: dict[str, bytes]) -> None:
+    assert payloads.unpack_entries(payloads.pack_entries(entries)) == entries
+
+
+def test_frames_come_whole_however_they_were_cut() -> None:
+    near, far = socket.socketpair()
+    with near:
+        channel = Channel(far)
+        sent = [Frame(Kind.RECALL, i, os.urandom(i * 100)) for i in range(20)]
+        stream = b"".join(header(20, f.call, len(f.payload)) + f.payload for f in sent)
+        generator = random.Random(0)  # noqa: S311 - cuts, not secrets
+        received: list[Frame] = []
+        while stream:
+            size = generator.randint(1, 3_000)
+            near.sendall(stream[:size])
+            stream = stream[size:]
+            with suppress(TimeoutError):
+                while True:
+                    received.append(channel.receive(_no_more))
+        channel.close()
+
+    assert received == sent
+
+
+_ticks = iter(range(10**9))
+
+
+def _no_more() -> None:
+    """Let it look once for more."""
+    if next(_ticks) % 2:
+        raise TimeoutError
+
+
+def test_the_arena_cannot_be_made_smaller_or_larger() -> None:
+    file = arena.create(ARENA_BYTES)
+    for size in (0, 2 * ARENA_BYTES):
+        with pytest.raises(PermissionError):
+            os.truncate(file, size)
+    os.close(file)
+
+
+def test_the_arena_gives_nothing_beyond_its_end() -> None:
+    file = arena.create(ARENA_BYTES)
+    made = arena.Arena(file, ARENA_BYTES)
+    made.put(b"abc")
+
+    assert made.get(3) == b"abc"
+    assert made.filled_bytes == 3
+    for length in (-1, ARENA_BYTES + 1):
+        with pytest.raises(ValueError, match="there are no"):
+            made.get(length)
+    with pytest.raises(ValueError, match="do not fit"):
+        made.put(bytes(ARENA_BYTES + 1))
+    made.close()
+    os.close(file)

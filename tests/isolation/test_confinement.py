@@ -1,0 +1,151 @@
+"""What a worker can do once it is confined: compute, and talk to its parent."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnxplain_server.adapters.workers import landlock, limits, seccomp
+
+# Everything that is tried is imported first: afterwards no file can be opened.
+PROLOGUE = f"""
+import sys
+sys.path[:0] = {[entry for entry in sys.path if entry]!r}
+import ctypes, mmap, os, resource, signal, socket, subprocess, threading
+from onnxplain_server.adapters.workers import landlock, limits, seccomp
+def what(function):
+    try:
+        return repr(function())
+    except BaseException as error:
+        return type(error).__name__
+"""
+BOTH = {"landlock", "seccomp"}
+SECCOMP, LIMITS = {"seccomp"}, {"limits"}
+# What is tried, and by what it is refused: one of these is enough.
+ATTEMPTS: dict[str, tuple[str, set[str]]] = {
+    "read a file": ("open('/etc/passwd').read()", BOTH),
+    "write a file": ("open('canary', 'w')", BOTH),
+    "list a folder": ("os.listdir('/')", BOTH),
+    "look at a file": ("os.stat('/etc/passwd')", SECCOMP),
+    "read its environment": ("open('/proc/self/environ').read()", BOTH),
+    "make a link": ("os.symlink('/etc/passwd', 'canary')", BOTH),
+    "connect": ("socket.create_connection(('127.0.0.1', 9), 1)", BOTH),
+    "make a socket": ("socket.socket()", SECCOMP),
+    "make a unix socket": ("socket.socket(socket.AF_UNIX)", SECCOMP),
+    "start a program": ("subprocess.run(['/bin/true'])", BOTH),
+    "fork": ("os.fork()", SECCOMP),
+    "signal its parent": ("os.kill(os.getppid(), 0)", SECCOMP),
+    "signal another": ("os.kill(1, 0)", SECCOMP),
+    "map code": (
+        "mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)",
+        SECCOMP,
+    ),
+    "change its user": ("os.setuid(12345)", SECCOMP),
+    "lift a limit": ("resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))", SECCOMP),
+    "take 4 GiB": ("len(bytearray(2**32))", LIMITS),
+    "trace": ("None if ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0 else 1 / 0", SECCOMP),
+}
+ALLOWED = {
+    "take 100 MB": "len(bytearray(10**8))",
+    "start a thread": "(t := threading.Thread(target=int)).start(), t.join(), 'done'",
+    "ask the time": "__import__('time').monotonic() > 0",
+}
+
+
+Outcomes = Callable[..., tuple[tuple[str, ...], dict[str, str]]]
+
+
+@pytest.fixture
+def outcomes(tmp_path: Path) -> Outcomes:
+    """Try everything in a confined process: what the kernel lacks, and a word for each."""
+
+    def run(attempts: Mapping[str, str], before: str = "") -> Any:
+        code = f"""{PROLOGUE}
+{before}
+missing = limits.confine(limits.Budget(2**29, 60), 2)
+found = {{name: what(lambda: eval(code)) for name, code in {attempts!r}.items()}}
+os.write(1, repr((missing, found)).encode())
+os._exit(0)
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path
+        )
+        return ast.literal_eval(done.stdout.decode())
+
+    return run
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_row_5_everything_but_computing_is_refused(outcomes: Outcomes, attempt: str) -> None:
+    code, protections = ATTEMPTS[attempt]
+    missing, _ = outcomes({})
+    if protections <= set(missing):
+        pytest.skip(f"this kernel lacks {' and '.join(sorted(protections))}")
+
+    _, found = outcomes({attempt: code})
+
+    assert found[attempt].endswith("Error")
+    assert found[attempt] not in {"FileExistsError", "ConnectionRefusedError"}
+
+
+def test_computing_is_not(outcomes: Outcomes) -> None:
+    assert outcomes(ALLOWED)[1] == {
+        "take 100 MB": "100000000",
+        "start a thread": "(None, None, 'done')",
+        "ask the time": "True",
+    }
+
+
+@pytest.mark.parametrize("gone", ["landlock", "seccomp"])
+def test_what_the_kernel_lacks_is_told_and_the_rest_still_protects(
+    outcomes: Outcomes, gone: str
+) -> None:
+    lacking, _ = outcomes({})
+    tried = ("read a file", "make a link", "take 4 GiB")
+    kept = {name: ATTEMPTS[name] for name in tried if ATTEMPTS[name][1] - {gone, *lacking}}
+    missing, found = outcomes(
+        {name: code for name, (code, _) in kept.items()},
+        before=f"{gone}.restrict = lambda: False",
+    )
+
+    assert set(missing) == {gone, *lacking}
+    assert set(found.values()) <= {"PermissionError", "MemoryError"}
+
+
+def test_limits_are_on_top_of_what_is_mapped_already(outcomes: Outcomes) -> None:
+    read = {"limit": "resource.getrlimit(resource.RLIMIT_AS)[0]"}
+    _, found = outcomes(read, before="seccomp.restrict = lambda: False")
+
+    assert 2**29 < int(found["limit"]) < 2**29 + 2**31
+
+
+def test_an_unknown_machine_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+
+    assert not seccomp.restrict()
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_each_version_of_landlock_is_asked_for_what_it_knows(version: int) -> None:
+    attributes = landlock._attributes(version)
+
+    assert len(attributes) == (8 if version < 4 else 16 if version < 6 else 24)
+    assert attributes[:2] == {1: b"\xff\x1f", 2: b"\xff\x3f"}.get(
+        version, b"\xff\x7f" if version < 5 else b"\xff\xff"
+    )
+
+
+def test_a_process_whose_parent_has_gone_ends() -> None:
+    code = f"{PROLOGUE}\nlimits.die_with_parent(1 if os.getppid() != 1 else 2)\nos.write(1, b'on')"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=600, check=True
+    )
+
+    assert done.stdout == b""
+    assert limits.mapped_bytes() > 0

@@ -1,0 +1,120 @@
+"""Models that mean harm: each is refused with a reason, or answered right, and the next is too."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import answers, files, forests, garbage, graphs, greedy
+from hostile.base import Hostile, model, node
+from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.errors import Reason
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+MODELS = [
+    *garbage.hostiles(),
+    *files.hostiles(),
+    *greedy.memory(),
+    *greedy.empty_loops(),
+    *graphs.hostiles(),
+    *forests.hostiles(),
+    *answers.hostiles(),
+]
+PRIVATE = re.compile(
+    r"/(home|tmp|usr|etc|root|proc|work)/|site-packages|onnxruntime_src|Traceback|memfd|0x[0-9a-f]{6}"
+)
+CANARY = "c4n4ry"
+
+
+def name(hostile: Hostile) -> str:
+    return hostile.name
+
+
+@pytest.fixture
+def unchanged(isolated: Isolated, ask: Any) -> Any:
+    """The server's process lives on, and answers."""
+    pid = os.getpid()
+    yield
+    assert ask.refusal(GOOD) is None
+    assert os.getpid() == pid
+    assert isolated.ready
+
+
+def test_there_are_at_least_250_of_them() -> None:
+    names = [hostile.name for hostile in MODELS]
+
+    assert len(set(names)) == len(names) >= 250
+
+
+@pytest.mark.parametrize("hostile", MODELS, ids=name)
+def test_rows_1_3_6_7_and_10_to_23_it_is_refused_or_answered_right(
+    ask: Any, reference: Any, unchanged: None, hostile: Hostile, caplog: Any
+) -> None:
+    refusal = ask.refusal(hostile.content)
+
+    if refusal is None:
+        assert hostile.may_answer
+        assert ask.same(ask(hostile.content), reference(hostile.content))
+    else:
+        assert refusal.reason in hostile.reasons, refusal.message
+        assert not PRIVATE.search(refusal.message), refusal.message
+        assert refusal.message.isprintable()
+    assert CANARY not in caplog.text
+
+
+@pytest.mark.parametrize("hostile", list(greedy.memory()), ids=name)
+def test_row_6_memory_stays_within_the_worker_s_cap(
+    own: Any, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peaks: list[int] = []
+
+    def measured(method: Callable[..., None]) -> Callable[..., None]:
+        def wrapped(worker: Worker, *given: int) -> None:
+            status = Path(f"/proc/{worker.pid}/status").read_text()
+            peaks.extend(int(found) * 1024 for found in re.findall(r"VmHWM:\s+(\d+)", status))
+            method(worker, *given)
+
+        return wrapped
+
+    monkeypatch.setattr(Worker, "measure", measured(Worker.measure))
+    monkeypatch.setattr(Worker, "kill", measured(Worker.kill))
+    runner = own()
+    with pytest.raises(Exception, match=r"."):
+        runner.explain(own.request(hostile.content), {}, own.call())
+    runner.close()
+
+    assert max(peaks) < runner._pool._order.budget.memory_bytes + 200 * 2**20
+
+
+@pytest.mark.parametrize(("location", "place"), [("canary.bin", "."), ("etc/passwd", "/")])
+def test_rows_3_and_4_no_byte_of_a_file_comes_back(
+    ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, place: str
+) -> None:
+    """Also where the server itself runs in the folder of the file."""
+    (tmp_path / "canary.bin").write_text(CANARY)
+    monkeypatch.chdir(tmp_path if place == "." else place)
+    for hostile in files.hostiles({"planted": location}):
+        refusal = ask.refusal(hostile.content)
+        assert refusal.reason is Reason.EXTERNAL_DATA
+        assert CANARY not in refusal.message
+        assert "root:" not in refusal.message
+
+
+def test_row_13_with_the_gate_open_the_worker_dies_and_the_server_lives(own: Any) -> None:
+    from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415 - the one open gate
+    from onnxplain_server.errors import ExplainError  # noqa: PLC0415
+
+    runner = own(limits=Limits(tree_depth=10**6), patience=own.patience(load=600))
+    deep = own.request(forests.chain(60_000).SerializeToString())
+    for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
+        with pytest.raises(ExplainError) as died:
+            runner.explain(deep, {}, own.call(subject="deep"))
+        assert died.value.reason is reason
+    assert "crashed" in died.value.message
+
+    runner.explain(own.request(GOOD), {}, own.call(subject="good"))

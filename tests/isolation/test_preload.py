@@ -1,0 +1,59 @@
+"""What a worker needs is loaded and compiled before it is confined: afterwards it cannot be."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
+from onnxplain_server import trees
+from onnxplain_server.adapters.workers.rehearsal import Nowhere, methods, requests
+
+# Also of modules that no request has reached.
+CODE = f"""
+import gc, importlib, pkgutil, sys
+sys.path[:0] = {[entry for entry in sys.path if entry]!r}
+from numba.core.caching import NullCache
+from numba.core.registry import CPUDispatcher
+from onnxplain_server import effects, methods, trees
+from onnxplain_server.adapters.workers import preload
+preload.load()
+for folder in (effects, methods, trees):
+    for found in pkgutil.walk_packages(folder.__path__, folder.__name__ + "."):
+        importlib.import_module(found.name)
+kernels = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
+kept = [each for each in kernels if not isinstance(each._cache, NullCache)]
+print([(each.py_func.__qualname__, len(each.nopython_signatures)) for each in kept])
+"""
+
+
+def test_each_compiled_loop_is_there_for_the_one_kind_of_numbers_that_it_gets(
+    tmp_path: Path,
+) -> None:
+    # Without a folder for them, loops cannot be told from what is compiled into them.
+    writable = os.access(trees.__path__[0], os.W_OK)
+    variables = {} if writable else {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, check=True, env=os.environ | variables
+    )
+    kernels = ast.literal_eval(done.stdout.decode())
+
+    assert len(kernels) > 5
+    assert {name for name, count in kernels if count != 1} == set()
+
+
+def test_every_method_of_the_contract_is_rehearsed() -> None:
+    rehearsed = {options.WhichOneof("method") for options in methods()}
+
+    assert rehearsed == set(MethodOptions.DESCRIPTOR.fields_by_name)
+
+
+def test_every_rehearsal_is_answered(reference: Any) -> None:
+    """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
+    for request in requests():
+        answer = ExplainResponse.FromString(reference.runner.explain(request, {}, Nowhere()))
+        assert len(answer.explanations) == 1

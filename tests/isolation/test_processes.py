@@ -1,0 +1,247 @@
+"""Workers, their zygote and the server die in every way; the others carry on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile import greedy
+from hostile.base import model, node
+from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.adapters.workers.spawn import Zygote
+from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.errors import ExplainError, Reason
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+MANY_ROWS = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i * i, i % 7) for i in range(20_000))
+ENDLESS = greedy.loop(2**62).SerializeToString()
+
+
+def zygote(runner: Isolated) -> int:
+    assert runner._pool._zygote is not None
+    return runner._pool._zygote._process.pid
+
+
+def workers(own: Any, runner: Isolated) -> set[int]:
+    found: set[int] = own.family(zygote(runner))
+    return found
+
+
+def test_row_24_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
+    runner = own()
+    for _ in range(40):
+        runner.explain(own.request(GOOD), {}, own.call())
+        for worker in runner._pool._warm:
+            os.kill(worker.pid, signal.SIGKILL)
+        runner.explain(own.request(GOOD), {}, own.call())
+
+    assert runner.counts().death_count == 0
+
+
+def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
+    runner = own(spare_count=2)
+    good = own.call(subject="good")
+    runner.explain(own.request(GOOD), {}, good)
+    reasons: list[Reason] = []
+
+    def work() -> None:
+        with pytest.raises(ExplainError) as died:
+            runner.explain(own.request(ENDLESS), {}, own.call(subject="slow"))
+        reasons.append(died.value.reason)
+
+    thread, victim = own.worker_of(runner, work)
+    os.kill(victim, signal.SIGKILL)
+    runner.explain(own.request(GOOD), {}, good)
+    thread.join(own.long_seconds)
+
+    assert reasons == [Reason.WORKER_DIED]
+    assert runner.counts().death_count == 1
+
+
+@pytest.fixture
+def at_work(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Workers that are being asked."""
+    found: set[int] = set()
+    ask = Worker.ask
+
+    def watched(worker: Worker, *given: Any) -> bytes:
+        found.add(worker.pid)
+        try:
+            return ask(worker, *given)
+        finally:
+            found.discard(worker.pid)
+
+    monkeypatch.setattr(Worker, "ask", watched)
+    return found
+
+
+def test_row_24_forty_kills_under_load_cost_one_retry_each(own: Any, at_work: set[int]) -> None:
+    """Two callers ask all the time while workers die; the retry is an answer."""
+    runner = own(spare_count=2)
+    asked = own.request(GOOD, MANY_ROWS)
+    expected = own.answer(runner.explain(asked, {}, own.call())).explanations
+    failures: list[Reason] = []
+    retries: list[bool] = []
+    stop, no_kill = threading.Event(), threading.Lock()
+
+    def load(name: str) -> None:
+        while not stop.is_set():
+            try:
+                runner.explain(asked, {}, own.call(subject=name))
+            except ExplainError as error:
+                failures.append(error.reason)
+                with no_kill:
+                    again = own.answer(runner.explain(asked, {}, own.call(subject=name)))
+                retries.append(own.same(list(again.explanations), list(expected)))
+
+    threads = [threading.Thread(target=load, args=(name,)) for name in ("one", "other")]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + 5 * own.long_seconds
+    while len(retries) < 40 and time.monotonic() < end:
+        with no_kill:
+            for pid in list(at_work)[:1]:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+    stop.set()
+    for thread in threads:
+        thread.join()
+
+    assert set(failures) == {Reason.WORKER_DIED}
+    assert len(failures) == len(retries) >= 40
+    assert all(retries)
+
+
+def test_row_25_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
+    runner = own()
+    before = zygote(runner)
+    os.kill(before, signal.SIGKILL)
+    with suppress(ExplainError):  # a worker may have died in the middle of it
+        runner.explain(own.request(GOOD), {}, own.call())
+
+    runner.explain(own.request(GOOD), {}, own.call())
+
+    assert zygote(runner) != before
+    assert own.soon(lambda: runner.ready)
+    assert own.family(before) == set()
+
+
+def test_row_26_nothing_outlives_a_killed_server(own: Any) -> None:
+    """Its workers end with it, in the middle of a multiplication."""
+    code = f"""
+import sys
+sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
+import conftest, hostile.greedy, threading
+runner = conftest.Own()(spare_count=2)
+asked = conftest.request(hostile.greedy.kernel(8000).SerializeToString())
+work = lambda: runner.explain(asked, {{}}, conftest.call())
+threading.excepthook = lambda _: None
+conftest.Own().worker_of(runner, work)
+print("ready", flush=True)
+threading.Event().wait()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        family = own.family(server.pid)
+        assert len(family) >= 3
+        server.kill()
+
+    assert own.soon(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family))
+
+
+def test_row_27_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
+    runner = own()
+    runner.explain(own.request(GOOD), {}, own.call())
+    assert own.soon(lambda: runner._pool._spares)
+    stopped = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+
+    with pytest.raises(ExplainError) as over:
+        runner.explain(own.request(GOOD), {}, own.call(0.5))
+
+    assert over.value.reason is Reason.DEADLINE_EXCEEDED
+    assert own.soon(lambda: len(stopped & workers(own, runner)) < len(stopped))
+
+
+def test_row_45_where_no_process_can_be_made_it_is_told_and_tried_again(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = own(warm_bytes=0)
+    fork = Zygote.fork
+
+    def refused(_zygote: Zygote) -> None:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(Zygote, "fork", refused)
+    runner.explain(own.request(GOOD), {}, own.call())
+    assert own.soon(lambda: not runner.ready)
+    with pytest.raises(ExplainError) as unavailable:
+        runner.explain(own.request(GOOD), {}, own.call())
+    assert unavailable.value.reason is Reason.UNAVAILABLE
+    monkeypatch.setattr(Zygote, "fork", fork)
+
+    assert own.soon(lambda: runner.ready)
+    runner.explain(own.request(GOOD), {}, own.call())
+
+
+def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
+    runner = own(warm_bytes=2**20)
+    heavy = model(
+        [node("Add", "X w", "z"), node("ReduceSum", "z", "t", keepdims=0), node("Add", "X t")],
+        constants={"w": np.zeros((2_000_000, 1), np.float32)},
+    )
+    with suppress(ExplainError):
+        runner.explain(own.request(heavy.SerializeToString()), {}, own.call(subject="heavy"))
+    for name in ("a", "b"):
+        runner.explain(own.request(GOOD), {}, own.call(subject=name))
+
+    held = sum(worker.own_bytes for worker in runner._pool._warm)
+    assert held <= 2**20
+
+
+def test_the_worker_of_one_caller_is_never_given_to_another(own: Any) -> None:
+    runner = own()
+    runner.explain(own.request(GOOD), {}, own.call(subject="one:model"))
+    (first,) = [worker.pid for worker in runner._pool._warm]
+
+    runner.explain(own.request(GOOD), {}, own.call(subject="other:model"))
+
+    assert {worker.subject for worker in runner._pool._warm} == {"one:model", "other:model"}
+    assert len({worker.pid for worker in runner._pool._warm} - {first}) == 1
+
+
+def test_cached_numbers_go_through_the_parent_under_its_names(own: Any, make: Any) -> None:
+    runner, host = own(), make.host()
+    request = own.request(GOOD)
+    first = runner.explain(request, {}, host)
+
+    again = runner.explain(request, {}, host)
+
+    assert host.values
+    assert host.progress[-1][0] == host.progress[-1][1]
+    assert own.answer(first).explanations == own.answer(again).explanations
+    assert own.answer(again).receipt.predicted_row_count == 0
+
+
+def test_a_worker_retires_before_its_processor_time_is_used_up(own: Any) -> None:
+    from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415 - only here
+
+    runner = own(budget=Budget(2**29, 2))
+    for _ in range(3):
+        with pytest.raises(ExplainError):
+            runner.explain(own.request(ENDLESS), {}, own.call(1.2, subject="slow"))
+        runner.explain(own.request(GOOD), {}, own.call())

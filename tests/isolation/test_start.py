@@ -1,0 +1,132 @@
+"""Workers start on slow machines too, and who waits for them knows."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from typing import Any
+
+import pytest
+from hostile.base import model, node
+from onnxplain_server.adapters.workers import spawn, start
+from onnxplain_server.adapters.workers.start import Start, StartError
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+
+
+class Clock:
+    """Time that passes as a test says."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(start, "time", made)
+    return made
+
+
+def test_a_start_may_take_an_hour_as_long_as_it_works(clock: Clock) -> None:
+    waiting = Start(lambda: clock.now / 1_000)  # a machine that is busy with other things
+    for clock.now in range(3_600):
+        waiting.look()
+
+
+def test_a_start_that_does_nothing_for_a_minute_has_failed(clock: Clock) -> None:
+    waiting = Start(lambda: min(clock.now, 100))
+    for clock.now in range(161):
+        waiting.look()
+    clock.now = 161
+
+    with pytest.raises(StartError, match="no processor time for 60 s"):
+        waiting.look()
+
+
+def test_the_log_tells_what_takes_so_long(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    waiting = Start(lambda: clock.now / 2)
+    for clock.now in range(21):
+        waiting.look()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "preparing workers: loading code, compiling what was not kept from earlier starts",
+        "still preparing workers after 10 s, of which 5 s of processor time",
+        "still preparing workers after 20 s, of which 10 s of processor time",
+    ]
+
+
+def test_a_zygote_that_cannot_be_run_is_told(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    with pytest.raises(StartError, match="No such file"):
+        own()
+
+
+def test_a_zygote_that_ends_while_it_prepares_is_told(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = spawn._start
+
+    def begun(*given: Any) -> Any:
+        process = begin(*given)
+        os.kill(process.pid, signal.SIGKILL)
+        return process
+
+    monkeypatch.setattr(spawn, "_start", begun)
+
+    with pytest.raises(StartError, match="their zygote ended by SIGKILL"):
+        own()
+
+
+def test_a_worker_that_ends_while_it_is_confined_is_told(own: Any) -> None:
+    with pytest.raises(StartError, match="a worker ended by an error at its start"):
+        own(thread_count=None)
+
+
+def test_a_zygote_that_does_not_answer_is_replaced(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A late answer would otherwise be taken for the next one."""
+    fork = spawn.Zygote.fork
+    stopped: list[spawn.Zygote] = []
+
+    def forked(zygote: spawn.Zygote) -> Any:
+        if zygote._children and not stopped:
+            stopped.append(zygote)
+            os.kill(zygote._process.pid, signal.SIGSTOP)
+            zygote._control.settimeout(0.2)
+        return fork(zygote)
+
+    monkeypatch.setattr(spawn.Zygote, "fork", forked)
+    runner = own(spare_count=2)
+
+    assert own.soon(lambda: stopped and runner._pool._zygote not in (None, *stopped))
+    assert own.soon(lambda: len(runner._pool._spares) == 2)
+    assert runner.ready
+
+
+def test_a_worker_that_is_killed_at_its_start_is_no_reason_to_refuse(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = own()
+    fork = spawn.Zygote.fork
+    failures = iter([True])
+
+    def forked(zygote: spawn.Zygote) -> Any:
+        if next(failures, False):
+            raise OSError("once")
+        return fork(zygote)
+
+    monkeypatch.setattr(spawn.Zygote, "fork", forked)
+    os.kill(runner._pool._spares[0].pid, signal.SIGKILL)
+
+    runner.explain(own.request(GOOD), {}, own.call())
+
+    assert next(failures, None) is None

@@ -1,0 +1,147 @@
+"""Work ends when it should, and its processor is free again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hostile import greedy
+from hostile.base import Hostile, model, node
+from onnxplain_server.adapters.workers import worker as worker_module
+from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.errors import ExplainError, Reason
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+LOOP = greedy.loop(2**62).SerializeToString()
+KERNEL = greedy.kernel(8_000).SerializeToString()
+ENDLESS = list(greedy.endless())
+
+
+@pytest.fixture
+def runner(own: Any) -> Isolated:
+    made: Isolated = own()
+    made.explain(own.request(GOOD), {}, own.call())
+    return made
+
+
+def seconds_of(function: Callable[[], object]) -> tuple[float, Reason]:
+    start = time.monotonic()
+    with pytest.raises(ExplainError) as ended:
+        function()
+    return time.monotonic() - start, ended.value.reason
+
+
+@pytest.mark.parametrize("hostile", ENDLESS, ids=lambda hostile: hostile.name)
+def test_rows_8_9_and_10_a_call_that_never_ends_is_over_at_its_deadline(
+    runner: Isolated, own: Any, hostile: Hostile
+) -> None:
+    taken, reason = seconds_of(
+        lambda: runner.explain(own.request(hostile.content), {}, own.call(1, subject="bad"))
+    )
+
+    # How much less than this: bench/isolation.py.
+    assert taken < 1 + own.long_seconds
+    assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
+
+
+def test_row_10_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: Any) -> None:
+    runner = own(patience=own.patience(load=1))
+
+    _, reason = seconds_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
+
+    assert reason is Reason.LOADING_TOO_LONG
+
+
+@pytest.mark.parametrize("content", [LOOP, KERNEL], ids=["loop", "kernel"])
+def test_row_32_a_caller_that_leaves_frees_the_processor(
+    runner: Isolated, own: Any, content: bytes
+) -> None:
+    call = own.call(subject="bad")
+    reasons: list[Reason] = []
+
+    def work() -> None:
+        reasons.append(seconds_of(lambda: runner.explain(own.request(content), {}, call))[1])
+
+    thread, worker = own.worker_of(runner, work)
+    call.cancel()
+    thread.join(own.long_seconds)
+
+    def rests() -> bool:
+        before = own.processor_seconds({worker})
+        time.sleep(0.3)
+        return bool(own.processor_seconds({worker}) - before <= 0.02)
+
+    assert reasons == [Reason.CANCELLED]
+    assert own.soon(rests)
+
+
+def test_a_worker_that_stops_when_told_is_kept(
+    runner: Isolated, own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is slow, so it needs no killing."""
+    monkeypatch.setattr(worker_module, "_LAST_SECONDS", own.long_seconds)
+    call = own.call(subject="kept")
+    runner.explain(own.request(GOOD), {}, call)
+    workers = {worker.pid for worker in runner._pool._warm}
+    call.cancel()
+    with pytest.raises(ExplainError, match="gone"):
+        runner.explain(own.request(GOOD), {}, call)
+
+    assert {worker.pid for worker in runner._pool._warm} == workers
+
+
+def test_row_33_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
+    from onnxplain.v1.model_pb2 import Model  # noqa: PLC0415 - this test is about admission
+    from onnxplain.v1.table_pb2 import Table  # noqa: PLC0415
+    from onnxplain_server.adapters.memory_cache import MemoryCache  # noqa: PLC0415
+    from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
+    from onnxplain_server.transport.admission import Caller, Limits, admit  # noqa: PLC0415
+
+    for seconds in (float("inf"), 1e300):
+        call = admit(
+            Model(content=b"m"),
+            Table(csv=b"t"),
+            {},
+            Caller("", seconds, lambda: False),
+            cache=MemoryCache(0, Seal(b"")),
+            limits=Limits(9, 9, 0.01),
+            progress=lambda _done, _planned: None,
+        )
+        time.sleep(0.02)
+        with pytest.raises(ExplainError, match="time was over"):
+            call.check("here")
+
+
+def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
+    runner: Isolated, own: Any
+) -> None:
+    told: list[tuple[float, float]] = []
+    call = own.call(row_limit=10, progress=lambda done, planned: told.append((done, planned)))
+
+    with pytest.raises(ExplainError, match=r"up to 18 rows; this server allows 10\.") as refused:
+        runner.explain(own.request(GOOD), {}, call)
+
+    assert refused.value.reason is Reason.TOO_MANY_ROWS
+    assert all(done == 0 for done, _ in told)
+
+
+def test_others_are_answered_while_hostile_work_runs(own: Any) -> None:
+    runner = own(spare_count=2)
+    hostile = [own.call(subject=f"bad {i}") for i in range(2)]
+    reasons: list[Reason] = []
+
+    def work(call: Any) -> Callable[[], None]:
+        return lambda: reasons.append(
+            seconds_of(lambda: runner.explain(own.request(LOOP), {}, call))[1]
+        )
+
+    threads = [own.worker_of(runner, work(call))[0] for call in hostile]
+    runner.explain(own.request(GOOD), {}, own.call())
+    assert reasons == []
+    for call, thread in zip(hostile, threads, strict=True):
+        call.cancel()
+        thread.join(own.long_seconds)
+
+    assert reasons == [Reason.CANCELLED] * 2

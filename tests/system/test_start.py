@@ -1,0 +1,46 @@
+"""How a server starts: also on a machine where nothing was compiled yet, which takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import onnxplain
+import pytest
+
+CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
+
+
+def status(server: Any, path: str) -> int:
+    try:
+        with urlopen(server.url + path, timeout=60) as reply:  # noqa: S310 - our own server
+            return int(reply.status)
+    except HTTPError as error:
+        return error.code
+
+
+def test_it_starts_with_nothing_compiled_and_soon_once_that_is_kept(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processor time is compared, since a busy machine has its own idea of seconds."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    used: list[float] = []
+    for _ in range(2):
+        server = serve()
+        used.append(server.processor_seconds())
+        assert status(server, "/readyz") == 200
+        with onnxplain.connect(server.endpoint) as client:
+            answer = client.explain(
+                CASE / "model.onnx",
+                CASE / "data.csv",
+                onnxplain.Interactions(),
+                target_column="y",
+            )
+        assert answer.receipt.engine == "TREES"
+        assert any("preparing workers" in line for line in server.log)
+
+    assert list(tmp_path.rglob("*.nbi"))
+    assert used[1] < used[0] / 2
