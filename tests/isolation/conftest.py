@@ -117,6 +117,12 @@ def isolated() -> Iterator[Isolated]:
 
 
 @pytest.fixture(scope="session")
+def calls() -> Callable[..., Call]:
+    """Make the surroundings of requests."""
+    return call
+
+
+@pytest.fixture(scope="session")
 def ask(isolated: Isolated) -> Ask:
     return Ask(isolated)
 

@@ -69,12 +69,14 @@ def test_two_thousand_rows_of_twenty_features_take_less_than_300_mb(
     assert server.memory("VmHWM") - before < 300e6
 
 
-def idle_within(server: Any, seconds: float) -> bool:
-    """Whether the server's processor time stands still after so many seconds."""
-    time.sleep(seconds)
-    start = server.processor_seconds()
-    time.sleep(0.3)
-    return bool(server.processor_seconds() - start < 0.1)
+def rests(server: Any) -> bool:
+    """Whether the server's processor time stands still soon, long before its work would end."""
+    for _ in range(60):
+        start = server.processor_seconds()
+        time.sleep(0.3)
+        if server.processor_seconds() - start < 0.05:
+            return True
+    return False
 
 
 def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows: Rows) -> None:
@@ -84,7 +86,7 @@ def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows:
         next(events)
         events.close()
 
-        assert idle_within(server, 0.2)
+        assert rests(server)
 
 
 def test_a_client_that_disconnects_over_rest_frees_the_processor(
@@ -95,12 +97,13 @@ def test_a_client_that_disconnects_over_rest_frees_the_processor(
     body, kind = multipart(request, network, rows)
     connection = HTTPConnection("127.0.0.1", server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
-    while server.processor_seconds() < 2:
+    start = server.processor_seconds()
+    while server.processor_seconds() < start + 1:
         time.sleep(0.05)
 
     connection.close()
 
-    assert idle_within(server, 0.5)
+    assert rests(server)
 
 
 def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> tuple[bytes, str]:

@@ -88,7 +88,7 @@ def _arrow(table: Any, feature_columns: Sequence[str]) -> pa.Table:
     if hasattr(table, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(table).read_all()
     if isinstance(table, Mapping):
-        return pa.table({str(name): pa.array(values) for name, values in table.items()})
+        return pa.table({str(name): _column(values) for name, values in table.items()})
     if hasattr(table, "__array__"):
         return _from_array(np.asarray(table), feature_columns)
     raise TypeError(
@@ -110,7 +110,14 @@ def _from_array(rows: np.ndarray[Any, Any], feature_columns: Sequence[str]) -> p
         raise ValueError(
             f"feature_columns names {len(names)} columns, but the array has {rows.shape[1]}"
         )
-    return pa.table([pa.array(column) for column in rows.T], names=names)
+    return pa.table([_column(column) for column in rows.T], names=names)
+
+
+def _column(values: Any) -> pa.Array:
+    """Write one column; Arrow takes numbers in the byte order of this machine only."""
+    if isinstance(values, np.ndarray) and not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return pa.array(values)
 
 
 def _stream(table: pa.Table) -> bytes:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
 from waitress.task import ErrorTask
+from waitress.utilities import Error
 
 from onnxplain_server.transport import problems
 from onnxplain_server.transport.record import Record
@@ -38,6 +41,26 @@ class Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.channel.tell_refused(document["reason"])
 
 
+class NoRoomError(Error):  # type: ignore[misc]
+    """The body is too large for memory, and there is no room on disk."""
+
+    code = HTTPStatus.INSUFFICIENT_STORAGE.value
+    reason = HTTPStatus.INSUFFICIENT_STORAGE.phrase
+
+
+class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses a body that cannot be kept while it arrives, where waitress drops the connection."""
+
+    def received(self, data: bytes) -> int:
+        """Take what has arrived; how many bytes of it."""
+        try:
+            return int(super().received(data))
+        except OSError:
+            self.error = NoRoomError("the server has no room for this body now; ask again later")
+            self.completed = True
+            return len(data)
+
+
 class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     """Listens on after a refusal until the client has sent all, and forgets it.
 
@@ -54,6 +77,7 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     """
 
     error_task_class = Refusal
+    parser_class = Parser
     refused = False
     _lingering = False
 

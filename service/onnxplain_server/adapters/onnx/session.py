@@ -66,7 +66,7 @@ class OnnxModel:
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""
         try:
-            answer = self._columns.arrange(self._run(feeds))
+            answer = self._columns.arrange(self._run(_native(feeds)))
         except ExplainError:
             raise
         except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
@@ -76,3 +76,10 @@ class OnnxModel:
             message = f"The model gave an answer of shape {answer.shape} instead of {expected}."
             raise ExplainError(Reason.PREDICTION_FAILED, message)
         return answer
+
+
+def _native(feeds: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Bring numbers into this machine's byte order, which the runtime takes for granted."""
+    if all(rows.dtype.isnative for rows in feeds.values()):
+        return feeds
+    return {name: rows.astype(rows.dtype.newbyteorder("=")) for name, rows in feeds.items()}
