@@ -7,23 +7,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
-import numpy as np
-
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
-from onnxplain_server.effects.background import (
-    Background,
-    combine,
-    distinct,
-    fingerprint,
-    gather,
-)
+from onnxplain_server.effects.background import Background, combine, distinct, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
+from onnxplain_server.effects.curves import Curves
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
-
-_BLOCK_ROWS = 16_000
-"""Rows of curves that are predicted together, so that memory does not grow with them."""
 
 _FEW_LEVELS = 20
 """Up to here it pays to skip rows that have a grid value already: 1 in so many."""
@@ -52,6 +42,7 @@ class BlackBox:
         self._background = background
         self._scale = scale
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
+        self._curves = Curves(caller, background, self._shelf)
         self._sweeper = Sweeper(caller, background)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
@@ -114,7 +105,7 @@ class BlackBox:
             yield from self._single_replicates(features, weights)
             return
         levels, n = self._background.levels, len(self._background)
-        own = [self._curve_label((j,), (levels[j],)) for j in features]
+        own = [self._curves.label((j,), (levels[j],)) for j in features]
         others = [Label(f"others {j}", n) for j in features]
         found = self._shelf.find([*own, *others])
         for i, j in enumerate(features):
@@ -144,8 +135,8 @@ class BlackBox:
         if len(levels) <= _FEW_LEVELS and len(merged) * len(levels) >= n * (len(levels) - 1):
             averages = self._sweeper.sweep_levels(feature, self.outputs(), shares)
         else:
-            averages = self._sweep((feature,), (levels,), shares)
-        self._check_points(averages.points, (feature,), (levels,))
+            return self._curves.sweep((feature,), (levels,), shares)
+        self._curves.check(averages.points, (feature,), (levels,))
         return averages
 
     def joint(
@@ -158,16 +149,16 @@ class BlackBox:
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        labels = [self._curve_label(g, grid) for g, grid in zip(groups, grids, strict=True)]
+        labels = [self._curves.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
         found = self._shelf.find(labels) if weights is None else [None] * len(labels)
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
             self.settle(self.cost(group) - self.cost(group, len(grid[0])))
             points = (
-                self._points(group, grid, label, known)
+                self._curves.at(group, grid, label, known)
                 if weights is None
-                else self._sweep_points(group, grid, weights)
+                else self._curves.under(weights, group, grid)
             )
             self._effects[group] = points[..., inverse, :]
             yield Joint(group, self._effects[group], self._pure(group))
@@ -193,39 +184,14 @@ class BlackBox:
         """See `Effects.curve`."""
         first, inverse = combine([distinct(values)[1] for values in points])
         grid, group = tuple(values[first] for values in points), tuple(features)
-        label = self._curve_label(group, grid)
+        label = self._curves.label(group, grid)
         found = self._shelf.find([label])[0]
         self.settle((len(points[0]) - len(first)) * len(self._background))
-        return self._points(group, grid, label, found)[inverse]
+        return self._curves.at(group, grid, label, found)[inverse]
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
-        n, n_points = len(self._background), len(points)
-        digest = hashlib.sha256(fingerprint(points)).hexdigest()
-        label = Label(f"individual {feature} {digest}", n * n_points)
-        found = self._shelf.find([label])[0]
-        if found is None:
-            found = self._predict_individual(feature, points)
-            self._shelf.keep(label, found)
-        else:
-            self._caller.ledger.spend(n * n_points, 0)
-        return found.reshape(n, n_points, found.shape[1])
-
-    def _predict_individual(self, feature: int, points: Array) -> Matrix:
-        """Predict each row at each point: (n_rows · n_points, n_outputs)."""
-        n, n_points = len(self._background), len(points)
-        length = max(1, _BLOCK_ROWS // n_points)
-        spans = [slice(start, min(start + length, n)) for start in range(0, n, length)]
-
-        def block(span: slice) -> Matrix:
-            columns = [np.repeat(column[span], n_points) for column in self._background.columns]
-            columns[feature] = np.tile(points, len(columns[feature]) // n_points)
-            return self._caller.predict_rows(self._background.features, columns)
-
-        predicted = np.concatenate(self._caller.side_by_side(block, spans))
-        sums = predicted.reshape(n, n_points, -1).sum(axis=0)
-        self._check_points(sums, (feature,), (points,))
-        return predicted
+        return self._curves.individual(feature, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
@@ -256,58 +222,3 @@ class BlackBox:
         computed = compute()
         shelf.keep(label, computed.reshape(-1, 1))
         return computed
-
-    def _points(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], label: Label, found: Matrix | None
-    ) -> Matrix:
-        """Return partial dependence at distinct grid points: what was found, or a new sweep."""
-        if found is not None:
-            self._caller.ledger.spend(len(grid[0]) * len(self._background), 0)
-            return found
-        points = self._sweep_points(features, grid, self._background.weights)
-        self._shelf.keep(label, points)
-        return points
-
-    def _sweep_points(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], weights: Array
-    ) -> Array:
-        """Return partial dependence at distinct grid points."""
-        row_shares = weights / weights.sum(axis=-1, keepdims=True)
-        # The average over points is not wanted.
-        nothing = np.zeros((*weights.shape[:-1], len(grid[0])))
-        points = self._sweep(features, grid, Shares(nothing, row_shares)).points
-        self._check_points(points, features, grid)
-        return points
-
-    def _sweep(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
-    ) -> Averages:
-        """Sweep over a grid, with rows merged that differ in these features only."""
-        merged, inverse = self._background.apart_from(features)
-        sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
-        averages = sweeper.sweep(
-            features, grid, Shares(shares.points, gather(shares.rows, inverse))
-        )
-        self._caller.ledger.spend(len(grid[0]) * (len(self._background) - len(merged)), 0)
-        return Averages(averages.points, averages.rows[..., inverse, :])
-
-    def _curve_label(self, features: tuple[int, ...], grid: tuple[Array, ...]) -> Label:
-        points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
-        return Label(f"curve {features} {points}", len(grid[0]))
-
-    def _check_points(
-        self, averages: Array, features: tuple[int, ...], grid: tuple[Array, ...]
-    ) -> None:
-        names = self._background.features.names
-
-        def describe(wrong: Indices) -> str:
-            where = " and ".join(
-                f"{names[j]} = {v[wrong[0]]}" for j, v in zip(features, grid, strict=True)
-            )
-            return (
-                f"the model's prediction is not finite for some rows when {where}; "
-                "restrict the grid, or mend the model"
-            )
-
-        by_point = np.moveaxis(averages, -2, 0).reshape(len(grid[0]), -1)
-        check_finite(by_point, describe)
