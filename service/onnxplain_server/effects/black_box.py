@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
+import numpy as np
+
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background, combine, distinct, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
@@ -14,6 +16,7 @@ from onnxplain_server.effects.curves import Curves
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
+from onnxplain_server.effects.weighted import mean
 
 _FEW_LEVELS = 20
 """Up to here it pays to skip rows that have a grid value already: 1 in so many."""
@@ -34,7 +37,8 @@ class BlackBox:
     Cost, n rows and u distinct values of a feature (or combinations of values):
     n for `outputs`, u · n for both parts of `single` together, u · n for each
     group of `joint`, and n for each point of `curve`. Less where rows differ in
-    the moved features only, and where a row has a grid value already.
+    the moved features only, and where a row has a grid value already; nothing
+    for features that the model certainly does not use.
     """
 
     def __init__(self, caller: Caller, background: Background, scale: str) -> None:
@@ -42,7 +46,8 @@ class BlackBox:
         self._background = background
         self._scale = scale
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
-        self._curves = Curves(caller, background, self._shelf)
+        self._unused = caller.unused(len(background.columns))
+        self._curves = Curves(caller, background, self._shelf, self._unused)
         self._sweeper = Sweeper(caller, background)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
@@ -69,6 +74,8 @@ class BlackBox:
         """See `Effects.cost`; without `n_points`, at the rows' own values."""
         n = len(self._background)
         if n_points is None:
+            if self._unused.intersection(features):
+                return 0
             n_points = min(n, math.prod(len(self._background.levels[j]) for j in features))
         return n_points * n
 
@@ -101,35 +108,53 @@ class BlackBox:
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
-        if weights is not None:
-            yield from self._single_replicates(features, weights)
-            return
-        levels, n = self._background.levels, len(self._background)
-        own = [self._curves.label((j,), (levels[j],)) for j in features]
-        others = [Label(f"others {j}", n) for j in features]
-        found = self._shelf.find([*own, *others])
-        for i, j in enumerate(features):
-            points, rows = found[i], found[len(features) + i]
-            if points is None or rows is None:
-                averages = self._sweep_levels(j, self._background.weights)
-                points, rows = averages.points, averages.rows
-                self._shelf.keep(own[i], points)
-                self._shelf.keep(others[i], rows)
-            else:
-                self._caller.ledger.spend(self.cost((j,)), 0)
-            self._effects[j,] = points[self._background.codes[j]]
-            yield Single(j, self._effects[j,], rows)
-
-    def _single_replicates(self, features: Sequence[int], weights: Matrix) -> Iterator[Single]:
+        known = self._find(features) if weights is None else {}
         for j in features:
-            averages = self._sweep_levels(j, weights)
-            self._effects[j,] = averages.points[:, self._background.codes[j]]
-            yield Single(j, self._effects[j,], averages.rows)
+            if j in self._unused:
+                single = self._single_unused(j, weights)
+            elif weights is None:
+                single = self._single_kept(j, known[j])
+            else:
+                averages = self._sweep_levels(j, weights)
+                own = averages.points[:, self._background.codes[j]]
+                single = Single(j, own, averages.rows)
+            self._effects[j,] = single.own
+            yield single
+
+    def _single_labels(self, feature: int) -> tuple[Label, Label]:
+        own = self._curves.label((feature,), (self._background.levels[feature],))
+        return own, Label(f"others {feature}", len(self._background))
+
+    def _find(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
+        """Look effects of single features up, all at once: F at their values, F of all others."""
+        moved = [j for j in features if j not in self._unused]
+        found = self._shelf.find([label for j in moved for label in self._single_labels(j)])
+        return {j: found[2 * i : 2 * i + 2] for i, j in enumerate(moved)}
+
+    def _single_kept(self, feature: int, known: Sequence[Matrix | None]) -> Single:
+        """Effects under the background's own weights: what was found, or a new sweep."""
+        points, others = known
+        if points is None or others is None:
+            averages = self._sweep_levels(feature, self._background.weights)
+            points, others = averages.points, averages.rows
+            for label, values in zip(self._single_labels(feature), (points, others), strict=True):
+                self._shelf.keep(label, values)
+        else:
+            self._caller.ledger.spend(self.cost((feature,)), 0)
+        return Single(feature, points[self._background.codes[feature]], others)
+
+    def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
+        """Moving it changes nothing: its effect is the mean, that of all others the prediction."""
+        outputs = self.outputs()
+        averages = mean(outputs, self._background.weights if weights is None else weights)
+        shape = (*averages.shape[:-1], *outputs.shape)
+        own = np.broadcast_to(averages[..., None, :], shape)
+        return Single(feature, own, np.broadcast_to(outputs, shape))
 
     def _sweep_levels(self, feature: int, weights: Array) -> Averages:
         """Move a feature over its own values, skipping the predictions that are known."""
         levels, n = self._background.levels[feature], len(self._background)
-        merged, _ = self._background.apart_from([feature])
+        merged, _ = self._background.apart_from([feature, *self._unused])
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
         shares = Shares(gather(row_shares, self._background.codes[feature]), row_shares)
         if len(levels) <= _FEW_LEVELS and len(merged) * len(levels) >= n * (len(levels) - 1):
@@ -143,6 +168,19 @@ class BlackBox:
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
         """See `Effects.joint`."""
+        predicted = [group for group in groups if not self._unused.intersection(group)]
+        points = self._at_points(predicted, weights)
+        for group in groups:
+            if self._unused.intersection(group):
+                yield self._joint_unused(group)
+            else:
+                self._effects[group] = next(points)
+                yield Joint(group, self._effects[group], self._pure(group))
+
+    def _at_points(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
+    ) -> Iterator[Array]:
+        """Effects of groups at the rows, each predicted at distinct combinations of values."""
         codes, columns = self._background.codes, self._background.columns
         combined = [combine([codes[j] for j in group]) for group in groups]
         grids = [
@@ -160,8 +198,14 @@ class BlackBox:
                 if weights is None
                 else self._curves.under(weights, group, grid)
             )
-            self._effects[group] = points[..., inverse, :]
-            yield Joint(group, self._effects[group], self._pure(group))
+            yield points[..., inverse, :]
+
+    def _joint_unused(self, group: tuple[int, ...]) -> Joint:
+        """What the features do that are used, and nothing beyond."""
+        used = tuple(j for j in group if j not in self._unused)
+        whole = self._effects[used or group[:1]]
+        self._effects[group] = whole
+        return Joint(group, whole, np.zeros_like(whole))
 
     def _pure(self, group: tuple[int, ...]) -> Array:
         """Take from an effect what fewer of its features do, by inclusion and exclusion."""
@@ -182,19 +226,42 @@ class BlackBox:
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
-        first, inverse = combine([distinct(values)[1] for values in points])
-        grid, group = tuple(values[first] for values in points), tuple(features)
+        pairs = zip(features, points, strict=True)
+        moved = {j: values for j, values in pairs if not self._is_moot(j, values)}
+        n, n_points = len(self._background), len(points[0])
+        if not moved:
+            outputs = self._unmoved(n_points * n)
+            return np.tile(mean(outputs, self._background.weights), (n_points, 1))
+        first, inverse = combine([distinct(values)[1] for values in moved.values()])
+        group, grid = tuple(moved), tuple(values[first] for values in moved.values())
         label = self._curves.label(group, grid)
         found = self._shelf.find([label])[0]
-        self.settle((len(points[0]) - len(first)) * len(self._background))
+        self.settle((n_points - len(first)) * n)
         return self._curves.at(group, grid, label, found)[inverse]
+
+    def _is_moot(self, feature: int, values: Array) -> bool:
+        """Whether moving a feature to these values certainly changes nothing."""
+        return feature in self._unused and (
+            values.dtype == object or bool(np.isfinite(values).all())
+        )
+
+    def _unmoved(self, planned: int) -> Matrix:
+        """Predictions of the rows as they are, in the place of so many planned ones."""
+        is_new = self._predictions is None
+        self.settle(planned - is_new * len(self._background))
+        return self.outputs()
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
+        if self._is_moot(feature, points):
+            outputs = self._unmoved(len(self._background) * len(points))
+            return np.repeat(outputs[:, None, :], len(points), axis=1)
         return self._curves.individual(feature, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
+        if self._unused.issuperset(features):
+            return [self._unmoved(len(order)) for order in orders]
 
         def predict(order: Indices) -> Matrix:
             columns = list(self._background.columns)

@@ -26,12 +26,17 @@ class Curves:
     background : Background
     shelf : Shelf
         Where what is predicted is kept, and may be found.
+    unused : frozenset of int
+        Features that change nothing.
     """
 
-    def __init__(self, caller: Caller, background: Background, shelf: Shelf) -> None:
+    def __init__(
+        self, caller: Caller, background: Background, shelf: Shelf, unused: frozenset[int]
+    ) -> None:
         self._caller = caller
         self._background = background
         self._shelf = shelf
+        self._unused = unused
         self._sweeper = Sweeper(caller, background)
 
     def label(self, features: Sequence[int], grid: Sequence[Array]) -> Label:
@@ -67,8 +72,8 @@ class Curves:
         return self.sweep(features, grid, Shares(nothing, row_shares)).points
 
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
-        """Sweep over a grid, with rows merged that differ in these features only."""
-        merged, inverse = self._background.apart_from(features)
+        """Sweep over a grid, with rows merged that differ in these and unused features only."""
+        merged, inverse = self._background.apart_from([*features, *self._unused])
         sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
         averages = sweeper.sweep(
             features, grid, Shares(shares.points, gather(shares.rows, inverse))
