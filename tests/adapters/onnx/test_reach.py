@@ -69,6 +69,11 @@ PARTS = {
         ],
         set(),
     ),
+    "a bias from a column": (
+        [("Gather", "X k", "a", {"axis": 1}), ("Gather", "X one", "b", {"axis": 1})]
+        + [("Gemm", "a wk b", "y", {})],
+        set(),
+    ),
     "its shape alone": (
         [
             ("Gather", "X zero", "a", {"axis": 1}),
@@ -95,6 +100,7 @@ CONSTANTS = {
     "sizes": np.array([2, 1]),
     "flat": np.array([-1, 1]),
     "w": W,
+    "wk": W[:2],
     "wt": W.T.copy(),
     "bias": np.array([1.0], np.float32),
     "row": np.array([1.0, 2.0, 3.0], np.float32),
@@ -159,16 +165,18 @@ def test_what_a_graph_inside_a_node_reads_is_used(build: Any) -> None:
         f"{name}_branch": helper.make_graph([build.node("Neg", read, "r")], name, [], [value])
         for name, read in (("then", "a"), ("else", "b"))
     }
+    bare = helper.make_tensor_value_info("c", TensorProto.FLOAT, None)
+    branches["else_branch"].output[0].CopyFrom(bare)
     nodes = [
         build.node("ReduceSum", "a", "total", keepdims=0),
         build.node("Cast", "total", "yes", to=TensorProto.BOOL),
         helper.make_node("If", ["yes"], ["y"], **branches),
     ]
-    inputs = [build.input(name, [None, 1]) for name in "abc"]
+    inputs = [build.input(name, [None, 1]) for name in "abcd"]
 
-    reach = read_reach(build(nodes, inputs=inputs), 3)["y"]
+    reach = read_reach(build(nodes, inputs=inputs), 4)["y"]
 
-    assert reach.tolist() == [True, True, False]
+    assert reach.tolist() == [True, True, True, False]
 
 
 def test_nothing_is_said_of_a_graph_that_cannot_be_followed(build: Any) -> None:
