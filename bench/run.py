@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import black_box
+import few_values
 
-BENCHES = {"The black-box engine": black_box.main}
+BENCHES = {
+    "The black-box engine": black_box.main,
+    "Features with few values": few_values.main,
+}
 
 
 def main() -> None:

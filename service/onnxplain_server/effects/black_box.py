@@ -12,14 +12,12 @@ import numpy as np
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background, combine, distinct, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
-from onnxplain_server.effects.curves import Curves
+from onnxplain_server.effects.curves import Curves, over_rows_only
 from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.hybrids import Hybrids
 from onnxplain_server.effects.shelf import Label, Shelf
-from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
+from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted import mean
-
-_FEW_LEVELS = 20
-"""Up to here it pays to skip rows that have a grid value already: 1 in so many."""
 
 
 class BlackBox:
@@ -48,7 +46,7 @@ class BlackBox:
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
         self._unused = caller.unused(len(background.columns))
         self._curves = Curves(caller, background, self._shelf, self._unused)
-        self._sweeper = Sweeper(caller, background)
+        self._hybrids = Hybrids(caller, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
 
@@ -152,16 +150,20 @@ class BlackBox:
         return Single(feature, own, np.broadcast_to(outputs, shape))
 
     def _sweep_levels(self, feature: int, weights: Array) -> Averages:
-        """Move a feature over its own values, skipping the predictions that are known."""
-        levels, n = self._background.levels[feature], len(self._background)
-        merged, _ = self._background.apart_from([feature, *self._unused])
+        """Move a feature over its own values."""
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
         shares = Shares(gather(row_shares, self._background.codes[feature]), row_shares)
-        if len(levels) <= _FEW_LEVELS and len(merged) * len(levels) >= n * (len(levels) - 1):
-            averages = self._sweeper.sweep_levels(feature, self.outputs(), shares)
-        else:
-            return self._curves.sweep((feature,), (levels,), shares)
-        self._curves.check(averages.points, (feature,), (levels,))
+        return self._sweep_own((feature,), (self._background.levels[feature],), shares)
+
+    def _sweep_own(
+        self, group: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
+    ) -> Averages:
+        """Move features over the combinations that rows have, skipping what is known if it pays."""
+        merged, _ = self._background.apart_from([*group, *self._unused])
+        if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
+            return self._curves.sweep(group, grid, shares)
+        averages = self._hybrids.sweep(group, shares)
+        self._curves.check(averages.points, group, grid)
         return averages
 
     def joint(
@@ -193,11 +195,14 @@ class BlackBox:
             groups, grids, labels, combined, found, strict=True
         ):
             self.settle(self.cost(group) - self.cost(group, len(grid[0])))
-            points = (
-                self._curves.at(group, grid, label, known)
-                if weights is None
-                else self._curves.under(weights, group, grid)
-            )
+            if known is not None:
+                self._caller.ledger.spend(self.cost(group, len(grid[0])), 0)
+                yield known[inverse]
+                continue
+            own = self._background.weights if weights is None else weights
+            points = self._sweep_own(group, grid, over_rows_only(own, len(grid[0]))).points
+            if weights is None:
+                self._shelf.keep(label, points)
             yield points[..., inverse, :]
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:

@@ -51,25 +51,10 @@ class Curves:
         if found is not None:
             self._caller.ledger.spend(len(grid[0]) * len(self._background), 0)
             return found
-        points = self.under(self._background.weights, features, grid)
+        shares = over_rows_only(self._background.weights, len(grid[0]))
+        points = self.sweep(features, grid, shares).points
         self._shelf.keep(label, points)
         return points
-
-    def under(self, weights: Array, features: Sequence[int], grid: Sequence[Array]) -> Array:
-        """Predict partial dependence at distinct grid points under weights of the rows.
-
-        Parameters
-        ----------
-        weights : (n_rows,), or (n_replicates, n_rows)
-
-        Returns
-        -------
-        (n_points, n_outputs), or (n_replicates, n_points, n_outputs)
-        """
-        row_shares = weights / weights.sum(axis=-1, keepdims=True)
-        # The average over points is not wanted.
-        nothing = np.zeros((*weights.shape[:-1], len(grid[0])))
-        return self.sweep(features, grid, Shares(nothing, row_shares)).points
 
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
         """Sweep over a grid, with rows merged that differ in these and unused features only."""
@@ -126,3 +111,12 @@ class Curves:
 
         by_point = np.moveaxis(averages, -2, 0).reshape(len(grid[0]), -1)
         check_finite(by_point, describe)
+
+
+def over_rows_only(weights: Array, n_points: int) -> Shares:
+    """Shares for averages over rows of which those over points are not wanted.
+
+    `weights` are (n_rows,), or (n_replicates, n_rows).
+    """
+    nothing = np.zeros((*weights.shape[:-1], n_points))
+    return Shares(nothing, weights / weights.sum(axis=-1, keepdims=True))

@@ -70,8 +70,11 @@ PARTS = {
         set(),
     ),
     "a bias from a column": (
-        [("Gather", "X k", "a", {"axis": 1}), ("Gather", "X one", "b", {"axis": 1})]
-        + [("Gemm", "a wk b", "y", {})],
+        [
+            ("Gather", "X k", "a", {"axis": 1}),
+            ("Gather", "X one", "b", {"axis": 1}),
+            ("Gemm", "a wk b", "y", {}),
+        ],
         set(),
     ),
     "its shape alone": (
