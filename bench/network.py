@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTHS = (10, 64, 64, 1)
 
 
-def network(seed: int = 0, widths: Sequence[int] = WIDTHS) -> bytes:
-    """Build a network with random weights: Gemm and Relu, float32."""
+def network(seed: int = 0, widths: Sequence[int] = WIDTHS, activation: str = "Relu") -> bytes:
+    """Build a network with random weights: Gemm and an activation, float32."""
     rng = np.random.default_rng(seed)
     nodes, weights, tensor = [], [], "input"
     for layer, (width, height) in enumerate(pairwise(widths)):
@@ -26,7 +26,7 @@ def network(seed: int = 0, widths: Sequence[int] = WIDTHS) -> bytes:
         nodes.append(helper.make_node("Gemm", [tensor, f"w{layer}", f"b{layer}"], [f"g{layer}"]))
         tensor = f"g{layer}"
         if height > 1:
-            nodes.append(helper.make_node("Relu", [tensor], [f"r{layer}"]))
+            nodes.append(helper.make_node(activation, [tensor], [f"r{layer}"]))
             tensor = f"r{layer}"
     graph = helper.make_graph(
         nodes,

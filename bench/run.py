@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import black_box
 import few_values
+import knots
 
 BENCHES = {
     "The black-box engine": black_box.main,
     "Features with few values": few_values.main,
+    "Interpolation between knots": knots.main,
 }
 
 

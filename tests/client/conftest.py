@@ -149,6 +149,7 @@ def statistic(
         message.standard_errors[:] = message.biases[:] = [spread] * len(values)
         message.lower[:] = [value - spread for value in values]
         message.upper[:] = [value + spread for value in values]
+        message.numerator_errors[:] = [2 * spread] * len(values)
     return message
 
 

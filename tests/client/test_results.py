@@ -64,6 +64,7 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
         "lower": 0.125,
         "upper": 0.375,
         "bias": 0.125,
+        "numerator_error": 0.25,
     }
 
 
@@ -73,6 +74,13 @@ def test_statistics_have_no_interval_where_rows_were_not_resampled(found: Explan
     assert (pair.lower.tolist(), pair.upper.tolist()) == ([0.125, 0.125], [0.375, 0.375])
     assert np.isnan([total.standard_errors, total.lower, total.upper, total.biases]).all()
     assert found.interactions.confidence_level == 0.95
+
+
+def test_numerators_have_an_error_where_effects_were_interpolated(found: Explanations) -> None:
+    total, (pair,) = found.interactions.total, found.interactions.pairwise
+
+    assert pair.numerator_errors.tolist() == [0.25, 0.25]
+    assert np.isnan(total.numerator_errors).all()
 
 
 def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanations) -> None:
@@ -184,7 +192,8 @@ def test_every_result_is_tidy(every: Explanations) -> None:
         numbers = frame.columns[list(frame.columns).index("output") + 1 :]
         assert len(frame) > 1
         assert numbers.str.fullmatch(
-            "value|numerator|denominator|standard_error|lower|upper|bias|baseline_loss|weight"
+            "value|numerator|denominator|standard_error|lower|upper|bias|numerator_error"
+            "|baseline_loss|weight"
         ).all()
         assert not frame.drop(columns=numbers).duplicated().any()
 

@@ -77,6 +77,7 @@ def test_interactions_have_the_defaults_of_the_contract() -> None:
         threeway_feature_count=0,
         quantile_bin_count=0,
         absolute_threshold=None,
+        knot_count=0,
     )
 
 
@@ -87,9 +88,10 @@ def test_options_of_interactions_are_read_zero_included() -> None:
         threeway_feature_count=3,
         quantile_bin_count=20,
         absolute_threshold=0,
+        knot_count=9,
     )
 
-    assert method(given) == interactions.Options(("x", "y"), 0, 3, 20, 0)
+    assert method(given) == interactions.Options(("x", "y"), 0, 3, 20, 0, 9)
 
 
 def test_partial_dependence_has_the_defaults_of_the_contract() -> None:

@@ -27,6 +27,7 @@ _SCHEMA = pa.schema(
         ("lower", pa.float64()),
         ("upper", pa.float64()),
         ("bias", pa.float64()),
+        ("numerator_error", pa.float64()),
     ]
 )
 
@@ -49,6 +50,8 @@ class InteractionStatistic:
         Of the values, from resampling the rows: how far each would move with other rows, the
         ends of its confidence interval, and by how much it is too large on average. NaN where
         rows were not resampled.
+    numerator_errors : (n_outputs,)
+        Estimated error of the numerators from interpolation between knots; NaN where none was.
     """
 
     features: tuple[str, ...]
@@ -59,6 +62,7 @@ class InteractionStatistic:
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     biases: npt.NDArray[np.float64]
+    numerator_errors: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
@@ -73,6 +77,7 @@ class InteractionStatistic:
             lower=np.array(message.lower or unknown),
             upper=np.array(message.upper or unknown),
             biases=np.array(message.biases or unknown),
+            numerator_errors=np.array(message.numerator_errors or unknown),
         )
 
 
@@ -145,7 +150,8 @@ class InteractionsResult(Tabular):
         -------
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
-            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`.
+            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
+            `numerator_error`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
 
@@ -162,6 +168,7 @@ class InteractionsResult(Tabular):
                     statistic.lower,
                     statistic.upper,
                     statistic.biases,
+                    statistic.numerator_errors,
                     strict=True,
                 )
                 for row in parts:

@@ -55,6 +55,9 @@ class Interactions:
     confidence_level : float, optional
         How often intervals should hold the statistic of all rows that the table is a sample
         of; in [0.5, 0.999], default 0.95.
+    knot_count : int, optional
+        Evaluate dense numeric features at so many quantile knots, and interpolate between them;
+        the results estimate the error. 0 turns it off, the default, otherwise in [3, 10000].
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Interactions:
     repeat_count: int | None = None
     resampling: Literal["BOOTSTRAP", "JACKKNIFE"] | None = None
     confidence_level: float | None = None
+    knot_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
@@ -82,6 +86,7 @@ class Interactions:
                 repeat_count=self.repeat_count,
                 resampling=self.resampling,
                 confidence_level=self.confidence_level,
+                knot_count=self.knot_count,
             )
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background, combine, distinct, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
 from onnxplain_server.effects.curves import Curves, over_rows_only
-from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.effects import Joint, Single, beyond_parts
 from onnxplain_server.effects.hybrids import Hybrids
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares
@@ -30,6 +29,13 @@ class BlackBox:
     scale : str
         Which of the model's predictions are explained.
 
+    Attributes
+    ----------
+    unused : frozenset of int
+        Features that certainly have no effect.
+    curves : Curves
+        Moves features over points of any kind.
+
     Notes
     -----
     Cost, n rows and u distinct values of a feature (or combinations of values):
@@ -44,8 +50,8 @@ class BlackBox:
         self._background = background
         self._scale = scale
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
-        self._unused = caller.unused(len(background.columns))
-        self._curves = Curves(caller, background, self._shelf, self._unused)
+        self.unused = caller.unused(len(background.columns))
+        self.curves = Curves(caller, background, self._shelf, self.unused)
         self._hybrids = Hybrids(caller, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
@@ -72,7 +78,7 @@ class BlackBox:
         """See `Effects.cost`; without `n_points`, at the rows' own values."""
         n = len(self._background)
         if n_points is None:
-            if self._unused.intersection(features):
+            if self.unused.intersection(features):
                 return 0
             n_points = min(n, math.prod(len(self._background.levels[j]) for j in features))
         return n_points * n
@@ -108,7 +114,7 @@ class BlackBox:
         """See `Effects.single`."""
         known = self._find(features) if weights is None else {}
         for j in features:
-            if j in self._unused:
+            if j in self.unused:
                 single = self._single_unused(j, weights)
             elif weights is None:
                 single = self._single_kept(j, known[j])
@@ -120,12 +126,12 @@ class BlackBox:
             yield single
 
     def _single_labels(self, feature: int) -> tuple[Label, Label]:
-        own = self._curves.label((feature,), (self._background.levels[feature],))
+        own = self.curves.label((feature,), (self._background.levels[feature],))
         return own, Label(f"others {feature}", len(self._background))
 
     def _find(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
         """Look effects of single features up, all at once: F at their values, F of all others."""
-        moved = [j for j in features if j not in self._unused]
+        moved = [j for j in features if j not in self.unused]
         found = self._shelf.find([label for j in moved for label in self._single_labels(j)])
         return {j: found[2 * i : 2 * i + 2] for i, j in enumerate(moved)}
 
@@ -159,25 +165,25 @@ class BlackBox:
         self, group: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
     ) -> Averages:
         """Move features over the combinations that rows have, skipping what is known if it pays."""
-        merged, _ = self._background.apart_from([*group, *self._unused])
+        merged, _ = self._background.apart_from([*group, *self.unused])
         if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
-            return self._curves.sweep(group, grid, shares)
+            return self.curves.sweep(group, grid, shares)
         averages = self._hybrids.sweep(group, shares)
-        self._curves.check(averages.points, group, grid)
+        self.curves.check(averages.points, group, grid)
         return averages
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
         """See `Effects.joint`."""
-        predicted = [group for group in groups if not self._unused.intersection(group)]
+        predicted = [group for group in groups if not self.unused.intersection(group)]
         points = self._at_points(predicted, weights)
         for group in groups:
-            if self._unused.intersection(group):
+            if self.unused.intersection(group):
                 yield self._joint_unused(group)
             else:
                 self._effects[group] = next(points)
-                yield Joint(group, self._effects[group], self._pure(group))
+                yield Joint(group, self._effects[group], beyond_parts(group, self._effects))
 
     def _at_points(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
@@ -189,7 +195,7 @@ class BlackBox:
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        labels = [self._curves.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
+        labels = [self.curves.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
         found = self._shelf.find(labels) if weights is None else [None] * len(labels)
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
@@ -207,19 +213,10 @@ class BlackBox:
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:
         """What the features do that are used, and nothing beyond."""
-        used = tuple(j for j in group if j not in self._unused)
+        used = tuple(j for j in group if j not in self.unused)
         whole = self._effects[used or group[:1]]
         self._effects[group] = whole
         return Joint(group, whole, np.zeros_like(whole))
-
-    def _pure(self, group: tuple[int, ...]) -> Array:
-        """Take from an effect what fewer of its features do, by inclusion and exclusion."""
-        pure = self._effects[group].copy()
-        for size in range(1, len(group)):
-            sign = (-1) ** (len(group) - size)
-            for part in combinations(group, size):
-                pure += sign * self._effects[part]
-        return pure
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: all at once, since predictions are the cost."""
@@ -228,6 +225,15 @@ class BlackBox:
     def batch_count(self, _replicate_count: int) -> int:
         """See `Effects.batch_count`."""
         return 1
+
+    def at(
+        self, features: Sequence[int], points: Sequence[Array], weights: Matrix | None = None
+    ) -> Array:
+        """Effect at distinct points: `curve`, or as many under several weights at once."""
+        if weights is None:
+            return self.curve(features, points)
+        shares = over_rows_only(weights, len(points[0]))
+        return self.curves.sweep(features, points, shares).points
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
@@ -239,14 +245,14 @@ class BlackBox:
             return np.tile(mean(outputs, self._background.weights), (n_points, 1))
         first, inverse = combine([distinct(values)[1] for values in moved.values()])
         group, grid = tuple(moved), tuple(values[first] for values in moved.values())
-        label = self._curves.label(group, grid)
+        label = self.curves.label(group, grid)
         found = self._shelf.find([label])[0]
         self.settle((n_points - len(first)) * n)
-        return self._curves.at(group, grid, label, found)[inverse]
+        return self.curves.at(group, grid, label, found)[inverse]
 
     def _is_moot(self, feature: int, values: Array) -> bool:
         """Whether moving a feature to these values certainly changes nothing."""
-        return feature in self._unused and (
+        return feature in self.unused and (
             values.dtype == object or bool(np.isfinite(values).all())
         )
 
@@ -261,23 +267,13 @@ class BlackBox:
         if self._is_moot(feature, points):
             outputs = self._unmoved(len(self._background) * len(points))
             return np.repeat(outputs[:, None, :], len(points), axis=1)
-        return self._curves.individual(feature, points)
+        return self.curves.individual(feature, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
-        if self._unused.issuperset(features):
+        if self.unused.issuperset(features):
             return [self._unmoved(len(order)) for order in orders]
-
-        def predict(order: Indices) -> Matrix:
-            columns = list(self._background.columns)
-            for j in features:
-                columns[j] = columns[j][order]
-            predicted = self._caller.predict_rows(self._background.features, columns)
-            return check_finite(
-                predicted, lambda _rows: "the model's prediction is not finite for shuffled rows"
-            )
-
-        return self._caller.side_by_side(predict, orders)
+        return self.curves.exchanged(features, orders)
 
     def cached(
         self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]

@@ -67,6 +67,29 @@ class Curves:
         self.check(averages.points, features, grid)
         return Averages(averages.points, averages.rows[..., inverse, :])
 
+    def move(self, feature: int, points: Array, shares: Shares) -> Averages:
+        """Move a feature over distinct points, and average over rows and over points.
+
+        Parameters
+        ----------
+        shares : Shares
+            Of points, (n_averages, n_points); of rows, (n_rows,), or with replicates.
+        """
+        n, n_points, n_averages = len(self._background), len(points), len(shares.points)
+        digest = hashlib.sha256(fingerprint(points) + fingerprint(shares.points)).hexdigest()
+        others = [Label(f"others {feature} {digest} {i}", n) for i in range(n_averages)]
+        labels = [self.label((feature,), (points,)), *others]
+        found = self._shelf.find(labels) if shares.rows.ndim == 1 else []
+        known = [values for values in found if values is not None]
+        if len(known) == len(labels):
+            self._caller.ledger.spend(n_points * n, 0)
+            return Averages(known[0], np.stack(known[1:]))
+        averages = self.sweep((feature,), (points,), shares)
+        if shares.rows.ndim == 1:
+            for label, values in zip(labels, (averages.points, *averages.rows), strict=True):
+                self._shelf.keep(label, values)
+        return averages
+
     def individual(self, feature: int, points: Array) -> Cube:
         """Return predictions of each row at each point: (n_rows, n_points, n_outputs)."""
         n, n_points = len(self._background), len(points)
@@ -95,6 +118,20 @@ class Curves:
         sums = predicted.reshape(n, n_points, -1).sum(axis=0)
         self.check(sums, (feature,), (points,))
         return predicted
+
+    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """Predict with features taken from other rows, once per order: (n_rows, n_outputs)."""
+
+        def predict(order: Indices) -> Matrix:
+            columns = list(self._background.columns)
+            for j in features:
+                columns[j] = columns[j][order]
+            predicted = self._caller.predict_rows(self._background.features, columns)
+            return check_finite(
+                predicted, lambda _rows: "the model's prediction is not finite for shuffled rows"
+            )
+
+        return self._caller.side_by_side(predict, orders)
 
     def check(self, averages: Array, features: Sequence[int], grid: Sequence[Array]) -> None:
         """Refuse averages, (..., n_points, n_outputs), that are not finite; name the point."""

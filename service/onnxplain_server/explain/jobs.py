@@ -11,6 +11,7 @@ from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.approximation import approximated, too_coarse
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import (
@@ -43,12 +44,15 @@ class Job:
         Upper bound of the rows to predict.
     run : callable () -> Result
     notes : tuple of Note
+    remarks : callable (Result) -> tuple of Note
+        What only the result shows.
     """
 
     options: Options
     cost: int
     run: Callable[[], Result]
     notes: tuple[Note, ...] = ()
+    remarks: Callable[[Result], tuple[Note, ...]] = lambda _result: ()
 
 
 def prepare(
@@ -86,10 +90,16 @@ def _interactions(
     take = keep if options.resampling.repeat_count else merge
     background = take(features, sample.weights[rows], rows)
     # An engine of its own, so that what is planned for this method is done in it.
-    effects = effects.restrict(background)
+    effects, unnecessary = approximated(effects.restrict(background), options)
     cost = interactions.cost(effects, options)
     notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
-    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed), notes)
+    return Job(
+        options,
+        cost,
+        lambda: interactions.compute(effects, options, sample.seed),
+        (*notes, *unnecessary),
+        too_coarse,
+    )
 
 
 def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:

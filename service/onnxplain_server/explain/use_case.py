@@ -70,7 +70,7 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
             Explanation(job.options, result, plots)
             for job, result, plots in zip(jobs, results, drawn, strict=True)
         ),
-        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs)),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -80,9 +80,10 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
     )
 
 
-def _notes(jobs: Sequence[Job]) -> Iterator[Note]:
+def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
     """What to know of the methods, each once."""
-    yield from dict.fromkeys(note for job in jobs for note in job.notes)
+    pairs = zip(jobs, results, strict=True)
+    yield from dict.fromkeys(n for job, result in pairs for n in (*job.notes, *job.remarks(result)))
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:

@@ -26,6 +26,7 @@ from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.knots import check_knots
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
 from onnxplain_server.methods.strength import Clip, OneWay, Parts, of_joint, threshold
@@ -46,6 +47,8 @@ class Options:
         0, or the number of quantile bins that replace dense features.
     absolute_threshold : float or None
         Numerators below it count as 0; None: relative to the predictions.
+    knot_count : int
+        0, or the number of knots between which effects of dense features are interpolated.
     resampling : Resampling
         Whether, and how, to tell the spread of the statistics.
     """
@@ -55,6 +58,7 @@ class Options:
     threeway_feature_count: int = 0
     quantile_bin_count: int = 0
     absolute_threshold: float | None = None
+    knot_count: int = 0
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -70,12 +74,15 @@ class Statistic:
         Mean squares; output unit squared.
     spread : Spread or None
         Of the values; None where rows are not resampled.
+    numerator_errors : (n_outputs,) or None
+        Estimated, of interpolation; None where effects are not interpolated.
     """
 
     features: tuple[str, ...]
     numerators: Vector
     denominators: Vector
     spread: Spread | None = None
+    numerator_errors: Vector | None = None
 
     @property
     def values(self) -> Vector:
@@ -126,6 +133,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
     within(options.threeway_feature_count, 0, 50, f"{path}.threeway_feature_count")
     if options.quantile_bin_count:
         within(options.quantile_bin_count, 2, 10_000, f"{path}.quantile_bin_count")
+    if options.knot_count:
+        check_knots(options.knot_count, options.quantile_bin_count, path)
     if options.absolute_threshold is not None:
         within(options.absolute_threshold, 0, math.inf, f"{path}.absolute_threshold")
     options.resampling.check(path)
@@ -253,13 +262,14 @@ class _Measure:
         names = tuple(self._effects.background.features.names[j] for j in group)
         if (order, group) not in self._found:
             nothing = np.zeros(len(self._effects.output_names))
-            return Statistic(names, nothing, nothing + 1)
+            errors = nothing if self._options.knot_count else None
+            return Statistic(names, nothing, nothing + 1, numerator_errors=errors)
         parts = self._found[order, group]
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in parts])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in parts])
         values = _ratio(numerators, denominators)
         told = spread(self._options.resampling, values[0], values[1:]) if len(values) > 1 else None
-        return Statistic(names, numerators[0], denominators[0], told)
+        return Statistic(names, numerators[0], denominators[0], told, parts[0].errors)
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:

@@ -17,10 +17,14 @@ from onnxplain_server.effects.weighted import center, mean, mean_square
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared."""
+    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared.
+
+    `errors`, (n_outputs,), are those of the (first) numerators, where effects are interpolated.
+    """
 
     numerators: Array
     denominators: Array
+    errors: Vector | None = None
 
 
 class Clip:
@@ -68,6 +72,7 @@ class OneWay:
         self._clip = clip
         self._centered = center(outputs, weights)
         self._left = self._centered.copy()
+        self._left_error: Vector | None = None
         self.squares = mean(self._centered**2, weights)
 
     def add(self, single: Single) -> tuple[Parts, Parts]:
@@ -76,17 +81,37 @@ class OneWay:
         self._left -= own
         interaction = mean((self._centered - own - others) ** 2, self._weights)
         importance = mean((self._centered - others) ** 2, self._weights)
+        own_error, others_error = single.own_error, single.others_error
+        self._left_error = _sum(self._left_error, own_error)
         return (
-            Parts(self._clip(interaction), self.squares),
-            Parts(self._clip(importance), self.squares),
+            self._parts(interaction, _sum(own_error, others_error)),
+            self._parts(importance, others_error),
         )
 
     def total(self) -> Parts:
         """Return the interaction that the features added leave over."""
-        return Parts(self._clip(mean(self._left**2, self._weights)), self.squares)
+        return self._parts(mean(self._left**2, self._weights), self._left_error)
+
+    def _parts(self, numerators: Array, error: Vector | None) -> Parts:
+        clipped = self._clip(numerators)
+        return Parts(clipped, self.squares, _of_square(clipped, error))
 
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> Parts:
     """Return the interaction of a pair or a triple beyond that of fewer features."""
     numerators = clip(mean_square(joint.pure, weights))
-    return Parts(numerators, mean_square(joint.whole, weights))
+    errors = _of_square(numerators, joint.error)
+    return Parts(numerators, mean_square(joint.whole, weights), errors)
+
+
+def _sum(first: Vector | None, second: Vector | None) -> Vector | None:
+    """Add errors, where there are any."""
+    return second if first is None else first if second is None else first + second
+
+
+def _of_square(numerators: Array, error: Vector | None) -> Vector | None:
+    """Error of a mean square, by the triangle inequality, from that of its root: (n_outputs,)."""
+    if error is None:
+        return None
+    bound: Vector = error * (2 * np.sqrt(np.atleast_2d(numerators)[0]) + error)
+    return bound
