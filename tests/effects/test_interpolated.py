@@ -196,12 +196,14 @@ def test_an_unused_feature_has_no_effect_between_knots_either(make: Any) -> None
     assert joints[2].whole.tolist() == joints[1].whole.tolist()
 
 
-@pytest.mark.parametrize("count", [5, 9, 17])
+@pytest.mark.parametrize("count", [9, 17, 33])
+@pytest.mark.parametrize("kind", ["uniform", "normal", "lognormal"])
 def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
-    make: Any, count: int
+    make: Any, count: int, kind: str
 ) -> None:
-    columns = {name: RANDOM.uniform(-2, 2, 200) for name in "ab"}
-    built, plain = (make.engine(lambda a, b: np.sin(a) * np.exp(b), columns) for _ in range(2))
+    random = np.random.default_rng(1)
+    columns = {name: getattr(random, kind)(size=200) for name in "ab"}
+    built, plain = (make.engine(lambda a, b: np.tanh(a) * np.cos(b), columns) for _ in range(2))
 
     (found,) = Interpolated(built.effects, count).single([0])
 
@@ -212,7 +214,7 @@ def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
     ):
         true = np.std(ours - theirs)
         assert error is not None
-        assert true < error[0] < 10 * true
+        assert true < error[0] < 50 * true
 
 
 def test_a_straight_line_has_no_error(make: Any) -> None:
@@ -230,7 +232,7 @@ def test_knots_are_values_of_the_rows_and_missing_and_infinite_ones_are_their_ow
     knots = lay_knots(column, 3)
 
     assert knots.points.dtype == np.float32
-    assert knots.points[:3].tolist() == [1, 3, 8]
+    assert knots.points[:3].tolist() == [1, 4, 8]
     assert sorted(knots.points[3:5].tolist()) == [-np.inf, np.inf]
     assert np.isnan(knots.points[5])
     known = np.where(np.isfinite(knots.points), knots.points, 0)[:, None].astype(float)

@@ -56,7 +56,7 @@ class Interactions:
         How often intervals should hold the statistic of all rows that the table is a sample
         of; in [0.5, 0.999], default 0.95.
     knot_count : int, optional
-        Evaluate dense numeric features at so many quantile knots, and interpolate between them;
+        Evaluate dense numeric features at so many knots, and interpolate between them;
         the results estimate the error. 0 turns it off, the default, otherwise in [3, 10000].
 
     Examples

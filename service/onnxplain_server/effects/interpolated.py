@@ -1,12 +1,13 @@
-r"""Effects by linear interpolation between quantile knots, with an estimate of their error.
+r"""Effects by linear interpolation between knots, with an estimate of their error.
 
 Features with many values are moved over knots only. With M_j[a, i] the prediction of row i at
 knot a, F_j is interpolated from the row means of M_j, and F_\j are its column means under the
 weights that interpolation gives the knots; effects of several features are interpolated in each.
 
 The error of an effect is estimated by what interpolation between every second knot gives instead:
-the root mean square of the difference. Halving the distance of the knots takes it to a quarter
-where effects are smooth, so that it overstates the true error about threefold.
+the root mean square of the difference. Halving the distance of the knots takes the error to a
+quarter where effects are smooth, so that this overstates it about threefold. It is no bound: what
+happens between two knots alone, no knot shows.
 """
 
 from __future__ import annotations
