@@ -24,7 +24,10 @@ LEVEL_COUNTS = (2, 3, 5, 10)
 LARGE = (512, 512)
 FEATURES = range(5)
 """Those with few values; the others are normal."""
-GROUPS = {"pairs": list(combinations(FEATURES, 2)), "triples": list(combinations(FEATURES, 3))}
+GROUPS: list[list[tuple[int, ...]]] = [
+    list(combinations(FEATURES, 2)),
+    list(combinations(FEATURES, 3)),
+]
 
 
 def table(level_count: int) -> Table:
@@ -46,7 +49,7 @@ class Side:
         effects = BlackBox(self.caller, self.background, "RESPONSE")
         list(effects.single(FEATURES))
         before, start = self.caller.ledger.predicted, time.perf_counter()
-        for groups in GROUPS.values():
+        for groups in GROUPS:
             list(effects.joint(groups))
         return time.perf_counter() - start, self.caller.ledger.predicted - before
 
@@ -55,7 +58,7 @@ class Side:
         effects = BlackBox(self.caller, self.background, "RESPONSE")
         effects.outputs()
         before, start = self.caller.ledger.predicted, time.perf_counter()
-        for groups in GROUPS.values():
+        for groups in GROUPS:
             for group in groups:
                 first, _ = combine([self.background.codes[j] for j in group])
                 effects.curve(group, [self.background.columns[j][first] for j in group])

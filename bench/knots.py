@@ -60,7 +60,8 @@ def main() -> None:
                 relative(snapped(columns[j], exact[j], count) - exact[j], exact[j]) for j in exact
             ]
             linear = [relative(s.own - exact[s.feature], exact[s.feature]) for s in found]
-            told = [float(np.squeeze(s.own_error)) / np.std(exact[s.feature]) for s in found]
+            errors = [(s.feature, s.own_error) for s in found if s.own_error is not None]
+            told = [float(error[0] / np.std(exact[j])) for j, error in errors]
             print(
                 f"  {count} knots: snapped {np.mean(snap):.4f}, linear {np.mean(linear):.5f}, "
                 f"estimated {np.mean(told):.5f}"

@@ -121,7 +121,11 @@ def test_two_valued_features_cost_n_for_each_group_of_any_size(make: Any) -> Non
     columns = {f"b{bit}": np.arange(n) >> bit & 1 for bit in range(3)} | {"z": np.arange(n)}
     engine = make.engine(total, columns)
     engine.effects.outputs()
-    groups = [[(0,), (1,), (2,)], [(0, 1), (0, 2), (1, 2)], [(0, 1, 2)]]
+    groups: list[list[tuple[int, ...]]] = [
+        [(0,), (1,), (2,)],
+        [(0, 1), (0, 2), (1, 2)],
+        [(0, 1, 2)],
+    ]
     predicted = [engine.model.predicted]
 
     list(engine.effects.single([0, 1, 2]))

@@ -147,7 +147,7 @@ def two_inputs(build: Any, nodes: Any, outputs: Any) -> Any:
 
 
 def test_an_input_that_does_not_reach_an_output_is_unused_for_that_one(build: Any) -> None:
-    nodes = [("Neg", "a", "y", {}), ("Mul", "a b", "z", {})]
+    nodes: list[Any] = [("Neg", "a", "y", {}), ("Mul", "a b", "z", {})]
     model = two_inputs(build, nodes, {"y": None, "z": None})
 
     assert model.output_names == ("y", "z")
@@ -164,7 +164,7 @@ def test_an_input_of_a_node_that_leads_nowhere_is_unused(build: Any) -> None:
 
 def test_what_a_graph_inside_a_node_reads_is_used(build: Any) -> None:
     value = helper.make_tensor_value_info("r", TensorProto.FLOAT, None)
-    branches = {
+    branches: dict[str, Any] = {
         f"{name}_branch": helper.make_graph([build.node("Neg", read, "r")], name, [], [value])
         for name, read in (("then", "a"), ("else", "b"))
     }
