@@ -340,6 +340,15 @@ def test_knots_make_single_features_cheap_and_tell_their_error(make: Any) -> Non
             assert (off <= ours.numerator_errors + 1e-12).all()
 
 
+def test_pairs_that_pad_the_list_have_an_error_of_nothing(make: Any) -> None:
+    options = Interactions(knot_count=9, pairwise_feature_count=3)
+    model = model_of(make, lambda a, b, c, d: a * b + c + d, "abcd")
+
+    pairwise = make.answer(model, make.table(COLUMNS), options).explanations[0].result.pairwise
+
+    assert [s.numerator_errors.tolist() == [0] for s in pairwise] == [False, True, True]
+
+
 def test_knots_that_are_too_few_are_noted_and_only_those(make: Any) -> None:
     table = make.table({name: np.linspace(-3, 3, 40) ** (i + 1) for i, name in enumerate("abcd")})
 
@@ -350,6 +359,7 @@ def test_knots_that_are_too_few_are_noted_and_only_those(make: Any) -> None:
 
     (message,) = notes(4)
     assert "'a', 'a:d'" in message
+    assert "b:c" not in message
     assert notes(40) == []
 
 

@@ -235,6 +235,10 @@ def test_knots_are_values_of_the_rows_and_missing_and_infinite_ones_are_their_ow
     assert knots.points[:3].tolist() == [1, 4, 8]
     assert sorted(knots.points[3:5].tolist()) == [-np.inf, np.inf]
     assert np.isnan(knots.points[5])
+    apart = ~np.isfinite(column)
+    np.testing.assert_array_equal(knots.points[knots.fine.lower[apart]], column[apart])
+    on_knots = np.isin(column, knots.points) | apart
+    assert (knots.fine.lower == knots.fine.upper).tolist() == on_knots.tolist()
     known = np.where(np.isfinite(knots.points), knots.points, 0)[:, None].astype(float)
     own = knots.fine.interpolate(known)[:, 0]
     assert own.tolist() == np.where(np.isfinite(column), column, 0).tolist()
