@@ -140,7 +140,7 @@ def statistic(
     denominators: list[float],
     spread: float | None = None,
 ) -> interactions_pb2.InteractionStatistic:
-    """Write a statistic; with an interval of value ± spread where there is one."""
+    """Write a statistic; with an interval of value ± spread, and a p-value, where there is one."""
     values = [n / d for n, d in zip(numerators, denominators, strict=True)]
     message = interactions_pb2.InteractionStatistic(
         features=features, numerators=numerators, denominators=denominators, values=values
@@ -149,6 +149,7 @@ def statistic(
         message.standard_errors[:] = message.biases[:] = [spread] * len(values)
         message.lower[:] = [value - spread for value in values]
         message.upper[:] = [value + spread for value in values]
+        message.p_values[:] = [spread] * len(values)
         message.numerator_errors[:] = [2 * spread] * len(values)
     return message
 

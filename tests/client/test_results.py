@@ -64,6 +64,7 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
         "lower": 0.125,
         "upper": 0.375,
         "bias": 0.125,
+        "p_value": 0.125,
         "numerator_error": 0.25,
     }
 
@@ -74,6 +75,13 @@ def test_statistics_have_no_interval_where_rows_were_not_resampled(found: Explan
     assert (pair.lower.tolist(), pair.upper.tolist()) == ([0.125, 0.125], [0.375, 0.375])
     assert np.isnan([total.standard_errors, total.lower, total.upper, total.biases]).all()
     assert found.interactions.confidence_level == 0.95
+
+
+def test_statistics_have_a_p_value_where_they_were_tested(found: Explanations) -> None:
+    total, (pair,) = found.interactions.total, found.interactions.pairwise
+
+    assert pair.p_values.tolist() == [0.125, 0.125]
+    assert np.isnan(total.p_values).all()
 
 
 def test_numerators_have_an_error_where_effects_were_interpolated(found: Explanations) -> None:
@@ -192,7 +200,7 @@ def test_every_result_is_tidy(every: Explanations) -> None:
         numbers = frame.columns[list(frame.columns).index("output") + 1 :]
         assert len(frame) > 1
         assert numbers.str.fullmatch(
-            "value|numerator|denominator|standard_error|lower|upper|bias|numerator_error"
+            "value|numerator|denominator|standard_error|lower|upper|bias|p_value|numerator_error"
             "|baseline_loss|weight"
         ).all()
         assert not frame.drop(columns=numbers).duplicated().any()

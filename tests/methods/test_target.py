@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.target import Comparison, read, resolve
+from onnxplain_server.methods.target import Comparison, read, read_column, resolve
 
 NAN = float("nan")
 COLUMNS = {"y": [1.0, 0, 2], "z": [0.5, 1.5, 2.5], "kind": ["b", "a", "b"], "x": [7.0, 8, 9]}
@@ -195,3 +195,34 @@ def test_rows_without_any_weight_have_no_average(loss: Loss) -> None:
 
     assert refused.value.reason is Reason.INVALID_WEIGHTS
     assert refused.value.field == "weight_column"
+
+
+@pytest.mark.parametrize(
+    ("target", "outputs", "expected"),
+    [
+        pytest.param("y", ("out",), [[1], [0], [2]], id="numbers beside one output"),
+        pytest.param("kind", ("a", "b"), [[0, 1], [1, 0], [0, 1]], id="text"),
+        pytest.param("kind", ("b",), [[1], [0], [1]], id="text beside one of its classes"),
+        pytest.param("y", ("0", "1", "2"), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], id="classes by name"),
+        pytest.param("y", ("p", "q", "r"), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], id="by number"),
+        pytest.param("y", ("2",), [[0], [0], [1]], id="numbers beside one of them"),
+    ],
+)
+def test_the_target_column_alone_tells_whether_it_names_classes(
+    make: Any, target: str, outputs: tuple[str, ...], expected: Any
+) -> None:
+    assert read_column(make.table(COLUMNS), target, outputs).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "outputs", "words"),
+    [
+        ({"y": [1.0, 2, 3]}, ("p", "q"), "neither by name nor by number"),
+        ({"y": [1.0, NAN, 3]}, ("out",), "no value in rows 1 "),
+    ],
+)
+def test_a_target_column_that_does_not_fit_is_refused(
+    make: Any, columns: Any, outputs: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(ExplainError, match=words):
+        read_column(make.table(columns), "y", outputs)

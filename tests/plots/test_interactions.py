@@ -205,3 +205,21 @@ def test_intervals_are_lines_over_the_bars_with_their_ends_in_tooltips() -> None
     titles = [tip["title"] for tip in shares.vega_lite["encoding"]["tooltip"]]
     assert titles[-2:] == ["90 % from", "90 % to"]
     assert "low" not in sizes.vega_lite["data"]["values"][0]
+
+
+@pytest.mark.parametrize("outputs", [("y",), ("y", "z")])
+def test_p_values_are_in_tooltips(
+    outputs: tuple[str, ...], check_readable: Callable[[Plot], None]
+) -> None:
+    count = len(outputs)
+    one, other = (
+        Statistic((name,), np.full(count, size), np.ones(count), p_values=np.full(count, p))
+        for name, size, p in (("a", 0.1, 0.025), ("b", 0.3, np.nan))
+    )
+    result = Result(outputs, np.ones(count), one, (one, other), (), (), ())
+
+    for plot in plots(result):
+        check_readable(plot)
+        rows = plot.vega_lite["data"]["values"]
+        assert {row["label"]: row.get("p") for row in rows} == {"b": None, "a": 0.025}
+        assert plot.vega_lite["encoding"]["tooltip"][-1]["title"] == "p-value"

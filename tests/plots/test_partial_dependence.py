@@ -1,6 +1,7 @@
 """Curves, dots and heat maps of partial dependence."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -323,3 +324,51 @@ def test_a_text_that_is_missing_is_called_so(curve: Build) -> None:
     (plot,) = drawn(curve(("kind",), (["flat", ""],), [1.0, 2.0]))
 
     assert [row["point"] for row in values(plot)] == ["flat", "missing"]
+
+
+def stepped(curve: Build, features: tuple[str, ...], grid: tuple[Any, ...], values: Any) -> Any:
+    return replace(curve(features, grid, values), is_stepped=True)
+
+
+def lines_of(plot: Plot) -> list[Any]:
+    return [layer["mark"] for layer in layers(plot) if layer["mark"]["type"] == "line"]
+
+
+def test_steps_are_drawn_level_up_to_the_next_point(curve: Build, draw: Draw) -> None:
+    grid, values = ([0.0, 1.5, 4.0],), [1.0, 3.0, 2.0]
+    (steps,) = plots(Result(("y",), (stepped(curve, ("a",), grid, values),), {}))
+    (lines,) = plots(Result(("y",), (curve(("a",), grid, values),), {}))
+
+    draw(steps)
+    assert [mark.get("interpolate") for mark in lines_of(steps)] == ["step-after"]
+    assert [mark.get("interpolate") for mark in lines_of(lines)] == [None]
+
+
+def test_cells_of_steps_reach_from_each_point_to_the_next(curve: Build, draw: Draw) -> None:
+    grid = ([0.0, 1.5, 4.0] * 2, [5.0] * 3 + [7.0] * 3)
+    one = stepped(curve, ("a", "b"), grid, [1.0, 2, 2, 4, 5, 5])
+    heat_map, _ = plots(Result(("y",), (one,), {}))
+
+    draw(heat_map)
+    cells = heat_map.vega_lite["data"]["values"]
+    assert {(cell["x"], cell["x2"]) for cell in cells} == {(0, 1.5), (1.5, 4), (4, 4)}
+    assert {(cell["y"], cell["y2"]) for cell in cells} == {(5, 7), (7, 7)}
+
+
+def test_steps_that_are_left_out_are_counted(curve: Build, draw: Draw) -> None:
+    grid = np.arange(1000.0)
+    (plot,) = plots(Result(("y",), (stepped(curve, ("a",), (grid,), grid % 7),), {}))
+
+    draw(plot)
+    assert "800 of 1,000 steps of a, evenly chosen" in plot.description
+
+
+def test_curves_at_steps_that_read_the_same_stay_apart(curve: Build, draw: Draw) -> None:
+    near = [0.0, 0.5, float(np.nextafter(np.float32(0.5), np.float32(1))), 1.0]
+    grid = ([1.0, 2.0] * 4, np.repeat(near, 2))
+    one = stepped(curve, ("a", "b"), grid, np.arange(8.0))
+    _, curves = plots(Result(("y",), (one,), {}))
+
+    draw(curves)
+    series = [row["series"] for row in curves.vega_lite["data"]["values"]]
+    assert list(dict.fromkeys(series)) == ["0", "0.5", "0.5 (2)", "1"]

@@ -73,6 +73,20 @@ def test_statistics_of_resampled_rows_have_their_interval(answer: pb.ExplainResp
     assert overall.rows[1] == ("bmi", "high", "0.25", "0.125 to 0.5", "2")
 
 
+def test_statistics_that_were_tested_have_their_p_value(answer: pb.ExplainResponse) -> None:
+    result = answer.explanations[0].interactions
+    for statistic in result.overall:
+        statistic.p_values[:] = [0.001, float("nan")]
+    overall = tables(answer, 0)["Interactions of one feature"]
+
+    assert titles(overall)[2:4] == ["share", "p-value"]
+    assert [row[3] for row in overall.rows[:2]] == ["0.001", "no number"]
+    assert overall.note.endswith(
+        "p-value: whether the term explains the target, on rows not trained on"
+    )
+    assert "p-value" not in titles(tables(answer, 0)["Pairs"])
+
+
 def test_of_many_statistics_the_strongest_are_shown_and_the_others_counted(
     answer: pb.ExplainResponse,
 ) -> None:

@@ -2,6 +2,7 @@
 """Effects on probabilities of trees with a link, against their definitions and by hand."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,8 @@ from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.weighted import mean_square
 from onnxplain_server.methods import interactions
+from onnxplain_server.methods.measuring import Measure, Plan
+from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.rows import Features
 from onnxplain_server.trees import linked, planes, steps
 from onnxplain_server.trees.ensemble import Ensemble, read
@@ -240,16 +243,39 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind, monkeypatch):
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
     bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)))
     weights = rng.integers(0, 4, size=(1, 60)).astype(float)
-    measure = interactions._Measure(bound, interactions.Options(("x0", "x1")))
+    measure = Measure(bound, Plan((0, 1), 2, 0, None))
     measure.run(bound.background.weights)
     measure.run(weights)
 
     sampled = bound.for_joint()
     own = weights[:, sampled.background.source]
     (joint,) = sampled.joint([(0, 1)], own)
-    found = measure._found["pairwise", (0, 1)][1]
+    found = measure.found["pairwise", (0, 1)][1]
     assert close(found.numerators, mean_square(joint.pure, own))
     assert found.numerators[0, 0] > 0
+
+
+def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind, monkeypatch):
+    """Pairs see 20 of 60 rows, and there the target is the model itself; elsewhere it is noise."""
+    monkeypatch.setattr(linked, "_JOINT_ROWS", 20)
+    rng = np.random.default_rng(8)
+    trees = [grown(rng, 4, 2, 1) for _ in range(4)]
+    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)))
+    actual = rng.normal(size=(60, 1))
+    own = bound.for_joint().background.source
+    actual[own] = bound.outputs()[own]
+    options = interactions.Options(("x0", "x1"), permutation_count=200)
+
+    found = interactions.compute(bound, options, 0, actual)
+    resampled = replace(options, resampling=Resampling(10))
+    again = interactions.compute(bound, resampled, 0, actual)
+
+    assert found.pairwise[0].p_values == pytest.approx(1 / 201, abs=0.01)
+    assert found.total.p_values is not None
+    assert found.total.p_values[0] > 0.05
+    for order in ("overall", "pairwise", "importance"):
+        for one, other in zip(getattr(found, order), getattr(again, order), strict=True):
+            assert one.p_values == other.p_values
 
 
 def test_few_rows_are_all_used_for_pairs(bind):

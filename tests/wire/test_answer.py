@@ -96,6 +96,24 @@ def test_curves_are_written_row_by_row(given: Any, written: Any) -> None:
     ]
 
 
+def test_p_values_stand_beside_values_where_terms_were_tested(make: Any, written: Any) -> None:
+    model = make.model(lambda a, b: a * b, ("a", "b"), ["double"] * 2)
+    table = make.table({"a": [1.0, 2, 3], "b": [3.0, 1, 2], "y": [1.0, 0, 1]})
+    tested = make.answer(model, table, interactions.Options(permutation_count=9), target_column="y")
+
+    message = answer.write(tested).explanations[0]
+
+    result = tested.explanations[0].result
+    assert message.options.interactions.permutation_count == 9
+    for order in ("overall", "pairwise", "importance"):
+        for one, other in zip(
+            getattr(message.interactions, order), getattr(result, order), strict=True
+        ):
+            assert list(one.p_values) == other.p_values.tolist() != []
+    assert list(message.interactions.total.p_values) == result.total.p_values.tolist()
+    assert list(written.explanations[0].interactions.total.p_values) == []
+
+
 def test_the_options_that_were_used_ask_the_same_question_again(given: Any, written: Any) -> None:
     request = ExplainRequest(methods=[e.options for e in written.explanations])
 

@@ -77,6 +77,7 @@ def test_interactions_have_the_defaults_of_the_contract() -> None:
         threeway_feature_count=0,
         quantile_bin_count=0,
         absolute_threshold=None,
+        permutation_count=0,
         knot_count=0,
     )
 
@@ -89,9 +90,11 @@ def test_options_of_interactions_are_read_zero_included() -> None:
         quantile_bin_count=20,
         absolute_threshold=0,
         knot_count=9,
+        permutation_count=99,
     )
 
-    assert method(given) == interactions.Options(("x", "y"), 0, 3, 20, 0, 9)
+    expected = interactions.Options(("x", "y"), 0, 3, 20, 0, 9, permutation_count=99)
+    assert method(given) == expected
 
 
 def test_partial_dependence_has_the_defaults_of_the_contract() -> None:
@@ -192,6 +195,12 @@ def test_impossible_requests_are_refused(
 
     assert (refused.reason, refused.field) == (reason, field)
     assert any(word in refused.message for word in words)
+
+
+def test_steps_are_a_strategy() -> None:
+    options = method(PartialDependenceOptions(strategy="STEPS"))
+
+    assert options.strategy is partial_dependence.Strategy.STEPS
 
 
 def test_an_unknown_strategy_is_refused_by_its_number() -> None:

@@ -27,6 +27,7 @@ _SCHEMA = pa.schema(
         ("lower", pa.float64()),
         ("upper", pa.float64()),
         ("bias", pa.float64()),
+        ("p_value", pa.float64()),
         ("numerator_error", pa.float64()),
     ]
 )
@@ -50,6 +51,9 @@ class InteractionStatistic:
         Of the values, from resampling the rows: how far each would move with other rows, the
         ends of its confidence interval, and by how much it is too large on average. NaN where
         rows were not resampled.
+    p_values : (n_outputs,)
+        How often the term would explain the target as well by chance. NaN where it was not
+        tested.
     numerator_errors : (n_outputs,)
         Estimated error of the numerators from interpolation between knots; NaN where none was.
     """
@@ -62,6 +66,7 @@ class InteractionStatistic:
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     biases: npt.NDArray[np.float64]
+    p_values: npt.NDArray[np.float64]
     numerator_errors: npt.NDArray[np.float64]
 
     @classmethod
@@ -77,6 +82,7 @@ class InteractionStatistic:
             lower=np.array(message.lower or unknown),
             upper=np.array(message.upper or unknown),
             biases=np.array(message.biases or unknown),
+            p_values=np.array(message.p_values or unknown),
             numerator_errors=np.array(message.numerator_errors or unknown),
         )
 
@@ -151,7 +157,7 @@ class InteractionsResult(Tabular):
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
             `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
-            `numerator_error`.
+            `p_value`, `numerator_error`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
 
@@ -168,6 +174,7 @@ class InteractionsResult(Tabular):
                     statistic.lower,
                     statistic.upper,
                     statistic.biases,
+                    statistic.p_values,
                     statistic.numerator_errors,
                     strict=True,
                 )

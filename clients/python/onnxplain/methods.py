@@ -17,8 +17,8 @@ from onnxplain.v1.individual_conditional_expectation_pb2 import (
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 
-Strategy: TypeAlias = Literal["UNIFORM", "QUANTILE"]
-"""How a grid is laid: in equal steps of value, or of rank."""
+Strategy: TypeAlias = Literal["UNIFORM", "QUANTILE", "STEPS"]
+"""How a grid is laid: in equal steps of value, or of rank, or at the steps of a tree ensemble."""
 
 
 class Method(Protocol):
@@ -55,6 +55,10 @@ class Interactions:
     confidence_level : float, optional
         How often intervals should hold the statistic of all rows that the table is a sample
         of; in [0.5, 0.999], default 0.95.
+    permutation_count : int, optional
+        How often to permute each term over the rows, to test whether it explains the target,
+        for p-values, at no further prediction; 0 turns it off, the default, at most 100,000.
+        Needs a target, and rows that the model was not trained on.
     knot_count : int, optional
         Evaluate dense numeric features at so many knots, and interpolate between them;
         the results estimate the error. 0 turns it off, the default, otherwise in [3, 10000].
@@ -72,6 +76,7 @@ class Interactions:
     repeat_count: int | None = None
     resampling: Literal["BOOTSTRAP", "JACKKNIFE"] | None = None
     confidence_level: float | None = None
+    permutation_count: int | None = None
     knot_count: int | None = None
 
     def to_message(self) -> MethodOptions:
@@ -86,6 +91,7 @@ class Interactions:
                 repeat_count=self.repeat_count,
                 resampling=self.resampling,
                 confidence_level=self.confidence_level,
+                permutation_count=self.permutation_count,
                 knot_count=self.knot_count,
             )
         )
@@ -103,8 +109,9 @@ class PartialDependence:
         What to vary: "age" gives a curve, ("age", "bmi") a surface. Default: every feature.
     grid_size : int, optional
         Number of grid points; of several features together, about this many. Default 49.
-    strategy : "UNIFORM" or "QUANTILE", optional
-        Equal steps of value, the default, or of rank.
+    strategy : "UNIFORM", "QUANTILE" or "STEPS", optional
+        Equal steps of value, the default, or of rank; or, of tree ensembles, a point for every
+        step of the model, so that nothing changes between two points.
     trim_lower, trim_upper : float, optional
         Quantiles between which grids are laid. Default 0.01 and 0.99.
     grids : sequence, one entry per entry of `features`
@@ -162,8 +169,9 @@ class IndividualConditionalExpectation:
         Features to vary, one at a time. Default: all.
     grid_size : int, optional
         Number of grid points. Default 49.
-    strategy : "UNIFORM" or "QUANTILE", optional
-        Equal steps of value, the default, or of rank.
+    strategy : "UNIFORM", "QUANTILE" or "STEPS", optional
+        Equal steps of value, the default, or of rank; or, of tree ensembles, a point for every
+        step of the model, so that nothing changes between two points.
     trim_lower, trim_upper : float, optional
         Quantiles between which grids are laid. Default 0.01 and 0.99.
     grids : sequence, one entry per entry of `features`

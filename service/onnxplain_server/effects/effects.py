@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
@@ -150,3 +150,16 @@ class Effects(Protocol):
 
     def settle(self, rows: int) -> None:
         """Take back a plan of so many rows."""
+
+
+@runtime_checkable
+class Stepped(Protocol):
+    """An engine of models whose answers change at known numbers of a feature only."""
+
+    def starts(self, feature: int) -> Vector:
+        """Numbers of a feature at which the answer may change: (n,), ascending.
+
+        From each of them up to, and without, the next one no answer changes, whatever the
+        other features are. In the type in which the model takes the feature; of a feature
+        that is text there are none.
+        """

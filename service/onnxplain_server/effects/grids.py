@@ -54,6 +54,11 @@ def lay(columns: Sequence[Array], layout: Layout, whole: Sequence[bool]) -> tupl
     """
     size = layout.size if len(columns) == 1 else math.ceil(layout.size ** (1 / len(columns)))
     axes = [_axis(column, layout, size, whole=w) for column, w in zip(columns, whole, strict=True)]
+    return cross(axes)
+
+
+def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
+    """Combine every value of each axis with all of the others; the first varies fastest."""
     crossed = np.meshgrid(*axes, indexing="ij")
     return tuple(axis.ravel(order="F") for axis in crossed)
 
@@ -61,13 +66,18 @@ def lay(columns: Sequence[Array], layout: Layout, whole: Sequence[bool]) -> tupl
 def _axis(column: Array, layout: Layout, size: int, *, whole: bool) -> Array:
     """Lay the grid of one feature: its distinct values where they are few or text."""
     distinct = np.unique(column)
-    missing = distinct == "" if column.dtype == object else np.isnan(distinct)
-    known = distinct[~missing]
+    known, missing = divide(distinct)
     axis = known
     if column.dtype != object and len(distinct) > size:
         axis = _dense(column, layout, size)
         axis = np.unique(np.rint(axis)) if whole else axis
-    return np.append(axis, distinct[missing]) if layout.include_missing else axis
+    return np.append(axis, missing) if layout.include_missing else axis
+
+
+def divide(distinct: Array) -> tuple[Array, Array]:
+    """Part values from the missing one, if it is among them."""
+    missing = distinct == "" if distinct.dtype == object else np.isnan(distinct)
+    return distinct[~missing], distinct[missing]
 
 
 def _dense(column: Vector, layout: Layout, size: int) -> Vector:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
@@ -22,9 +22,10 @@ from onnxplain_server.methods import (
     permutation_importance,
     target,
 )
+from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options, Result
-from onnxplain_server.model import Note
+from onnxplain_server.model import Note, Scale
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
 
@@ -67,7 +68,7 @@ def prepare(
     """
     match options:
         case interactions.Options():
-            return _interactions(effects, sample, options, f"{path}.interactions")
+            return _interactions(effects, sample, question, options, f"{path}.interactions")
         case partial_dependence.Options():
             return _curves(effects, sample, options, f"{path}.partial_dependence")
         case individual_conditional_expectation.Options():
@@ -81,13 +82,18 @@ def prepare(
 
 
 def _interactions(
-    effects: Effects, sample: Sample, options: interactions.Options, path: str
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: interactions.Options,
+    path: str,
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
+    actual = _tested_against(effects, sample, question, options, path)
     rows = sample.drawn[sample.weights[sample.drawn] > 0]
     features = interactions.approximate(sample.features.take(rows), options)
-    # Resampling is about single rows; otherwise equal ones are merged.
-    take = keep if options.resampling.repeat_count else merge
+    # Resampling and tests are about single rows; otherwise equal ones are merged.
+    take = keep if options.resampling.repeat_count or options.permutation_count else merge
     background = take(features, sample.weights[rows], rows)
     # An engine of its own, so that what is planned for this method is done in it.
     effects, unnecessary = approximated(effects.restrict(background), options)
@@ -96,10 +102,37 @@ def _interactions(
     return Job(
         options,
         cost,
-        lambda: interactions.compute(effects, options, sample.seed),
+        lambda: interactions.compute(effects, options, sample.seed, actual),
         (*notes, *unnecessary),
         too_coarse,
     )
+
+
+def _tested_against(
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: interactions.Options,
+    path: str,
+) -> Matrix | None:
+    """Read the true values, where terms are tested: (n_rows of the table, n_outputs)."""
+    if not options.permutation_count:
+        return None
+    path = f"{path}.permutation_count"
+    if not question.target_column:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count needs the true values: name their column in target_column",
+            path,
+        )
+    if question.scale is Scale.MARGIN:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count compares predictions with the target, which has no margin; "
+            "ask with the scale RESPONSE, or leave permutation_count out",
+            path,
+        )
+    return target.read_column(sample.table, question.target_column, effects.output_names)
 
 
 def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
@@ -115,17 +148,17 @@ def _curves(
     effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
 ) -> Job:
     options = partial_dependence.resolve(options, sample.features.names, path)
-    points = _grids(sample.features, options, path)
+    points = _grids(effects, sample.features, options, path)
     parts = _parts(effects, sample, options, f"{path}.group_column")
     cost = partial_dependence.cost(points, parts)
     return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
 
 
 def _grids(
-    features: Features, options: partial_dependence.Options, path: str
+    effects: Effects, features: Features, options: partial_dependence.Options, path: str
 ) -> list[tuple[Array, ...]]:
     """Lay grids, and refuse points that the model cannot take."""
-    points = partial_dependence.grids(features, options)
+    points = grids(effects, features, options, path)
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         for name, values in zip(names, grid, strict=True):
             features.cast(features.index(name), values, f"{path}.grids[{i}]")
@@ -160,7 +193,7 @@ def _individual_curves(
 ) -> Job:
     names = sample.features.names
     options = individual_conditional_expectation.resolve(options, names, path)
-    points = _grids(sample.features, options.as_partial_dependence, path)
+    points = _grids(effects, sample.features, options.as_partial_dependence, path)
     rows = sample.drawn[draw(len(sample.drawn), options.curve_count, sample.seed)]
     groups = tuple(
         _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)

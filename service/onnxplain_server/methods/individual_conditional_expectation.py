@@ -65,11 +65,14 @@ class Curves:
     feature : str
     grid : (n_points,)
     values : (n_rows, n_points, n_outputs)
+    is_stepped : bool
+        As in partial dependence.
     """
 
     feature: str
     grid: Array
     values: Cube
+    is_stepped: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,9 +132,10 @@ def compute(
     points : one grid per feature
     groups : one tuple per group column, of the groups of the background's rows
     """
+    are_stepped = options.as_partial_dependence.are_stepped
     curves = tuple(
-        _curves(effects, name, grid[0], centered=options.centered)
-        for name, grid in zip(options.features, points, strict=True)
+        replace(_curves(effects, name, grid[0], centered=options.centered), is_stepped=is_stepped)
+        for name, grid, is_stepped in zip(options.features, points, are_stepped, strict=True)
     )
     rows = effects.background.source
     names = effects.output_names

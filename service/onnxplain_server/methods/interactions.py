@@ -27,9 +27,10 @@ from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.knots import check_knots
+from onnxplain_server.methods.measuring import Measure, Plan
 from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.permutation_test import PermutationTest
 from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
-from onnxplain_server.methods.strength import Clip, OneWay, Parts, of_joint, threshold
 from onnxplain_server.rows import Features
 
 
@@ -51,6 +52,8 @@ class Options:
         0, or the number of knots between which effects of dense features are interpolated.
     resampling : Resampling
         Whether, and how, to tell the spread of the statistics.
+    permutation_count : int
+        0, or how often to permute each term to test whether it explains the target.
     """
 
     features: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ class Options:
     absolute_threshold: float | None = None
     knot_count: int = 0
     resampling: Resampling = field(default_factory=Resampling)
+    permutation_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +78,8 @@ class Statistic:
         Mean squares; output unit squared.
     spread : Spread or None
         Of the values; None where rows are not resampled.
+    p_values : (n_outputs,) or None
+        Of the term whose mean square is the numerator; None where it is not tested.
     numerator_errors : (n_outputs,) or None
         Estimated, of interpolation; None where effects are not interpolated.
     """
@@ -82,6 +88,7 @@ class Statistic:
     numerators: Vector
     denominators: Vector
     spread: Spread | None = None
+    p_values: Vector | None = None
     numerator_errors: Vector | None = None
 
     @property
@@ -137,6 +144,7 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
         check_knots(options.knot_count, options.quantile_bin_count, path)
     if options.absolute_threshold is not None:
         within(options.absolute_threshold, 0, math.inf, f"{path}.absolute_threshold")
+    within(options.permutation_count, 0, 100_000, f"{path}.permutation_count")
     options.resampling.check(path)
     return replace(options, features=tuple(name for name in names if name in features))
 
@@ -155,121 +163,91 @@ def approximate(features: Features, options: Options) -> Features:
 
 def cost(effects: Effects, options: Options) -> int:
     """Return an upper bound of the rows to predict."""
-    positions = [effects.background.features.index(name) for name in options.features]
-    single = sum(effects.cost((j,)) for j in positions)
+    plan = _plan(effects, options)
+    single = sum(effects.cost((j,)) for j in plan.positions)
     batches = effects.batch_count(options.resampling.repeat_count)
-    joint = _joint_bound(effects.for_joint(), options)
+    joint = plan.joint_bound(effects.for_joint())
     return len(effects.background) + batches * (single + joint)
 
 
-def compute(effects: Effects, options: Options, seed: int) -> Result:
-    """Compute statistics of every order that is asked for."""
-    measure = _Measure(effects, options)
+def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None = None) -> Result:
+    """Compute statistics of every order that is asked for.
+
+    Parameters
+    ----------
+    actual : (n, n_outputs)
+        True values of all rows of the table; only where terms are tested, on a background that
+        keeps every row.
+    """
+    test = None if actual is None else _test(effects, options, seed, actual)
+    measure = Measure(effects, _plan(effects, options), test)
     weights = effects.background.weights
     if options.resampling.repeat_count:
         replicates = replicate(options.resampling, weights, seed)
         weights = np.concatenate([weights[None], replicates])
     for batch in effects.batches(weights):
         measure.run(batch)
-    return measure.result()
+    presented = _Presented(effects, options, measure)
+    total = presented.one("total", ())
+    return Result(
+        effects.output_names,
+        total.denominators,
+        total,
+        presented.all("overall", 1),
+        presented.all("pairwise", 2),
+        presented.all("threeway", 3),
+        presented.all("importance", 1),
+        options.resampling,
+    )
 
 
-class _Measure:
-    """Statistics under one set of weights after another; the first one chooses the pairs."""
+def _plan(effects: Effects, options: Options) -> Plan:
+    """Count features as they are: never more enter pairs and triples than there are."""
+    features = effects.background.features
+    positions = sorted(features.index(name) for name in options.features)
+    pairwise = min(options.pairwise_feature_count, len(positions))
+    threeway = min(options.threeway_feature_count, pairwise)
+    return Plan(tuple(positions), pairwise, threeway, options.absolute_threshold)
 
-    def __init__(self, effects: Effects, options: Options) -> None:
-        self._effects = effects
-        self._for_joint = effects.for_joint()
-        self._options = options
-        features = effects.background.features
-        self._positions = sorted(features.index(name) for name in options.features)
-        outputs, weights = effects.outputs(), effects.background.weights
-        self._clip = Clip(threshold(outputs, weights, options.absolute_threshold))
-        self._found: dict[tuple[str, tuple[int, ...]], list[Parts]] = {}
-        self._chosen: dict[str, list[int]] = {}
 
-    def run(self, weights: Array) -> None:
-        """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
-        effects, several = self._effects, weights if weights.ndim == 2 else None
-        one_way = OneWay(effects.outputs(), weights, self._clip)
-        for single in effects.single(self._positions, several):
-            overall, importance = one_way.add(single)
-            self._keep("overall", (single.feature,), overall)
-            self._keep("importance", (single.feature,), importance)
-        self._keep("total", (), one_way.total())
-        if not self._chosen:
-            self._choose()
-        self._run_joint(self._weights_for_joint(weights))
+def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
+    rows = effects.background
+    residuals = actual[rows.source] - effects.outputs()
+    return PermutationTest(
+        options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
+    )
 
-    def _run_joint(self, weights: Array) -> None:
-        """Measure pairs and triples, on the rows of their own engine."""
-        effects, several = self._for_joint, weights if weights.ndim == 2 else None
-        pairs, triples = self._groups("pairwise", 2), self._groups("threeway", 3)
-        needed = sum(effects.cost(group) for group in (*pairs, *triples))
-        effects.settle(_joint_bound(effects, self._options) - needed)
-        for order, groups in (("pairwise", pairs), ("threeway", triples)):
-            for joint in effects.joint(groups, several):
-                self._keep(order, joint.features, of_joint(joint, weights, self._clip))
 
-    def result(self) -> Result:
-        """Put the statistics together, in table order."""
-        pairwise_count, threeway_count = _counts(self._options)
-        return Result(
-            self._effects.output_names,
-            self._statistic("total", ()).denominators,
-            self._statistic("total", ()),
-            self._listed("overall", 1, self._positions),
-            self._listed("pairwise", 2, self._padded("pairwise", pairwise_count)),
-            self._listed("threeway", 3, self._padded("threeway", threeway_count)),
-            self._listed("importance", 1, self._positions),
-            self._options.resampling,
-        )
+class _Presented:
+    """What was measured, as statistics in table order."""
 
-    def _weights_for_joint(self, weights: Array) -> Array:
-        """Leave out the weights of rows on which pairs are not computed."""
-        if self._for_joint is self._effects:
-            return weights
-        taken, source = self._for_joint.background.source, self._effects.background.source
-        return weights[..., np.isin(source, taken)]
+    def __init__(self, effects: Effects, options: Options, measure: Measure) -> None:
+        self._names = effects.background.features.names
+        self._nothing = np.zeros(len(effects.output_names))
+        self._resampling = options.resampling
+        self._is_tested = options.permutation_count > 0
+        self._measure = measure
 
-    def _keep(self, order: str, group: tuple[int, ...], parts: Parts) -> None:
-        self._found.setdefault((order, group), []).append(parts)
+    def all(self, order: str, size: int) -> tuple[Statistic, ...]:
+        """List the statistics of so many features each."""
+        shown = self._measure.shown(order)
+        return tuple(self.one(order, group) for group in combinations(shown, size))
 
-    def _choose(self) -> None:
-        """Choose the features for pairs and triples by the first set of weights."""
-        overall = [self._found["overall", (j,)][0].numerators for j in self._positions]
-        first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
-        pairwise_count, threeway_count = _counts(self._options)
-        self._chosen = {
-            "pairwise": _strongest(self._positions, first, pairwise_count),
-            "threeway": _strongest(self._positions, first, threeway_count),
-        }
-
-    def _groups(self, order: str, size: int) -> list[tuple[int, ...]]:
-        return list(combinations(self._chosen[order], size))
-
-    def _padded(self, order: str, count: int) -> list[int]:
-        """Fill a choice up to `count` features with the first ones not chosen."""
-        chosen = self._chosen[order]
-        spare = [j for j in self._positions if j not in chosen][: max(0, count - len(chosen))]
-        return sorted((*chosen, *spare))
-
-    def _listed(self, order: str, size: int, shown: Sequence[int]) -> tuple[Statistic, ...]:
-        return tuple(self._statistic(order, group) for group in combinations(shown, size))
-
-    def _statistic(self, order: str, group: tuple[int, ...]) -> Statistic:
-        """Present what was measured; what was not, because it pads a list, is 0 of 1."""
-        names = tuple(self._effects.background.features.names[j] for j in group)
-        if (order, group) not in self._found:
-            nothing = np.zeros(len(self._effects.output_names))
-            errors = nothing if self._options.knot_count else None
-            return Statistic(names, nothing, nothing + 1, numerator_errors=errors)
-        parts = self._found[order, group]
-        numerators = np.concatenate([np.atleast_2d(part.numerators) for part in parts])
-        denominators = np.concatenate([np.atleast_2d(part.denominators) for part in parts])
+    def one(self, order: str, group: tuple[int, ...]) -> Statistic:
+        """Present one; what was not measured, because it pads a list, is 0 of 1."""
+        names = tuple(self._names[j] for j in group)
+        found = self._measure.found.get((order, group))
+        if found is None:
+            nothing = self._nothing
+            p_values = nothing + 1 if self._is_tested else None
+            errors = None if self._measure.found["total", ()][0].errors is None else nothing
+            return Statistic(names, nothing, nothing + 1, None, p_values, errors)
+        numerators = np.concatenate([np.atleast_2d(part.numerators) for part in found])
+        denominators = np.concatenate([np.atleast_2d(part.denominators) for part in found])
         values = _ratio(numerators, denominators)
-        told = spread(self._options.resampling, values[0], values[1:]) if len(values) > 1 else None
-        return Statistic(names, numerators[0], denominators[0], told, parts[0].errors)
+        told = spread(self._resampling, values[0], values[1:]) if len(values) > 1 else None
+        p_values = self._measure.p_values(order, group)
+        return Statistic(names, numerators[0], denominators[0], told, p_values, found[0].errors)
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:
@@ -278,36 +256,3 @@ def _ratio(numerators: Array, denominators: Array) -> Array:
     nothing = (numerators == 0) & (denominators == 0)
     with np.errstate(divide="ignore"):
         return np.divide(numerators, denominators, out=share, where=~nothing)
-
-
-def _counts(options: Options) -> tuple[int, int]:
-    """Return how many features enter pairs and triples: never more than there are."""
-    pairwise = min(options.pairwise_feature_count, len(options.features))
-    return pairwise, min(options.threeway_feature_count, pairwise)
-
-
-def _joint_bound(effects: Effects, options: Options) -> int:
-    """Return an upper bound of the rows to predict for pairs and triples."""
-    most, n_outputs = len(options.features), len(effects.output_names)
-    pairwise, threeway = (min(count * n_outputs, most) for count in _counts(options))
-    return (math.comb(pairwise, 2) + math.comb(threeway, 3)) * len(effects.background) ** 2
-
-
-def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:
-    """Choose the features that interact most: so many of each output, those at 0 never.
-
-    Parameters
-    ----------
-    numerators : (n_features, n_outputs)
-        Of the overall statistic; not normalised, as outputs may differ in scale.
-
-    Returns
-    -------
-    list of int
-        The union over outputs, in table order.
-    """
-    chosen: set[int] = set()
-    for column in numerators.T:
-        ranked = np.argsort(-column, kind="stable")
-        chosen.update(positions[i] for i in ranked[:count] if column[i] > 0)
-    return sorted(chosen)

@@ -11,7 +11,6 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.effects import Effects
-from onnxplain_server.effects.grids import Layout, lay
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.rows import Features
@@ -26,6 +25,7 @@ class Strategy(Enum):
 
     UNIFORM = "UNIFORM"
     QUANTILE = "QUANTILE"
+    STEPS = "STEPS"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +52,11 @@ class Options:
     group_count: int = 4
     include_missing: bool = False
 
+    @property
+    def are_stepped(self) -> tuple[bool, ...]:
+        """Whether each grid is one of steps; to be asked after `resolve`."""
+        return tuple(self.strategy is Strategy.STEPS and grid is None for grid in self.grids)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
@@ -68,6 +73,8 @@ class Curve:
         Not centred; output unit.
     weight : float
         Total weight of the rows averaged over.
+    is_stepped : bool
+        Whether nothing changes between neighbouring grid points, but at the later one.
     """
 
     features: tuple[str, ...]
@@ -75,6 +82,7 @@ class Curve:
     grid: tuple[Array, ...]
     values: Matrix
     weight: float
+    is_stepped: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,34 +165,6 @@ def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str)
         )
 
 
-def grids(features: Features, options: Options) -> list[tuple[Array, ...]]:
-    """Lay the grid of each curve, where it is not given.
-
-    Parameters
-    ----------
-    features : Features
-        With all rows of the table, not only those drawn.
-    """
-    layout = Layout(
-        options.grid_size,
-        options.strategy is Strategy.QUANTILE,
-        options.trim_lower,
-        options.trim_upper,
-        options.include_missing,
-    )
-    return [
-        tuple(given.values())
-        if given is not None
-        else _lay(features, [features.index(name) for name in names], layout)
-        for names, given in zip(options.features, options.grids, strict=True)
-    ]
-
-
-def _lay(features: Features, positions: Sequence[int], layout: Layout) -> tuple[Array, ...]:
-    whole = [features.is_whole(j) for j in positions]
-    return lay([features.columns[j] for j in positions], layout, whole)
-
-
 def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[Part]) -> int:
     """Return an upper bound of the rows to predict."""
     return sum(len(part.rows) for part in parts) * sum(len(grid[0]) for grid in points)
@@ -201,8 +181,10 @@ def compute(
     """
     engines = [(part.group, effects.restrict(part.rows)) for part in parts]
     curves = [
-        _curve(engine, names, group, grid)
-        for names, grid in zip(options.features, points, strict=True)
+        _curve(engine, names, group, grid, is_stepped=is_stepped)
+        for names, grid, is_stepped in zip(
+            options.features, points, options.are_stepped, strict=True
+        )
         for group, engine in engines
     ]
     shown = {name for names in options.features for name in names}
@@ -210,11 +192,19 @@ def compute(
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
-def _curve(effects: Effects, names: tuple[str, ...], group: str, grid: tuple[Array, ...]) -> Curve:
+def _curve(
+    effects: Effects,
+    names: tuple[str, ...],
+    group: str,
+    grid: tuple[Array, ...],
+    *,
+    is_stepped: bool,
+) -> Curve:
     features, weights = effects.background.features, effects.background.weights
     positions = [features.index(name) for name in names]
     points = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-    return Curve(names, group, grid, effects.curve(positions, points), float(weights.sum()))
+    values = effects.curve(positions, points)
+    return Curve(names, group, grid, values, float(weights.sum()), is_stepped)
 
 
 def _samples(features: Features, names: set[str]) -> dict[str, Array]:

@@ -1,7 +1,8 @@
 """How strongly features act together: mean squares of effects and of what is left of them.
 
 Arrays in, arrays out. Shapes are those of the effects: where they come under
-several weights at once, every result has a first axis of replicates.
+several weights at once, every result has a first axis of replicates. A term is a part of the
+prediction, centred; its mean square is the numerator of a statistic.
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ class OneWay:
     outputs : (n_rows, n_outputs)
     weights : (n_rows,), or (n_replicates, n_rows)
     clip : Clip
+
+    Attributes
+    ----------
+    left_error : (n_outputs,) or None
+        Estimated root mean square error of what is left over, where effects are interpolated.
     """
 
     def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
@@ -72,39 +78,35 @@ class OneWay:
         self._clip = clip
         self._centered = center(outputs, weights)
         self._left = self._centered.copy()
-        self._left_error: Vector | None = None
+        self.left_error: Vector | None = None
         self.squares = mean(self._centered**2, weights)
 
-    def add(self, single: Single) -> tuple[Parts, Parts]:
-        """Return the overall interaction and the importance of a feature."""
+    def add(self, single: Single) -> tuple[Array, Array]:
+        """Return the terms of a feature's overall interaction and of its importance."""
         own, others = center(single.own, self._weights), center(single.others, self._weights)
         self._left -= own
-        interaction = mean((self._centered - own - others) ** 2, self._weights)
-        importance = mean((self._centered - others) ** 2, self._weights)
-        own_error, others_error = single.own_error, single.others_error
-        self._left_error = _sum(self._left_error, own_error)
-        return (
-            self._parts(interaction, _sum(own_error, others_error)),
-            self._parts(importance, others_error),
-        )
+        self.left_error = add_errors(self.left_error, single.own_error)
+        return self._centered - own - others, self._centered - others
 
-    def total(self) -> Parts:
-        """Return the interaction that the features added leave over."""
-        return self._parts(mean(self._left**2, self._weights), self._left_error)
+    def left(self) -> Array:
+        """Return the term of all interactions: what the features added leave over."""
+        return self._left
 
-    def _parts(self, numerators: Array, error: Vector | None) -> Parts:
-        clipped = self._clip(numerators)
-        return Parts(clipped, self.squares, _of_square(clipped, error))
+    def parts(self, term: Array, error: Vector | None) -> Parts:
+        """Measure a term beside the predictions; `error` as that of `Joint`."""
+        numerators = self._clip(mean(term**2, self._weights))
+        return Parts(numerators, self.squares, _of_square(numerators, error))
 
 
-def of_joint(joint: Joint, weights: Array, clip: Clip) -> Parts:
-    """Return the interaction of a pair or a triple beyond that of fewer features."""
-    numerators = clip(mean_square(joint.pure, weights))
+def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, Parts]:
+    """Return the interaction of a pair or a triple beyond that of fewer features, as term too."""
+    term = center(joint.pure, weights)
+    numerators = clip(mean(term**2, weights))
     errors = _of_square(numerators, joint.error)
-    return Parts(numerators, mean_square(joint.whole, weights), errors)
+    return term, Parts(numerators, mean_square(joint.whole, weights), errors)
 
 
-def _sum(first: Vector | None, second: Vector | None) -> Vector | None:
+def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:
     """Add errors, where there are any."""
     return second if first is None else first if second is None else first + second
 

@@ -100,7 +100,8 @@ def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str
     ExplainError
         INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
-    columns = [_filled(table, name, path) for name in comparison.target_columns]
+    field = f"{path}.target_columns"
+    columns = [_filled(table, name, field) for name in comparison.target_columns]
     if comparison.loss is Loss.MLOGLOSS and len(outputs) < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -108,7 +109,7 @@ def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str
             f"{path}.loss",
         )
     if comparison.one_hot_target:
-        return _indicators(columns, outputs, path)
+        return _indicators(columns, outputs, field)
     if any(column.dtype == object for column in columns):
         raise ExplainError(
             Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
@@ -117,13 +118,31 @@ def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{len(columns)} target columns for {len(outputs)} outputs; give one, or one for each",
-            f"{path}.target_columns",
+            field,
         )
     return np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, len(outputs)))
 
 
-def _filled(table: Table, name: str, path: str) -> Array:
-    column = table.column(name, f"{path}.target_columns")
+def read_column(table: Table, name: str, outputs: Sequence[str]) -> Matrix:
+    """Return the true values from the request's target column: (n_rows, n_outputs).
+
+    Text, and numbers beside several outputs or an output that is called like one of them, name
+    classes: a row's values are then 1 for the output of its class, and 0 elsewhere.
+
+    Raises
+    ------
+    ExplainError
+        MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE where a true value is missing.
+    """
+    column = _filled(table, name, "target_column")
+    is_class = column.dtype == object or len(outputs) > 1 or outputs[0] in _level_names(column)
+    if is_class:
+        return _indicators([column], outputs, "target_column")
+    return column[:, np.newaxis]
+
+
+def _filled(table: Table, name: str, field: str) -> Array:
+    column = table.column(name, field)
     missing = column == "" if column.dtype == object else ~np.isfinite(column)
     rows = np.flatnonzero(missing)
     if len(rows):
@@ -136,16 +155,16 @@ def _filled(table: Table, name: str, path: str) -> Array:
     return column
 
 
-def _indicators(columns: Sequence[Array], outputs: Sequence[str], path: str) -> Matrix:
+def _indicators(columns: Sequence[Array], outputs: Sequence[str], field: str) -> Matrix:
     """Return 1 where a row is of an output's class, and 0 elsewhere: (n_rows, n_outputs)."""
     if len(columns) != 1:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"one_hot_target needs one target column; {len(columns)} given",
-            f"{path}.target_columns",
+            field,
         )
-    levels, codes = np.unique(columns[0], return_inverse=True)
-    names = [level if isinstance(level, str) else f"{level:.15g}" for level in levels]
+    _, codes = np.unique(columns[0], return_inverse=True)
+    names = _level_names(columns[0])
     if set(names) <= set(outputs):
         places = [outputs.index(name) for name in names]
     elif len(names) == len(outputs):
@@ -157,8 +176,14 @@ def _indicators(columns: Sequence[Array], outputs: Sequence[str], path: str) -> 
             Reason.INVALID_OPTION,
             f"the target has the classes {listed(tuple(names))}, the outputs are "
             f"{listed(tuple(outputs))}; they match neither by name nor by number",
-            f"{path}.target_columns",
+            field,
         )
     is_of_class = np.array(places)[codes][:, None] == np.arange(len(outputs))
     indicators: Matrix = is_of_class.astype(np.float64)
     return indicators
+
+
+def _level_names(column: Array) -> list[str]:
+    """Name the distinct values, ascending."""
+    levels = np.unique(column)
+    return [level if isinstance(level, str) else f"{level:.15g}" for level in levels]

@@ -56,15 +56,24 @@ class NumberLine:
     values : (n,)
         Distinct finite grid values, increasing; at least one.
     has_missing : bool
+    is_stepped : bool
+        Whether what holds at a value holds up to the next one, instead of around it.
     """
 
     title: str
     values: Vector
     has_missing: bool
+    is_stepped: bool = False
 
     @property
     def edges(self) -> Vector:
-        """Borders of cells around the values, halfway between neighbours: (n + 1,)."""
+        """Borders of the values' cells: (n + 1,).
+
+        Halfway between neighbours; of steps the values themselves, so that the last one, which
+        ends the last step, has no width.
+        """
+        if self.is_stepped and self.values.size > 1:
+            return np.append(self.values, self.values[-1])
         middle: Vector = (self.values[1:] + self.values[:-1]) / 2
         if not middle.size:
             return np.array([self.values[0] - 0.5, self.values[0] + 0.5])
@@ -173,11 +182,14 @@ class Categories:
 Axis: TypeAlias = NumberLine | Categories
 
 
-def lay_axis(name: str, grid: Array, sample: Array, most: int) -> tuple[Axis, list[str]]:
+def lay_axis(
+    name: str, grid: Array, sample: Array, most: int, *, is_stepped: bool = False
+) -> tuple[Axis, list[str]]:
     """Lay an axis for at most so many values of a feature, and say what it leaves out.
 
-    Of more numbers than that, evenly many are kept, which no eye notices; of more strings the
-    most frequent in the sample, or the first ones where there is no sample.
+    Of more numbers than that, evenly many are kept, which no eye notices unless each is a
+    step; of more strings the most frequent in the sample, or the first ones where there is no
+    sample.
     """
     title = shorten(clean(name), 60)
     present = [value for value in grid if not is_missing(value)]
@@ -185,9 +197,12 @@ def lay_axis(name: str, grid: Array, sample: Array, most: int) -> tuple[Axis, li
     if grid.dtype.kind in "OU" or not np.isfinite(np.array(present, float)).any():
         return _categories(title, sorted(set(map(str, present))), sample, most, has_missing)
     values = np.unique([value for value in present if math.isfinite(value)]).astype(np.float64)
-    if values.size > most:
-        values = values[np.linspace(0, values.size - 1, most).round().astype(int)]
-    return NumberLine(title, values, has_missing), []
+    found = values.size
+    if found > most:
+        values = values[np.linspace(0, found - 1, most).round().astype(int)]
+    remark = f"{most} of {found:,} steps of {shorten(title)}, evenly chosen"
+    remarks = [remark] if is_stepped and found > most else []
+    return NumberLine(title, values, has_missing, is_stepped), remarks
 
 
 def _categories(

@@ -61,6 +61,8 @@ class Bars:
         How many numbers of those outputs are not finite; they have no bar.
     lines : Lines or None
         Over the bars.
+    p_values : (n_labels, n_outputs), or None
+        Of tests, for tooltips.
     """
 
     names: tuple[str, ...]
@@ -72,6 +74,7 @@ class Bars:
     nonzero: int
     broken: int
     lines: Lines | None = None
+    p_values: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,10 @@ def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
 def _tooltip(bars: Bars, words: Words, number_format: str) -> list[Spec]:
     series = [("output", words.series, "")] if len(bars.outputs) > 1 else []
     value = ("value", words.value, number_format)
-    return tooltip(("feature", words.row, ""), *series, value, *_told(bars.lines, number_format))
+    tested = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
+    return tooltip(
+        ("feature", words.row, ""), *series, value, *_told(bars.lines, number_format), *tested
+    )
 
 
 def _told(lines: Lines | None, number_format: str) -> list[tuple[str, str, str]]:
@@ -146,11 +152,16 @@ def _rows(bars: Bars) -> list[Spec]:
             "output": bars.outputs[column],
             "value": data_number(value),
             **({} if bars.lines is None else _line(value, bars.lines, row, column)),
+            **({} if bars.p_values is None else _tested(bars.p_values[row, column])),
         }
         for row, values in enumerate(bars.values)
         for column, value in enumerate(values)
         if np.isfinite(value)
     ]
+
+
+def _tested(p_value: float) -> Spec:
+    return {"p": data_number(p_value)} if np.isfinite(p_value) else {}
 
 
 def _line(value: float, lines: Lines, row: int, column: int) -> Spec:

@@ -12,7 +12,13 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.plots.axes import Axis, Categories, is_missing
 from onnxplain_server.plots.chart import in_panels, tooltip
-from onnxplain_server.plots.curves import Legend, colour_channel, number_format, value_channel
+from onnxplain_server.plots.curves import (
+    Legend,
+    colour_channel,
+    joining,
+    number_format,
+    value_channel,
+)
 from onnxplain_server.plots.style import PANEL_HEIGHT, PLAIN_COLOUR, Spec
 
 _MEAN_COLOUR = "#202124"
@@ -52,7 +58,7 @@ def draw(
     colour = _opaque(colour_channel(legend))
     in_one_panel = max(sum(len(b.rows) for b in bundles if b.panel == a.panel) for a in bundles)
     layers = [
-        *_thin(places, colour, legend, in_one_panel),
+        *_thin(axis, places, colour, legend, in_one_panel),
         *_bold(axis, places, colour, _mean_tooltip(axis, legend, number_format(numbers, legend))),
     ]
     drawing: Spec = {"height": {"step": _ROW_STEP}} if isinstance(axis, Categories) else {}
@@ -119,13 +125,13 @@ def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
     return {"x": {"field": "x", **axis.channel(to_edges=False)}, "y": value}
 
 
-def _thin(places: Spec, colour: Spec, legend: Legend, count: int) -> list[Spec]:
+def _thin(axis: Axis, places: Spec, colour: Spec, legend: Legend, count: int) -> list[Spec]:
     """Draw one line a row, the fainter the more there are; points where there is no line."""
     plain = {} if colour else {"color": PLAIN_COLOUR}
     look = {**plain, "opacity": round(min(0.6, max(0.12, 6.5 / max(count, 1) ** 0.7)), 2)}
     row = {"detail": {"field": "row", "type": "nominal"}, "tooltip": _row_tooltip(legend)}
     encoding = {**places, **colour, **row}
-    line = {"type": "line", "strokeWidth": 1, **look}
+    line = {"type": "line", "strokeWidth": 1, **joining(axis), **look}
     point = {"type": "circle", "size": 24, **look}
     return [
         {"transform": [_where("!datum.mean && !datum.apart")], "mark": line, "encoding": encoding},
@@ -137,9 +143,10 @@ def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list
     """Draw the means, with a white border to stand out; hollow where there is no line."""
     plain = {} if colour else {"color": _MEAN_COLOUR}
     joined, apart = _where("datum.mean && !datum.apart"), _where("datum.mean && datum.apart")
-    border = {"type": "line", "color": "white", "strokeWidth": 5.5, "opacity": 0.85}
+    joins = joining(axis)
+    border = {"type": "line", "color": "white", "strokeWidth": 5.5, "opacity": 0.85, **joins}
     series = {"detail": {"field": "series", "type": "nominal"}} if colour else {}
-    line = {"type": "line", "strokeWidth": 2.5, "opacity": 1, **plain}
+    line = {"type": "line", "strokeWidth": 2.5, "opacity": 1, **joins, **plain}
     hollow = {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2, **plain}
     hollow |= {"filled": False, "opacity": 1}
     encoding = {**places, **colour}

@@ -130,7 +130,7 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
     size = 28 if axis.values.size <= _CROWDED else 6
     known = [{"filter": "!datum.missing"}]
     colour = {key: encoding[key] for key in ("color",) if key in encoding}
-    line = {"type": "line", "strokeWidth": 2, **_plain(encoding)}
+    line = {"type": "line", "strokeWidth": 2, **joining(axis), **_plain(encoding)}
     point = {"type": "point", "filled": True, "opacity": 1, "size": size, **_plain(encoding)}
     layers = [
         *rug,
@@ -139,6 +139,12 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
         *_missing(axis, {"x": x, "y": value, **encoding}),
     ]
     return {"layer": layers}
+
+
+def joining(axis: Axis) -> Spec:
+    """How a line goes from point to point: straight, or level up to the next step."""
+    is_stepped = isinstance(axis, NumberLine) and axis.is_stepped
+    return {"interpolate": "step-after"} if is_stepped else {}
 
 
 def _dots(axis: Categories, value: Spec, encoding: Spec) -> Spec:

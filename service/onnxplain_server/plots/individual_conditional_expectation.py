@@ -28,6 +28,7 @@ from onnxplain_server.plots.words import (
 
 _MOST_CURVES = 100  # of one output
 _MOST_POINTS, _MOST_CATEGORIES = 100, 40  # along the feature
+_MOST_STEPS = 400  # along a feature whose grid is one of steps
 _MOST_PANELS = 12
 
 
@@ -63,8 +64,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _draw(curves: Curves, result: Result) -> Plot:
     view = _view(curves, result)
-    most = _MOST_CATEGORIES if view.grid.dtype.kind in "OU" else _MOST_POINTS
-    axis, too_fine = lay_axis(curves.feature, view.grid, np.empty(0), most)
+    axis, too_fine = _axis(curves)
     drawn = list(_bundles(view))
     legend = Legend(
         title=view.colours.title,
@@ -84,6 +84,13 @@ def _draw(curves: Curves, result: Result) -> Plot:
     ]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(f"individual-{curves.feature}", title, remarks, description, body)
+
+
+def _axis(curves: Curves) -> tuple[Axis, list[str]]:
+    most = _MOST_STEPS if curves.is_stepped else _MOST_POINTS
+    most = _MOST_CATEGORIES if curves.grid.dtype.kind in "OU" else most
+    stepped = curves.is_stepped
+    return lay_axis(curves.feature, curves.grid, np.empty(0), most, is_stepped=stepped)
 
 
 def _view(curves: Curves, result: Result) -> _View:

@@ -11,7 +11,7 @@ from itertools import starmap
 
 import numpy as np
 
-from onnxplain_server.arrays import Vector
+from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
 from onnxplain_server.plots.bars import Bars, Lines, Words, draw
 from onnxplain_server.plots.chart import Plot, finish
@@ -83,7 +83,8 @@ def _plot(order: _Order, result: Result, relative: bool) -> Plot:
     values = np.array([_presented(statistic, relative) for statistic in statistics])
     lines = _intervals(statistics, result.resampling.confidence_level) if relative else None
     names = [one.features for one in statistics]
-    bars = strongest(names, values, result.output_names, lines=lines)
+    tested = _p_values(statistics)
+    bars = strongest(names, values, result.output_names, lines=lines, p_values=tested)
     title = order.title if relative else f"{order.title}, on the output's scale"
     remarks = counts(order.noun, bars, len(result.output_names))
     if order.name != "importance":
@@ -113,6 +114,12 @@ def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> Lines | 
     low = [s.spread.lower if s.spread else nothing for s in statistics]
     high = [s.spread.upper if s.spread else nothing for s in statistics]
     return Lines(np.array(low), np.array(high), confidence)
+
+
+def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
+    """P-values, where terms were tested: (n_statistics, n_outputs)."""
+    found = [one.p_values for one in statistics if one.p_values is not None]
+    return np.array(found) if found else None
 
 
 def _interval_words(lines: Lines) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from onnxplain_server.plots.axes import Axis, NumberLine, distinct, key, lay_axi
 from onnxplain_server.plots.chart import Plot, finish
 from onnxplain_server.plots.selection import Piece, View, views
 from onnxplain_server.plots.style import Spec
-from onnxplain_server.plots.words import identifiers, is_flat, shorten, spell_on_scale
+from onnxplain_server.plots.words import distinguish, identifiers, is_flat, shorten, spell_on_scale
 
 _MOST_PANELS = 12
 _MOST_POINTS, _MOST_CATEGORIES, _MOST_CELLS = 400, 40, 50  # along one axis
@@ -88,15 +89,17 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     first, less_first = _axis(view, 0, samples, _MOST_POINTS, _MOST_CATEGORIES)
     second, _ = _axis(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
     panels, left_out = _panels(view)
+    values = distinct(view.pieces[0].grid[1])
+    labels = distinguish(map(second.text, values))  # of steps, neighbours may read the same
     series = [
         one
         for piece in view.pieces
         if not panels or _panel(view, piece) in panels
-        for one in _split(piece, second, _panel(view, piece))
+        for one in _split(piece, dict(zip(values, labels, strict=True)), _panel(view, piece))
     ]
     legend = curves.Legend(
         title=second.title,
-        labels=tuple(map(second.text, distinct(view.pieces[0].grid[1]))),
+        labels=labels,
         panels=panels,
         ordered=isinstance(second, NumberLine),
         common_scale=view.common_scale,
@@ -110,22 +113,24 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     )
 
 
-def _split(piece: Piece, second: Axis, panel: str) -> Iterable[curves.Series]:
-    """Cut a surface into one series for each value of the second feature."""
+def _split(piece: Piece, labels: dict[Any, str], panel: str) -> Iterable[curves.Series]:
+    """Cut a surface into one series for each value of the second feature, by their labels."""
     keys = [key(value) for value in piece.grid[1].tolist()]
-    for value in distinct(piece.grid[1]):
+    for value, label in labels.items():
         here = np.array([other == value for other in keys])
-        yield curves.Series(second.text(value), panel, piece.grid[0][here], piece.values[here])
+        yield curves.Series(label, panel, piece.grid[0][here], piece.values[here])
 
 
 def _axis(
     view: View, place: int, samples: dict[str, Array], most: int, most_categories: int
 ) -> tuple[Axis, list[str]]:
     name, grid = view.features[place], view.pieces[0].grid[place]
-    strings = grid.dtype.kind in "OU"
-    return lay_axis(
-        name, grid, samples.get(name, np.empty(0)), most_categories if strings else most
-    )
+    sample = samples.get(name, np.empty(0))
+    if grid.dtype.kind in "OU":
+        return lay_axis(name, grid, sample, most_categories)
+    # Points that are left out are not missed, but steps are.
+    most = 2 * most if view.is_stepped else most
+    return lay_axis(name, grid, sample, most, is_stepped=view.is_stepped)
 
 
 def _panel(view: View, piece: Piece) -> str:

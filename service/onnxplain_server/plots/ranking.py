@@ -28,7 +28,9 @@ def strongest(
     values: Matrix,
     output_names: tuple[str, ...],
     joint: str = ":",
+    *,
     lines: Lines | None = None,
+    p_values: Matrix | None = None,
 ) -> Bars:
     """Choose rows and outputs by their sums; rows of zeros only if there is nothing else.
 
@@ -39,6 +41,7 @@ def strongest(
     values : (n_rows, n_outputs)
     lines : Lines or None
         Over the bars.
+    p_values : (n_rows, n_outputs), or None
     """
     finite = np.where(np.isfinite(values), values, 0.0)
     live = ~(values == 0).all(axis=1)
@@ -55,6 +58,7 @@ def strongest(
         nonzero=int(live.sum()),
         broken=int((~np.isfinite(values[:, columns])).sum()),
         lines=None if lines is None else lines.take(rows, columns),
+        p_values=None if p_values is None else p_values[np.ix_(rows, columns)],
     )
 
 

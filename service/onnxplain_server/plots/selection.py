@@ -40,6 +40,8 @@ class View:
         Whether the outputs can share a scale.
     remarks : tuple of str
         What is left out.
+    is_stepped : bool
+        Whether nothing changes between neighbouring grid points, but at the later one.
     """
 
     features: tuple[str, ...]
@@ -49,6 +51,7 @@ class View:
     pieces: tuple[Piece, ...]
     common_scale: bool
     remarks: tuple[str, ...]
+    is_stepped: bool
 
 
 def views(result: Result) -> Iterator[View]:
@@ -71,6 +74,7 @@ def views(result: Result) -> Iterator[View]:
             ),
             common_scale=comparable(np.concatenate([curve.values for curve in chosen])[:, columns]),
             remarks=tuple(_left_out(together, chosen, columns)),
+            is_stepped=together[0].is_stepped,
         )
 
 

@@ -14,7 +14,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.arrays import Matrix
-from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.plots.words import clean, distinguish, spell, spell_beside
 from onnxplain_server.report.finding import (
     Finding,
     Heading,
@@ -137,12 +137,14 @@ def _statistics(
     )
     shares: Matrix = np.array([s.values for s in ranked])
     sizes: Matrix = np.sqrt(np.array([s.numerators for s in ranked]))
+    is_tested = any(s.p_values for s in ranked)
     rows = [
         (
             *([joined(statistic.features)] if statistic.features else []),
             *if_several(outputs, output),
             spell_beside(shares[place, column], shares),
             *([_interval(statistic, column, shares)] if words.interval else []),
+            *([_p_value(statistic.p_values[column])] if is_tested else []),
             spell_beside(sizes[place, column], sizes[:, column]),
         )
         for place, statistic in enumerate(ranked)
@@ -153,9 +155,12 @@ def _statistics(
         *if_several(outputs, Heading("output")),
         Heading("share", is_number=True),
         *([Heading(words.interval, is_number=True)] if words.interval else []),
+        *([Heading("p-value", is_number=True)] if is_tested else []),
         Heading(f"size ({unit(outputs)})", is_number=True),
     )
     reading = f"share = {words.note}; size = √numerator"
+    if is_tested:
+        reading += "; p-value: whether the term explains the target, on rows not trained on"
     return Finding(words.heading, reading, words.limit, columns, tuple(rows), left_out)
 
 
@@ -169,6 +174,10 @@ def _interval(statistic: InteractionStatistic, column: int, beside: Matrix) -> s
         return ""
     low, high = statistic.lower[column], statistic.upper[column]
     return f"{spell_beside(low, beside)} to {spell_beside(high, beside)}"
+
+
+def _p_value(value: float) -> str:
+    return spell(value, ",.3~r") if np.isfinite(value) else "no number"
 
 
 def _curve(

@@ -94,11 +94,34 @@ class Axis:
             PREDICTION_FAILED for a category that the model refuses.
         """
         keys = self.keys(values)
-        for lows, highs in self.known:
-            place = np.searchsorted(lows, keys, side="right") - 1
-            refused = (place < 0) | (keys >= highs[place])
-            if refused.any():
-                value = values[refused][0]
-                message = f"The model refuses {value!r}: it is no category that it knows."
-                raise ExplainError(Reason.PREDICTION_FAILED, message)
+        refused = self._accepted(keys) != keys
+        if refused.any():
+            value = values[refused][0]
+            message = f"The model refuses {value!r}: it is no category that it knows."
+            raise ExplainError(Reason.PREDICTION_FAILED, message)
         return np.searchsorted(self.cuts, keys, side="right")
+
+    def starts(self) -> Vector:
+        """Return the least number in each cell but the first: (n,), ascending; of text, none.
+
+        In the type in which the model takes the feature. Cells that hold no number of this
+        type are left out, and numbers that the model refuses are passed over.
+        """
+        if self.categories is not None:
+            return np.zeros(0)
+        keys = self._accepted(self.cuts)
+        with np.errstate(over="ignore"):  # beyond the largest number of a type is infinity
+            # Cuts were found by casting: so cast, a cut becomes the first number of its cell.
+            cast = value_of(keys[keys < MISSING]).astype(self.dtype)
+        return np.unique(cast.astype(np.float64))
+
+    def _accepted(self, keys: Keys) -> Keys:
+        """Move keys that the model refuses up to the next one that it takes, or to `END`."""
+        while True:
+            before = keys
+            for lows, highs in self.known:
+                place = np.searchsorted(lows, keys, side="right") - 1
+                refused = (place < 0) | (keys >= highs[place])
+                keys = np.where(refused, np.append(lows, END)[place + 1], keys)
+            if (keys == before).all():
+                return keys

@@ -32,6 +32,9 @@ from onnxplain_server.trees.surfaces import Points, evaluate
 _BATCH_BYTES = 16 << 20
 """For an effect under several weights."""
 
+_HYBRIDS = 1 << 18
+"""Rows with a feature moved that are sent down together, so that memory does not grow with them."""
+
 _AT_ONCE = 16
 """Groups that are computed side by side before any is given."""
 
@@ -184,14 +187,25 @@ class Exact:
         self._ledger.spend(len(curve) * len(self._background), 0)
         return curve
 
+    def starts(self, feature: int) -> Vector:
+        """See `Stepped.starts`."""
+        return self._ensemble.axes[feature].starts()
+
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
-        n, n_points = len(self._background), len(points)
-        codes = np.repeat(self._ranked.codes, n_points, axis=1)
-        codes[feature] = np.tile(self._ensemble.codes(feature, points), n)
+        cells, n = self._ensemble.codes(feature, points), len(self._background)
+        step = max(1, _HYBRIDS // len(points))
+        parts = [self._moved(feature, cells, slice(s, s + step)) for s in range(0, n, step)]
+        return np.concatenate(parts)
+
+    def _moved(self, feature: int, cells: Numbers, rows: slice) -> Cube:
+        """As `individual`, for some of the rows, with the feature in cells."""
+        own = self._ranked.codes[:, rows]
+        codes = np.repeat(own, len(cells), axis=1)
+        codes[feature] = np.tile(cells, own.shape[1])
         predicted = self._level(sums(self._ensemble, codes, self._crew))
-        self._ledger.spend(n * n_points, 0)
-        return predicted.reshape(n, n_points, -1)
+        self._ledger.spend(len(predicted), 0)
+        return predicted.reshape(own.shape[1], len(cells), -1)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""

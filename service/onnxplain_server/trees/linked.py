@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
@@ -171,6 +171,10 @@ class Linked:
         curve = self._at(features, np.stack([self._ensemble.codes(j, v) for j, v in pairs]))
         self._ledger.spend(len(curve) * len(self._background), 0)
         return curve
+
+    def starts(self, feature: int) -> Vector:
+        """See `Stepped.starts`."""
+        return self._ensemble.axes[feature].starts()
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""

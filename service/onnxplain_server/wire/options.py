@@ -64,7 +64,7 @@ def _given(message: Message, *names: str) -> dict[str, Any]:
 
 def _interactions(message: interactions_pb2.InteractionsOptions, path: str) -> interactions.Options:
     counts = ("pairwise_feature_count", "threeway_feature_count", "quantile_bin_count")
-    given = _given(message, *counts, "knot_count", "absolute_threshold")
+    given = _given(message, *counts, "knot_count", "absolute_threshold", "permutation_count")
     resampling = Resampling(
         scheme=Scheme(enum(message, "resampling", f"{path}.resampling") or "BOOTSTRAP"),
         **_given(message, "repeat_count", "confidence_level"),

@@ -74,6 +74,8 @@ def _statistic(statistic: interactions.Statistic) -> interactions_pb2.Interactio
         message.lower.extend(statistic.spread.lower)
         message.upper.extend(statistic.spread.upper)
         message.biases.extend(statistic.spread.biases)
+    if statistic.p_values is not None:
+        message.p_values.extend(statistic.p_values)
     return message
 
 

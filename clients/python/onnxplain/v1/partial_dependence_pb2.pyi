@@ -15,9 +15,11 @@ class PartialDependenceOptions(_message.Message):
         STRATEGY_UNSPECIFIED: _ClassVar[PartialDependenceOptions.Strategy]
         UNIFORM: _ClassVar[PartialDependenceOptions.Strategy]
         QUANTILE: _ClassVar[PartialDependenceOptions.Strategy]
+        STEPS: _ClassVar[PartialDependenceOptions.Strategy]
     STRATEGY_UNSPECIFIED: PartialDependenceOptions.Strategy
     UNIFORM: PartialDependenceOptions.Strategy
     QUANTILE: PartialDependenceOptions.Strategy
+    STEPS: PartialDependenceOptions.Strategy
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GRID_SIZE_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]

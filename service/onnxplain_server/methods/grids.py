@@ -1,0 +1,102 @@
+"""The grids of curves: given, laid between quantiles, or one point for every step of the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from onnxplain_server.arrays import Array
+from onnxplain_server.effects.effects import Effects, Stepped
+from onnxplain_server.effects.grids import Layout, cross, lay
+from onnxplain_server.effects.steps import lay_steps
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.partial_dependence import Options, Strategy
+from onnxplain_server.rows import Features
+from onnxplain_server.table import listed
+
+MOST_STEPS = 50_000
+"""Points of a grid of steps: its size is the model's, not the caller's, to choose."""
+
+
+def grids(
+    effects: Effects, features: Features, options: Options, path: str
+) -> list[tuple[Array, ...]]:
+    """Lay the grid of each curve, where it is not given.
+
+    Parameters
+    ----------
+    effects : Effects
+        Knows the steps of the model, where it has any.
+    features : Features
+        With all rows of the table, not only those drawn.
+    options : Options
+        Resolved.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where steps are wanted and not known, or too many.
+    """
+    return [
+        tuple(given.values())
+        if given is not None
+        else _lay(effects, features, [features.index(name) for name in names], options, path)
+        for names, given in zip(options.features, options.grids, strict=True)
+    ]
+
+
+def _lay(
+    effects: Effects, features: Features, positions: Sequence[int], options: Options, path: str
+) -> tuple[Array, ...]:
+    layout = Layout(
+        options.grid_size,
+        options.strategy is Strategy.QUANTILE,
+        options.trim_lower,
+        options.trim_upper,
+        options.include_missing,
+    )
+    if options.strategy is Strategy.STEPS:
+        return _lay_steps(effects, features, positions, layout, f"{path}.strategy")
+    whole = [features.is_whole(j) for j in positions]
+    return lay([features.columns[j] for j in positions], layout, whole)
+
+
+def _lay_steps(
+    effects: Effects, features: Features, positions: Sequence[int], layout: Layout, path: str
+) -> tuple[Array, ...]:
+    """Lay a grid of steps; of several features, one point for every cell."""
+    if not isinstance(effects, Stepped):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the strategy STEPS needs the trees engine, which knows the thresholds of the model, "
+            "but this model is explained by predicting; take UNIFORM or QUANTILE, or ask for the "
+            "engine TREES to be told why it does not apply",
+            path,
+        )
+    axes = [lay_steps(_as_taken(features, j), effects.starts(j), layout) for j in positions]
+    _check_count(axes, tuple(features.names[j] for j in positions), path)
+    return cross(axes)
+
+
+def _as_taken(features: Features, feature: int) -> Array:
+    """Return the values that the model takes for a feature: float64, or str objects."""
+    column = features.cast(feature, features.columns[feature])
+    return column if column.dtype == object else column.astype(np.float64)
+
+
+def _check_count(axes: Sequence[Array], names: tuple[str, ...], path: str) -> None:
+    """Refuse a grid that is too large."""
+    sizes = [len(axis) for axis in axes]
+    count = math.prod(sizes)
+    if count <= MOST_STEPS:
+        return
+    product = "" if len(sizes) == 1 else " × ".join(f"{size:,}" for size in sizes) + " = "
+    raise ExplainError(
+        Reason.INVALID_OPTION,
+        f"the model has {product}{count:,} steps in {listed(names)} between the trimming "
+        f"quantiles; at most {MOST_STEPS:,} are computed: narrow trim_lower and trim_upper, or "
+        "take the strategy QUANTILE",
+        path,
+    )
