@@ -171,6 +171,8 @@ def test_trees_say_that_an_approximation_is_unnecessary(runner: InProcess, optio
     assert not [w for w in plain.warnings if w.code == "APPROXIMATION_UNNECESSARY"]
     approximated, exact = (e.interactions.total.values for e in both.explanations[:2])
     assert (approximated == exact) == (option == "knot_count")
+    found = both.explanations[0].interactions
+    assert not any(s.numerator_errors for s in (found.total, *found.overall, *found.pairwise))
 
 
 def test_a_black_box_is_interpolated_without_a_word(runner: InProcess) -> None:

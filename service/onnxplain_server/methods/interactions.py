@@ -262,7 +262,7 @@ class _Measure:
         names = tuple(self._effects.background.features.names[j] for j in group)
         if (order, group) not in self._found:
             nothing = np.zeros(len(self._effects.output_names))
-            errors = nothing if self._options.knot_count else None
+            errors = None if self._found["total", ()][0].errors is None else nothing
             return Statistic(names, nothing, nothing + 1, numerator_errors=errors)
         parts = self._found[order, group]
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in parts])
