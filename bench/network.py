@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTHS = (10, 64, 64, 1)
 
 
-def network(seed: int = 0) -> bytes:
-    """Build the network with random weights: Gemm and Relu, float32."""
+def network(seed: int = 0, widths: Sequence[int] = WIDTHS, activation: str = "Relu") -> bytes:
+    """Build a network with random weights: Gemm and an activation, float32."""
     rng = np.random.default_rng(seed)
     nodes, weights, tensor = [], [], "input"
-    for layer, (width, height) in enumerate(pairwise(WIDTHS)):
+    for layer, (width, height) in enumerate(pairwise(widths)):
         matrix = rng.normal(size=(width, height)) / np.sqrt(width)
         bias = rng.normal(size=height) / 10
         weights += [
@@ -25,12 +26,12 @@ def network(seed: int = 0) -> bytes:
         nodes.append(helper.make_node("Gemm", [tensor, f"w{layer}", f"b{layer}"], [f"g{layer}"]))
         tensor = f"g{layer}"
         if height > 1:
-            nodes.append(helper.make_node("Relu", [tensor], [f"r{layer}"]))
+            nodes.append(helper.make_node(activation, [tensor], [f"r{layer}"]))
             tensor = f"r{layer}"
     graph = helper.make_graph(
         nodes,
         "network",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [None, WIDTHS[0]])],
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [None, widths[0]])],
         [helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [None, 1])],
         weights,
     )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import black_box
 import feature_vectors
+import few_values
 import first_use
 import intervals
 import isolation
+import knots
 import rivals
 import trees
 import woodelf_miami
 
 BENCHES = {
     "The black-box engine": black_box.main,
+    "Features with few values": few_values.main,
+    "Interpolation between knots": knots.main,
     "The trees engine": trees.main,
     "The trees engine beside others": rivals.main,
     "The trees engine beside WOODELF": woodelf_miami.main,

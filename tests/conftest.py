@@ -42,6 +42,8 @@ class FunctionModel:
         Element type of each feature, as ONNX names them.
     matrix : bool
         One input for all features, instead of one each.
+    without : mapping of int to sequence of int
+        For outputs, the features that they are known not to depend on.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class FunctionModel:
         *,
         matrix: bool = False,
         n_outputs: int = 1,
+        without: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         self.function = function
+        self.without = without or {}
         self.inputs = tuple(Input(n, t, 1) for n, t in zip(names, types, strict=True))
         if matrix:
             self.inputs = (Input("X", types[0], len(names)),)
@@ -65,6 +69,10 @@ class FunctionModel:
     def predicted(self) -> int:
         """Rows predicted so far."""
         return sum(self.calls)
+
+    def unused(self, n_features: int, outputs: Any) -> frozenset[int]:
+        every = frozenset(range(n_features))
+        return every.intersection(*(self.without.get(k, ()) for k in outputs.tolist()))
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         arrays = [feeds[i.name] for i in self.inputs]
@@ -174,11 +182,14 @@ class Makers:
         planned: int = 0,
         matrix: bool = False,
         source: Any = None,
+        without: Mapping[int, Sequence[int]] | None = None,
     ) -> Engine:
         """Bind a function to rows."""
         given = table_of(columns)
         types = types or [type_of(values) for values in columns.values()]
-        model = FunctionModel(function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs)
+        model = FunctionModel(
+            function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs, without=without
+        )
         features = bind(model.inputs, given, tuple(columns) if matrix else (), ())
         ones = np.ones(given.n_rows)
         background = merge(

@@ -318,6 +318,51 @@ def test_binning_makes_single_features_cheap(make: Any) -> None:
     assert answer.predicted_row_count <= n + 4 * 5 * n
 
 
+def curved(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return np.sin(a) * np.exp(b / 4) + c * d**2
+
+
+def test_knots_make_single_features_cheap_and_tell_their_error(make: Any) -> None:
+    n, table = 40, make.table(COLUMNS)
+    options = [Interactions(knot_count=count, pairwise_feature_count=2) for count in (0, 9)]
+
+    exact, interpolated = (
+        make.answer(model_of(make, curved, "abcd"), table, each) for each in options
+    )
+
+    assert interpolated.predicted_row_count <= n + 4 * 9 * n + n * n
+    found, truth = (answer.explanations[0].result for answer in (interpolated, exact))
+    for statistic in (truth.total, *truth.overall, *truth.pairwise, *truth.importance):
+        assert statistic.numerator_errors is None
+    for name in ("overall", "importance"):
+        for ours, theirs in zip(getattr(found, name), getattr(truth, name), strict=True):
+            off = np.abs(ours.numerators - theirs.numerators)
+            assert (off <= ours.numerator_errors + 1e-12).all()
+
+
+def test_pairs_that_pad_the_list_have_an_error_of_nothing(make: Any) -> None:
+    options = Interactions(knot_count=9, pairwise_feature_count=3)
+    model = model_of(make, lambda a, b, c, d: a * b + c + d, "abcd")
+
+    pairwise = make.answer(model, make.table(COLUMNS), options).explanations[0].result.pairwise
+
+    assert [s.numerator_errors.tolist() == [0] for s in pairwise] == [False, True, True]
+
+
+def test_knots_that_are_too_few_are_noted_and_only_those(make: Any) -> None:
+    table = make.table({name: np.linspace(-3, 3, 40) ** (i + 1) for i, name in enumerate("abcd")})
+
+    def notes(count: int) -> list[str]:
+        model = model_of(make, lambda a, b, _c, d: np.sin(9 * a) * d + b, "abcd")
+        answer = make.answer(model, table, Interactions(knot_count=count))
+        return [note.message for note in answer.notes if note.code == "KNOTS_TOO_FEW"]
+
+    (message,) = notes(4)
+    assert "'a', 'a:d'" in message
+    assert "b:c" not in message
+    assert notes(40) == []
+
+
 def test_binning_in_one_method_does_not_reach_another(make: Any) -> None:
     model, table = model_of(make, function, "abcd"), make.table(COLUMNS)
 
@@ -389,6 +434,7 @@ def law_of_progress(host: Any) -> None:
 
 
 ALL = Interactions(pairwise_feature_count=4, threeway_feature_count=4)
+KNOTS = Interactions(pairwise_feature_count=4, threeway_feature_count=3, knot_count=4)
 ASKED = [
     pytest.param(COLUMNS, (Interactions(pairwise_feature_count=0),), id="single features"),
     pytest.param(COLUMNS, (Interactions(pairwise_feature_count=2),), id="some pairs"),
@@ -396,6 +442,8 @@ ASKED = [
     pytest.param(COLUMNS | {"d": np.ones(40)}, (ALL,), id="a constant"),
     pytest.param(COARSE | {"d": np.arange(40.0) % 2}, (ALL,), id="coarse features"),
     pytest.param(COLUMNS, (Interactions(quantile_bin_count=5),), id="bins"),
+    pytest.param(COLUMNS, (KNOTS,), id="knots"),
+    pytest.param(COARSE | {"d": np.arange(40.0)}, (KNOTS,), id="knots of some features"),
     pytest.param(COLUMNS, (Curves(),), id="curves"),
     pytest.param(COARSE | {"d": np.arange(40.0)}, (Curves(group_column="a"),), id="groups"),
     pytest.param(

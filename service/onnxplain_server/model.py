@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from onnxplain_server.arrays import Array
+from onnxplain_server.arrays import Array, Indices
 
 
 class Scale(Enum):
@@ -89,6 +89,23 @@ class Model(Protocol):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What to know before trusting its predictions."""
+
+    def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
+        """Features that certainly change nothing in some of the prediction columns.
+
+        Parameters
+        ----------
+        n_features : int
+            Columns that it is fed.
+        outputs : (n_outputs,)
+            Positions of prediction columns.
+
+        Returns
+        -------
+        frozenset of int
+            Positions of features whose finite values, whatever they are, leave these predictions
+            as they are to the last bit. More features may in fact have no effect.
+        """
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows.

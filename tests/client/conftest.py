@@ -150,6 +150,7 @@ def statistic(
         message.lower[:] = [value - spread for value in values]
         message.upper[:] = [value + spread for value in values]
         message.p_values[:] = [spread] * len(values)
+        message.numerator_errors[:] = [2 * spread] * len(values)
     return message
 
 

@@ -65,6 +65,7 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
         "upper": 0.375,
         "bias": 0.125,
         "p_value": 0.125,
+        "numerator_error": 0.25,
     }
 
 
@@ -81,6 +82,13 @@ def test_statistics_have_a_p_value_where_they_were_tested(found: Explanations) -
 
     assert pair.p_values.tolist() == [0.125, 0.125]
     assert np.isnan(total.p_values).all()
+
+
+def test_numerators_have_an_error_where_effects_were_interpolated(found: Explanations) -> None:
+    total, (pair,) = found.interactions.total, found.interactions.pairwise
+
+    assert pair.numerator_errors.tolist() == [0.25, 0.25]
+    assert np.isnan(total.numerator_errors).all()
 
 
 def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanations) -> None:
@@ -192,7 +200,8 @@ def test_every_result_is_tidy(every: Explanations) -> None:
         numbers = frame.columns[list(frame.columns).index("output") + 1 :]
         assert len(frame) > 1
         assert numbers.str.fullmatch(
-            "value|numerator|denominator|standard_error|lower|upper|bias|p_value|baseline_loss|weight"
+            "value|numerator|denominator|standard_error|lower|upper|bias|p_value|numerator_error"
+            "|baseline_loss|weight"
         ).all()
         assert not frame.drop(columns=numbers).duplicated().any()
 

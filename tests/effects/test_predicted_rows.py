@@ -88,7 +88,21 @@ def test_pairs_merge_rows_that_differ_in_both_features_only(make: Any) -> None:
     assert engine.model.predicted - before == n * apart
 
 
-def test_a_pair_costs_its_distinct_combinations(make: Any) -> None:
+def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make: Any) -> None:
+    n = 60
+    columns = {"x": np.arange(n) % 2, "y": np.arange(n) % 3, "z": np.arange(n)}
+    engine = make.engine(total, columns)
+    list(engine.effects.single([0, 1]))
+    before = engine.model.predicted
+
+    list(engine.effects.joint([(0, 1)]))
+
+    # Of 60 rows, 30 have the value of x, 20 that of y, 10 both; in 6 combinations.
+    assert engine.model.predicted - before == 6 * (60 - 30 - 20 + 10)
+
+
+def test_a_pair_of_which_few_rows_are_known_is_predicted_whole(make: Any) -> None:
+    """Only a third: less than it takes to put the others together."""
     n = 60
     columns = {"x": np.arange(n) % 4, "y": np.arange(n) % 6, "z": np.arange(n)}
     engine = make.engine(total, columns)
@@ -99,6 +113,40 @@ def test_a_pair_costs_its_distinct_combinations(make: Any) -> None:
 
     # Remainders by 4 and 6 occur together in 12 combinations out of 24.
     assert engine.model.predicted - before == 12 * n
+
+
+def test_two_valued_features_cost_n_for_each_group_of_any_size(make: Any) -> None:
+    """Only the rows that differ in all features of the group are new: one in 2, 4, 8."""
+    n = 64
+    columns = {f"b{bit}": np.arange(n) >> bit & 1 for bit in range(3)} | {"z": np.arange(n)}
+    engine = make.engine(total, columns)
+    engine.effects.outputs()
+    groups: list[list[tuple[int, ...]]] = [
+        [(0,), (1,), (2,)],
+        [(0, 1), (0, 2), (1, 2)],
+        [(0, 1, 2)],
+    ]
+    predicted = [engine.model.predicted]
+
+    list(engine.effects.single([0, 1, 2]))
+    predicted.append(engine.model.predicted)
+    for joints in groups[1:]:
+        list(engine.effects.joint(joints))
+        predicted.append(engine.model.predicted)
+
+    assert np.diff(predicted).tolist() == [n * len(of_one_size) for of_one_size in groups]
+
+
+def test_a_pair_with_a_feature_of_many_values_is_predicted_whole(make: Any) -> None:
+    n = 60
+    columns = {"b": np.arange(n) % 2, "many": np.arange(n), "z": np.arange(n) * 2.0}
+    engine = make.engine(total, columns)
+    list(engine.effects.single([0, 1]))
+    before = engine.model.predicted
+
+    list(engine.effects.joint([(0, 1)]))
+
+    assert engine.model.predicted - before == n * n
 
 
 def test_equal_rows_are_predicted_once(make: Any) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 
-def rough(x: Any, y: Any, z: Any) -> Any:
+def rough(x: Any, y: Any, z: Any, _w: Any = None) -> Any:
     return x * y + np.sin(z) * x + np.maximum(y, z)
 
 
@@ -46,6 +46,31 @@ def test_each_replicate_equals_a_table_with_its_weights(
             np.testing.assert_allclose(
                 both.pure[replicate][kept], their_pair.pure, rtol=1e-9, atol=1e-12
             )
+
+
+def test_replicates_of_features_with_few_values_equal_tables_with_their_weights_too(
+    make: Any, weights: Any
+) -> None:
+    columns = {name: np.arange(23) // step % 3 for step, name in enumerate("xyz", 1)}
+    groups = list(combinations(range(3), 2))
+    together = make.engine(rough, columns | {"w": np.arange(23)})
+    together.effects.outputs()
+
+    def effects(built: Any, *given: Any) -> Any:
+        singles = list(built.effects.single(range(3), *given))
+        pairs = list(built.effects.joint(groups, *given))
+        triples = list(built.effects.joint([(0, 1, 2)], *given))
+        return (
+            [s.own for s in singles]
+            + [s.others for s in singles]
+            + [j.pure for j in (*pairs, *triples)]
+        )
+
+    found = effects(together, weights)
+    for replicate, given in enumerate(weights):
+        alone = effects(make.engine(rough, columns | {"w": np.arange(23)}, weights=given))
+        for ours, theirs in zip(found, alone, strict=True):
+            np.testing.assert_allclose(ours[replicate][given > 0], theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_replicates_cost_no_further_prediction(

@@ -20,3 +20,9 @@ def test_a_missing_number_makes_its_output_missing_and_no_other() -> None:
 
     assert np.isnan(mean(broken, WEIGHTS)).tolist() == [True, False]
     assert np.isnan(mean_square(broken, WEIGHTS)).tolist() == [True, False]
+
+
+def test_what_is_the_same_in_all_rows_becomes_exactly_zero() -> None:
+    for constant in (0.1, 1e9 / 3, -1e-300):
+        centered = center(np.full((3, 1), constant), np.array([0.7, 1.9, 2.3]))
+        assert centered.tolist() == [[0], [0], [0]]

@@ -160,3 +160,32 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
 
     np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-7)
     assert np.ptp(found[0]) > 0
+
+
+@pytest.mark.parametrize("option", ["knot_count", "quantile_bin_count"])
+def test_trees_say_that_an_approximation_is_unnecessary(runner: InProcess, option: str) -> None:
+    methods = [service_pb2.MethodOptions() for _ in range(2)]
+    setattr(methods[0].interactions, option, 5)
+    methods[1].interactions.SetInParent()
+
+    both = explain(runner, "lightgbm_regressor", methods=methods)
+    plain = explain(runner, "lightgbm_regressor")
+
+    (warning,) = [w for w in both.warnings if w.code == "APPROXIMATION_UNNECESSARY"]
+    assert warning.message.startswith(option)
+    assert not [w for w in plain.warnings if w.code == "APPROXIMATION_UNNECESSARY"]
+    approximated, exact = (e.interactions.total.values for e in both.explanations[:2])
+    assert (approximated == exact) == (option == "knot_count")
+    found = both.explanations[0].interactions
+    assert not any(s.numerator_errors for s in (found.total, *found.overall, *found.pairwise))
+
+
+def test_a_black_box_is_interpolated_without_a_word(runner: InProcess) -> None:
+    methods = [service_pb2.MethodOptions()]
+    methods[0].interactions.knot_count = 9
+
+    answer = explain(runner, "lightgbm_poisson", copies=3, methods=methods)
+
+    assert "APPROXIMATION_UNNECESSARY" not in [w.code for w in answer.warnings]
+    assert answer.explanations[0].interactions.total.numerator_errors
+    assert not answer.explanations[1].interactions.total.numerator_errors

@@ -450,3 +450,22 @@ def test_without_bins_features_are_as_they_are(make: Any) -> None:
     features = make.engine(lambda *_: 0, grid("a", "b")).background.features
 
     assert interactions.approximate(features, Options(("a", "b"))) is features
+
+
+COLUMNS_OF_THREE = {"a": [0.1, 1.7, 2.3, 3.1], "b": [5.0, 6.0, 7.0, 8.0], "c": [1.0, 3.0, 2.0, 0.3]}
+
+
+def test_a_feature_that_the_model_does_not_use_has_numerators_of_exactly_zero(make: Any) -> None:
+    engine = make.engine(
+        lambda a, _b, c: a * c + a, COLUMNS_OF_THREE, [1.0, 2.0, 0.7, 1.3], without={0: [1]}
+    )
+
+    found = interactions.compute(
+        engine.effects, Options(("a", "b", "c"), absolute_threshold=0.0), 0
+    )
+
+    assert found.overall[1].numerators.tolist() == [0]
+    assert found.importance[1].numerators.tolist() == [0]
+    assert [s.numerators[0] == 0 for s in found.pairwise] == [True, False, True]
+    # The rows; a and c at 3 further values each; both together, which leaves but one row.
+    assert engine.model.predicted == 4 + 2 * 4 * 3 + 4

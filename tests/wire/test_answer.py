@@ -63,6 +63,21 @@ def test_statistics_keep_their_parts_and_their_order(given: Any, written: Any) -
     assert len(message.pairwise) == 1
 
 
+def test_errors_of_numerators_are_written_where_effects_are_interpolated(make: Any) -> None:
+    columns = {"x": np.arange(20.0) ** 2, "y": np.sin(np.arange(20.0))}
+    model = make.model(lambda x, y: x * np.exp(y), ("x", "y"), ["double", "double"])
+    for knot_count, written in ((0, 0), (5, 1)):
+        options = interactions.Options(knot_count=knot_count)
+        found = make.answer(model, make.table(columns), options)
+        message = answer.write(found).explanations[0].interactions
+        result = found.explanations[0].result
+        for statistic in (message.total, *message.overall, *message.pairwise, *message.importance):
+            assert len(statistic.numerator_errors) == written
+        if written:
+            expected = [s.numerator_errors.tolist() for s in result.overall]
+            assert [list(s.numerator_errors) for s in message.overall] == expected
+
+
 def test_curves_are_written_row_by_row(given: Any, written: Any) -> None:
     curves = written.explanations[1].partial_dependence.curves
 
@@ -122,6 +137,7 @@ def test_every_default_is_said(written: Any) -> None:
     assert options.HasField("pairwise_feature_count")
     assert options.HasField("threeway_feature_count")
     assert options.HasField("quantile_bin_count")
+    assert options.HasField("knot_count")
     assert options.absolute_threshold == 1e-9
 
 

@@ -78,6 +78,7 @@ def test_interactions_have_the_defaults_of_the_contract() -> None:
         quantile_bin_count=0,
         absolute_threshold=None,
         permutation_count=0,
+        knot_count=0,
     )
 
 
@@ -88,10 +89,11 @@ def test_options_of_interactions_are_read_zero_included() -> None:
         threeway_feature_count=3,
         quantile_bin_count=20,
         absolute_threshold=0,
+        knot_count=9,
         permutation_count=99,
     )
 
-    expected = interactions.Options(("x", "y"), 0, 3, 20, 0, permutation_count=99)
+    expected = interactions.Options(("x", "y"), 0, 3, 20, 0, 9, permutation_count=99)
     assert method(given) == expected
 
 

@@ -28,6 +28,7 @@ _SCHEMA = pa.schema(
         ("upper", pa.float64()),
         ("bias", pa.float64()),
         ("p_value", pa.float64()),
+        ("numerator_error", pa.float64()),
     ]
 )
 
@@ -53,6 +54,8 @@ class InteractionStatistic:
     p_values : (n_outputs,)
         How often the term would explain the target as well by chance. NaN where it was not
         tested.
+    numerator_errors : (n_outputs,)
+        Estimated error of the numerators from interpolation between knots; NaN where none was.
     """
 
     features: tuple[str, ...]
@@ -64,6 +67,7 @@ class InteractionStatistic:
     upper: npt.NDArray[np.float64]
     biases: npt.NDArray[np.float64]
     p_values: npt.NDArray[np.float64]
+    numerator_errors: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
@@ -79,6 +83,7 @@ class InteractionStatistic:
             upper=np.array(message.upper or unknown),
             biases=np.array(message.biases or unknown),
             p_values=np.array(message.p_values or unknown),
+            numerator_errors=np.array(message.numerator_errors or unknown),
         )
 
 
@@ -152,7 +157,7 @@ class InteractionsResult(Tabular):
         pyarrow.Table
             Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
             `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
-            `p_value`.
+            `p_value`, `numerator_error`.
         """
         return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
 
@@ -170,6 +175,7 @@ class InteractionsResult(Tabular):
                     statistic.upper,
                     statistic.biases,
                     statistic.p_values,
+                    statistic.numerator_errors,
                     strict=True,
                 )
                 for row in parts:

@@ -59,6 +59,9 @@ class Interactions:
         How often to permute each term over the rows, to test whether it explains the target,
         for p-values, at no further prediction; 0 turns it off, the default, at most 100,000.
         Needs a target, and rows that the model was not trained on.
+    knot_count : int, optional
+        Evaluate dense numeric features at so many knots, and interpolate between them;
+        the results estimate the error. 0 turns it off, the default, otherwise in [3, 10000].
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Interactions:
     resampling: Literal["BOOTSTRAP", "JACKKNIFE"] | None = None
     confidence_level: float | None = None
     permutation_count: int | None = None
+    knot_count: int | None = None
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
@@ -88,6 +92,7 @@ class Interactions:
                 resampling=self.resampling,
                 confidence_level=self.confidence_level,
                 permutation_count=self.permutation_count,
+                knot_count=self.knot_count,
             )
         )
 

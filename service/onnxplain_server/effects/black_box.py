@@ -5,28 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
-from onnxplain_server.effects.background import (
-    Background,
-    combine,
-    distinct,
-    fingerprint,
-    gather,
-)
+from onnxplain_server.effects.background import Background, combine, distinct, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
-from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.curves import Curves, over_rows_only
+from onnxplain_server.effects.effects import Joint, Single, beyond_parts
+from onnxplain_server.effects.hybrids import Hybrids
 from onnxplain_server.effects.shelf import Label, Shelf
-from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
-
-_BLOCK_ROWS = 16_000
-"""Rows of curves that are predicted together, so that memory does not grow with them."""
-
-_FEW_LEVELS = 20
-"""Up to here it pays to skip rows that have a grid value already: 1 in so many."""
+from onnxplain_server.effects.sweep import Averages, Shares
+from onnxplain_server.effects.weighted import mean
 
 
 class BlackBox:
@@ -39,12 +29,20 @@ class BlackBox:
     scale : str
         Which of the model's predictions are explained.
 
+    Attributes
+    ----------
+    unused : frozenset of int
+        Features that certainly have no effect.
+    curves : Curves
+        Moves features over points of any kind.
+
     Notes
     -----
     Cost, n rows and u distinct values of a feature (or combinations of values):
     n for `outputs`, u · n for both parts of `single` together, u · n for each
     group of `joint`, and n for each point of `curve`. Less where rows differ in
-    the moved features only, and where a row has a grid value already.
+    the moved features only, and where a row has a grid value already; nothing
+    for features that the model certainly does not use.
     """
 
     def __init__(self, caller: Caller, background: Background, scale: str) -> None:
@@ -52,7 +50,9 @@ class BlackBox:
         self._background = background
         self._scale = scale
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
-        self._sweeper = Sweeper(caller, background)
+        self.unused = caller.unused(len(background.columns))
+        self.curves = Curves(caller, background, self._shelf, self.unused)
+        self._hybrids = Hybrids(caller, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
 
@@ -78,6 +78,8 @@ class BlackBox:
         """See `Effects.cost`; without `n_points`, at the rows' own values."""
         n = len(self._background)
         if n_points is None:
+            if self.unused.intersection(features):
+                return 0
             n_points = min(n, math.prod(len(self._background.levels[j]) for j in features))
         return n_points * n
 
@@ -110,76 +112,111 @@ class BlackBox:
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
-        if weights is not None:
-            yield from self._single_replicates(features, weights)
-            return
-        levels, n = self._background.levels, len(self._background)
-        own = [self._curve_label((j,), (levels[j],)) for j in features]
-        others = [Label(f"others {j}", n) for j in features]
-        found = self._shelf.find([*own, *others])
-        for i, j in enumerate(features):
-            points, rows = found[i], found[len(features) + i]
-            if points is None or rows is None:
-                averages = self._sweep_levels(j, self._background.weights)
-                points, rows = averages.points, averages.rows
-                self._shelf.keep(own[i], points)
-                self._shelf.keep(others[i], rows)
-            else:
-                self._caller.ledger.spend(self.cost((j,)), 0)
-            self._effects[j,] = points[self._background.codes[j]]
-            yield Single(j, self._effects[j,], rows)
-
-    def _single_replicates(self, features: Sequence[int], weights: Matrix) -> Iterator[Single]:
+        known = self._find(features) if weights is None else {}
         for j in features:
-            averages = self._sweep_levels(j, weights)
-            self._effects[j,] = averages.points[:, self._background.codes[j]]
-            yield Single(j, self._effects[j,], averages.rows)
+            if j in self.unused:
+                single = self._single_unused(j, weights)
+            elif weights is None:
+                single = self._single_kept(j, known[j])
+            else:
+                averages = self._sweep_levels(j, weights)
+                own = averages.points[:, self._background.codes[j]]
+                single = Single(j, own, averages.rows)
+            self._effects[j,] = single.own
+            yield single
+
+    def _single_labels(self, feature: int) -> tuple[Label, Label]:
+        own = self.curves.label((feature,), (self._background.levels[feature],))
+        return own, Label(f"others {feature}", len(self._background))
+
+    def _find(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
+        """Look effects of single features up, all at once: F at their values, F of all others."""
+        moved = [j for j in features if j not in self.unused]
+        found = self._shelf.find([label for j in moved for label in self._single_labels(j)])
+        return {j: found[2 * i : 2 * i + 2] for i, j in enumerate(moved)}
+
+    def _single_kept(self, feature: int, known: Sequence[Matrix | None]) -> Single:
+        """Effects under the background's own weights: what was found, or a new sweep."""
+        points, others = known
+        if points is None or others is None:
+            averages = self._sweep_levels(feature, self._background.weights)
+            points, others = averages.points, averages.rows
+            for label, values in zip(self._single_labels(feature), (points, others), strict=True):
+                self._shelf.keep(label, values)
+        else:
+            self._caller.ledger.spend(self.cost((feature,)), 0)
+        return Single(feature, points[self._background.codes[feature]], others)
+
+    def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
+        """Moving it changes nothing: its effect is the mean, that of all others the prediction."""
+        outputs = self.outputs()
+        averages = mean(outputs, self._background.weights if weights is None else weights)
+        shape = (*averages.shape[:-1], *outputs.shape)
+        own = np.broadcast_to(averages[..., None, :], shape)
+        return Single(feature, own, np.broadcast_to(outputs, shape))
 
     def _sweep_levels(self, feature: int, weights: Array) -> Averages:
-        """Move a feature over its own values, skipping the predictions that are known."""
-        levels, n = self._background.levels[feature], len(self._background)
-        merged, _ = self._background.apart_from([feature])
+        """Move a feature over its own values."""
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
         shares = Shares(gather(row_shares, self._background.codes[feature]), row_shares)
-        if len(levels) <= _FEW_LEVELS and len(merged) * len(levels) >= n * (len(levels) - 1):
-            averages = self._sweeper.sweep_levels(feature, self.outputs(), shares)
-        else:
-            averages = self._sweep((feature,), (levels,), shares)
-        self._check_points(averages.points, (feature,), (levels,))
+        return self._sweep_own((feature,), (self._background.levels[feature],), shares)
+
+    def _sweep_own(
+        self, group: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
+    ) -> Averages:
+        """Move features over the combinations that rows have, skipping what is known if it pays."""
+        merged, _ = self._background.apart_from([*group, *self.unused])
+        if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
+            return self.curves.sweep(group, grid, shares)
+        averages = self._hybrids.sweep(group, shares)
+        self.curves.check(averages.points, group, grid)
         return averages
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
         """See `Effects.joint`."""
+        predicted = [group for group in groups if not self.unused.intersection(group)]
+        points = self._at_points(predicted, weights)
+        for group in groups:
+            if self.unused.intersection(group):
+                yield self._joint_unused(group)
+            else:
+                self._effects[group] = next(points)
+                yield Joint(group, self._effects[group], beyond_parts(group, self._effects))
+
+    def _at_points(
+        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
+    ) -> Iterator[Array]:
+        """Effects of groups at the rows, each predicted at distinct combinations of values."""
         codes, columns = self._background.codes, self._background.columns
         combined = [combine([codes[j] for j in group]) for group in groups]
         grids = [
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        labels = [self._curve_label(g, grid) for g, grid in zip(groups, grids, strict=True)]
+        labels = [self.curves.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
         found = self._shelf.find(labels) if weights is None else [None] * len(labels)
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
             self.settle(self.cost(group) - self.cost(group, len(grid[0])))
-            points = (
-                self._points(group, grid, label, known)
-                if weights is None
-                else self._sweep_points(group, grid, weights)
-            )
-            self._effects[group] = points[..., inverse, :]
-            yield Joint(group, self._effects[group], self._pure(group))
+            if known is not None:
+                self._caller.ledger.spend(self.cost(group, len(grid[0])), 0)
+                yield known[inverse]
+                continue
+            own = self._background.weights if weights is None else weights
+            points = self._sweep_own(group, grid, over_rows_only(own, len(grid[0]))).points
+            if weights is None:
+                self._shelf.keep(label, points)
+            yield points[..., inverse, :]
 
-    def _pure(self, group: tuple[int, ...]) -> Array:
-        """Take from an effect what fewer of its features do, by inclusion and exclusion."""
-        pure = self._effects[group].copy()
-        for size in range(1, len(group)):
-            sign = (-1) ** (len(group) - size)
-            for part in combinations(group, size):
-                pure += sign * self._effects[part]
-        return pure
+    def _joint_unused(self, group: tuple[int, ...]) -> Joint:
+        """What the features do that are used, and nothing beyond."""
+        used = tuple(j for j in group if j not in self.unused)
+        whole = self._effects[used or group[:1]]
+        self._effects[group] = whole
+        return Joint(group, whole, np.zeros_like(whole))
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: all at once, since predictions are the cost."""
@@ -189,57 +226,54 @@ class BlackBox:
         """See `Effects.batch_count`."""
         return 1
 
+    def at(
+        self, features: Sequence[int], points: Sequence[Array], weights: Matrix | None = None
+    ) -> Array:
+        """Effect at distinct points: `curve`, or as many under several weights at once."""
+        if weights is None:
+            return self.curve(features, points)
+        shares = over_rows_only(weights, len(points[0]))
+        return self.curves.sweep(features, points, shares).points
+
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
-        first, inverse = combine([distinct(values)[1] for values in points])
-        grid, group = tuple(values[first] for values in points), tuple(features)
-        label = self._curve_label(group, grid)
+        pairs = zip(features, points, strict=True)
+        moved = {j: values for j, values in pairs if not self._is_moot(j, values)}
+        n, n_points = len(self._background), len(points[0])
+        if not moved:
+            outputs = self._unmoved(n_points * n)
+            return np.tile(mean(outputs, self._background.weights), (n_points, 1))
+        first, inverse = combine([distinct(values)[1] for values in moved.values()])
+        group, grid = tuple(moved), tuple(values[first] for values in moved.values())
+        label = self.curves.label(group, grid)
         found = self._shelf.find([label])[0]
-        self.settle((len(points[0]) - len(first)) * len(self._background))
-        return self._points(group, grid, label, found)[inverse]
+        self.settle((n_points - len(first)) * n)
+        return self.curves.at(group, grid, label, found)[inverse]
+
+    def _is_moot(self, feature: int, values: Array) -> bool:
+        """Whether moving a feature to these values certainly changes nothing."""
+        return feature in self.unused and (
+            values.dtype == object or bool(np.isfinite(values).all())
+        )
+
+    def _unmoved(self, planned: int) -> Matrix:
+        """Predictions of the rows as they are, in the place of so many planned ones."""
+        is_new = self._predictions is None
+        self.settle(planned - is_new * len(self._background))
+        return self.outputs()
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
-        n, n_points = len(self._background), len(points)
-        digest = hashlib.sha256(fingerprint(points)).hexdigest()
-        label = Label(f"individual {feature} {digest}", n * n_points)
-        found = self._shelf.find([label])[0]
-        if found is None:
-            found = self._predict_individual(feature, points)
-            self._shelf.keep(label, found)
-        else:
-            self._caller.ledger.spend(n * n_points, 0)
-        return found.reshape(n, n_points, found.shape[1])
-
-    def _predict_individual(self, feature: int, points: Array) -> Matrix:
-        """Predict each row at each point: (n_rows · n_points, n_outputs)."""
-        n, n_points = len(self._background), len(points)
-        length = max(1, _BLOCK_ROWS // n_points)
-        spans = [slice(start, min(start + length, n)) for start in range(0, n, length)]
-
-        def block(span: slice) -> Matrix:
-            columns = [np.repeat(column[span], n_points) for column in self._background.columns]
-            columns[feature] = np.tile(points, len(columns[feature]) // n_points)
-            return self._caller.predict_rows(self._background.features, columns)
-
-        predicted = np.concatenate(self._caller.side_by_side(block, spans))
-        sums = predicted.reshape(n, n_points, -1).sum(axis=0)
-        self._check_points(sums, (feature,), (points,))
-        return predicted
+        if self._is_moot(feature, points):
+            outputs = self._unmoved(len(self._background) * len(points))
+            return np.repeat(outputs[:, None, :], len(points), axis=1)
+        return self.curves.individual(feature, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
-
-        def predict(order: Indices) -> Matrix:
-            columns = list(self._background.columns)
-            for j in features:
-                columns[j] = columns[j][order]
-            predicted = self._caller.predict_rows(self._background.features, columns)
-            return check_finite(
-                predicted, lambda _rows: "the model's prediction is not finite for shuffled rows"
-            )
-
-        return self._caller.side_by_side(predict, orders)
+        if self.unused.issuperset(features):
+            return [self._unmoved(len(order)) for order in orders]
+        return self.curves.exchanged(features, orders)
 
     def cached(
         self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
@@ -256,58 +290,3 @@ class BlackBox:
         computed = compute()
         shelf.keep(label, computed.reshape(-1, 1))
         return computed
-
-    def _points(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], label: Label, found: Matrix | None
-    ) -> Matrix:
-        """Return partial dependence at distinct grid points: what was found, or a new sweep."""
-        if found is not None:
-            self._caller.ledger.spend(len(grid[0]) * len(self._background), 0)
-            return found
-        points = self._sweep_points(features, grid, self._background.weights)
-        self._shelf.keep(label, points)
-        return points
-
-    def _sweep_points(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], weights: Array
-    ) -> Array:
-        """Return partial dependence at distinct grid points."""
-        row_shares = weights / weights.sum(axis=-1, keepdims=True)
-        # The average over points is not wanted.
-        nothing = np.zeros((*weights.shape[:-1], len(grid[0])))
-        points = self._sweep(features, grid, Shares(nothing, row_shares)).points
-        self._check_points(points, features, grid)
-        return points
-
-    def _sweep(
-        self, features: tuple[int, ...], grid: tuple[Array, ...], shares: Shares
-    ) -> Averages:
-        """Sweep over a grid, with rows merged that differ in these features only."""
-        merged, inverse = self._background.apart_from(features)
-        sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
-        averages = sweeper.sweep(
-            features, grid, Shares(shares.points, gather(shares.rows, inverse))
-        )
-        self._caller.ledger.spend(len(grid[0]) * (len(self._background) - len(merged)), 0)
-        return Averages(averages.points, averages.rows[..., inverse, :])
-
-    def _curve_label(self, features: tuple[int, ...], grid: tuple[Array, ...]) -> Label:
-        points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
-        return Label(f"curve {features} {points}", len(grid[0]))
-
-    def _check_points(
-        self, averages: Array, features: tuple[int, ...], grid: tuple[Array, ...]
-    ) -> None:
-        names = self._background.features.names
-
-        def describe(wrong: Indices) -> str:
-            where = " and ".join(
-                f"{names[j]} = {v[wrong[0]]}" for j, v in zip(features, grid, strict=True)
-            )
-            return (
-                f"the model's prediction is not finite for some rows when {where}; "
-                "restrict the grid, or mend the model"
-            )
-
-        by_point = np.moveaxis(averages, -2, 0).reshape(len(grid[0]), -1)
-        check_finite(by_point, describe)

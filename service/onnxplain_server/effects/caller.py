@@ -63,6 +63,10 @@ class Caller:
         """Identities of the wanted outputs, whatever others are wanted."""
         return tuple(map(str, self._outputs))
 
+    def unused(self, n_features: int) -> frozenset[int]:
+        """Features that certainly change nothing in the wanted outputs; see `Model.unused`."""
+        return self._model.unused(n_features, self._outputs)
+
     def predict(self, inputs: Mapping[str, Array], rows: int, size: int) -> Array:
         """Predict in one call: (n_rows, n_outputs), in the model's own float type.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Protocol, runtime_checkable
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
@@ -19,11 +20,15 @@ class Single:
     feature : int
     own, others : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
         F_j and F_\j at each row's own values.
+    own_error, others_error : (n_outputs,) or None
+        Estimated root mean square error of each, where they are interpolated.
     """
 
     feature: int
     own: Array
     others: Array
+    own_error: Vector | None = None
+    others_error: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +44,25 @@ class Joint:
         What is left of it when all that fewer of the features do is taken away,
         up to a constant: F_jk - F_j - F_k, or
         F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l.
+    error : (n_outputs,) or None
+        Estimated bound of the root mean square error of `pure`, where effects are interpolated:
+        by the triangle inequality, the sum over all that it is made of.
     """
 
     features: tuple[int, ...]
     whole: Array
     pure: Array
+    error: Vector | None = None
+
+
+def beyond_parts(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]) -> Array:
+    """Take from an effect what fewer of its features do, by inclusion and exclusion."""
+    pure = effects[group].copy()
+    for size in range(1, len(group)):
+        sign = (-1) ** (len(group) - size)
+        for part in combinations(group, size):
+            pure += sign * effects[part]
+    return pure
 
 
 class Effects(Protocol):

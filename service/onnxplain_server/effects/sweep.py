@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.arrays import Array, Cube
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.pace import Pace
@@ -88,7 +88,7 @@ class Sweeper:
         """Sweep over the grid points of a span, which `points` hold."""
         tile = self._borrow()
         averages, n, n_points = [], len(self._background), len(points[0])
-        rows = np.zeros((*shares.rows.shape, len(self._caller.output_names)))
+        rows = np.zeros((*shares.points.shape[:-1], n, len(self._caller.output_names)))
         start = 0
         while start < n_points:
             size = self._caller.pace.size()
@@ -98,8 +98,8 @@ class Sweeper:
             )
             first = span.start + start
             block = shares.points[..., first : first + count]
-            averages.append(_over_rows(shares.rows, predicted))
-            rows += (block @ predicted.reshape(count, -1)).reshape(rows.shape)
+            averages.append(over_rows(shares.rows, predicted))
+            rows += over_points(block, predicted)
             start += count
         self._tiles.append(tile)
         return Averages(np.concatenate(averages, axis=-2), rows)
@@ -118,39 +118,6 @@ class Sweeper:
         stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return stacked.astype(np.float64).reshape(count, n, -1)
 
-    @_ANY_NUMBERS
-    def sweep_levels(self, feature: int, outputs: Matrix, shares: Shares) -> Averages:
-        """Move a feature over its own few values, predicting only rows that have another one.
-
-        Parameters
-        ----------
-        shares : Shares
-        outputs : (n_rows, n_outputs)
-            Predictions of the background rows: known where a row has the value already.
-        """
-        codes = self._background.codes[feature]
-        levels = self._background.levels[feature]
-        cubes = self._caller.side_by_side(
-            lambda level: self._level(feature, codes, level, outputs), range(len(levels))
-        )
-        stacked = np.stack(cubes)
-        rows = shares.points @ stacked.reshape(len(levels), -1)
-        return Averages(
-            _over_rows(shares.rows, stacked), rows.reshape(*shares.rows.shape, outputs.shape[1])
-        )
-
-    def _level(self, feature: int, codes: Indices, level: int, outputs: Matrix) -> Matrix:
-        """Predict all rows with a feature at one of its values: (n_rows, n_outputs)."""
-        background = self._background
-        other = np.flatnonzero(codes != level)
-        columns = [column[other] for column in background.columns]
-        columns[feature] = np.repeat(background.levels[feature][level : level + 1], len(other))
-        predicted = outputs.copy()
-        if len(other):
-            predicted[other] = self._caller.predict_rows(background.features, columns)
-        self._caller.ledger.spend(len(codes) - len(other), 0)
-        return predicted
-
     def _borrow(self) -> Tile:
         """Take a tile that no other thread uses; list operations are atomic."""
         try:
@@ -159,10 +126,18 @@ class Sweeper:
             return Tile(self._background, Pace.LARGEST)
 
 
-def _over_rows(shares: Array, predicted: Cube) -> Array:
+@_ANY_NUMBERS
+def over_rows(shares: Array, predicted: Cube) -> Array:
     """Average (n_points, n_rows, n_outputs) over rows; replicates come first."""
     averages: Array = shares @ predicted
     return averages if shares.ndim == 1 else averages.swapaxes(0, 1)
+
+
+@_ANY_NUMBERS
+def over_points(shares: Array, predicted: Cube) -> Array:
+    """Average (n_points, n_rows, n_outputs) over points; replicates come first."""
+    averages = shares @ predicted.reshape(len(predicted), -1)
+    return averages.reshape(*shares.shape[:-1], *predicted.shape[1:])
 
 
 def _spans(n_points: int, n_rows: int) -> list[slice]:

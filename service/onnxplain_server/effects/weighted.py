@@ -23,8 +23,12 @@ def mean(values: Array, weights: Array) -> Array:
 
 
 def center(values: Array, weights: Array) -> Array:
-    """Shift each column of `values` to weighted mean zero; shapes as in `mean`."""
-    return values - mean(values, weights)[..., None, :]
+    """Shift each column of `values` to weighted mean zero; shapes as in `mean`.
+
+    A column that is the same in all rows becomes exactly 0.
+    """
+    shifted = values - values[..., :1, :]
+    return shifted - mean(shifted, weights)[..., None, :]
 
 
 def mean_square(values: Array, weights: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import notes as notes_of
 from onnxplain_server.model import Note
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.grove import Grove
@@ -29,12 +30,15 @@ class Job:
     run : callable () -> Result
     notes : tuple of Note
         What to know of how it runs.
+    remarks : callable (Result) -> tuple of Note
+        What only the result shows.
     """
 
     options: Options
     cost: int
     run: Callable[[], Result]
     notes: tuple[Note, ...] = ()
+    remarks: Callable[[Result], tuple[Note, ...]] = notes_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

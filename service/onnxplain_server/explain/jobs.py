@@ -10,6 +10,7 @@ from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.approximation import approximated, too_coarse
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -99,11 +100,15 @@ def _interactions(
     take = keep if options.resampling.repeat_count or options.permutation_count else merge
     background = take(features, sample.weights[rows], rows)
     # An engine of its own, so that what is planned for this method is done in it.
-    effects = effects.restrict(background)
+    effects, unnecessary = approximated(effects.restrict(background), options)
     cost = interactions.cost(effects, options)
     notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
     return Job(
-        options, cost, lambda: interactions.compute(effects, options, sample.seed, actual), notes
+        options,
+        cost,
+        lambda: interactions.compute(effects, options, sample.seed, actual),
+        (*notes, *unnecessary),
+        too_coarse,
     )
 
 

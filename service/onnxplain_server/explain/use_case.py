@@ -16,7 +16,7 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_features, take_sample
-from onnxplain_server.methods.kinds import Options, Result, notes
+from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw_all
@@ -114,8 +114,8 @@ def _explanations(
 
 def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
     """What to know of the methods, and of what they found; each once."""
-    told = [(*job.notes, *notes(result)) for job, result in zip(jobs, results, strict=True)]
-    yield from dict.fromkeys(note for each in told for note in each)
+    pairs = zip(jobs, results, strict=True)
+    yield from dict.fromkeys(n for job, result in pairs for n in (*job.notes, *job.remarks(result)))
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:

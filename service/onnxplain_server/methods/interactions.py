@@ -26,6 +26,7 @@ from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.knots import check_knots
 from onnxplain_server.methods.measuring import Measure, Plan
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.permutation_test import PermutationTest
@@ -47,6 +48,8 @@ class Options:
         0, or the number of quantile bins that replace dense features.
     absolute_threshold : float or None
         Numerators below it count as 0; None: relative to the predictions.
+    knot_count : int
+        0, or the number of knots between which effects of dense features are interpolated.
     resampling : Resampling
         Whether, and how, to tell the spread of the statistics.
     permutation_count : int
@@ -58,6 +61,7 @@ class Options:
     threeway_feature_count: int = 0
     quantile_bin_count: int = 0
     absolute_threshold: float | None = None
+    knot_count: int = 0
     resampling: Resampling = field(default_factory=Resampling)
     permutation_count: int = 0
 
@@ -76,6 +80,8 @@ class Statistic:
         Of the values; None where rows are not resampled.
     p_values : (n_outputs,) or None
         Of the term whose mean square is the numerator; None where it is not tested.
+    numerator_errors : (n_outputs,) or None
+        Estimated, of interpolation; None where effects are not interpolated.
     """
 
     features: tuple[str, ...]
@@ -83,6 +89,7 @@ class Statistic:
     denominators: Vector
     spread: Spread | None = None
     p_values: Vector | None = None
+    numerator_errors: Vector | None = None
 
     @property
     def values(self) -> Vector:
@@ -133,6 +140,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
     within(options.threeway_feature_count, 0, 50, f"{path}.threeway_feature_count")
     if options.quantile_bin_count:
         within(options.quantile_bin_count, 2, 10_000, f"{path}.quantile_bin_count")
+    if options.knot_count:
+        check_knots(options.knot_count, options.quantile_bin_count, path)
     if options.absolute_threshold is not None:
         within(options.absolute_threshold, 0, math.inf, f"{path}.absolute_threshold")
     within(options.permutation_count, 0, 100_000, f"{path}.permutation_count")
@@ -231,13 +240,14 @@ class _Presented:
         if found is None:
             nothing = self._nothing
             p_values = nothing + 1 if self._is_tested else None
-            return Statistic(names, nothing, nothing + 1, p_values=p_values)
+            errors = None if self._measure.found["total", ()][0].errors is None else nothing
+            return Statistic(names, nothing, nothing + 1, None, p_values, errors)
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in found])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in found])
         values = _ratio(numerators, denominators)
         told = spread(self._resampling, values[0], values[1:]) if len(values) > 1 else None
         p_values = self._measure.p_values(order, group)
-        return Statistic(names, numerators[0], denominators[0], told, p_values)
+        return Statistic(names, numerators[0], denominators[0], told, p_values, found[0].errors)
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods.permutation_test import PermutationTest
-from onnxplain_server.methods.strength import Clip, OneWay, Parts, of_joint, threshold
+from onnxplain_server.methods.strength import Clip, OneWay, Parts, add_errors, of_joint, threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,16 @@ class Measure:
         one_way = OneWay(effects.outputs(), weights, self._clip)
         for single in effects.single(self._plan.positions, several):
             interaction, importance = one_way.add(single)
-            self._keep("overall", (single.feature,), one_way.parts(interaction), interaction)
-            self._keep("importance", (single.feature,), one_way.parts(importance), importance)
-        self._keep("total", (), one_way.parts(one_way.left()), one_way.left())
+            both = add_errors(single.own_error, single.others_error)
+            overall = one_way.parts(interaction, both)
+            self._keep("overall", (single.feature,), overall, interaction)
+            self._keep(
+                "importance",
+                (single.feature,),
+                one_way.parts(importance, single.others_error),
+                importance,
+            )
+        self._keep("total", (), one_way.parts(one_way.left(), one_way.left_error), one_way.left())
         if not self._chosen:
             self._choose()
         is_shared = self._for_joint is self._effects  # engines know weights that they have seen

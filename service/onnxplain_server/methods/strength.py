@@ -18,10 +18,14 @@ from onnxplain_server.effects.weighted import center, mean, mean_square
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared."""
+    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared.
+
+    `errors`, (n_outputs,), are those of the (first) numerators, where effects are interpolated.
+    """
 
     numerators: Array
     denominators: Array
+    errors: Vector | None = None
 
 
 class Clip:
@@ -62,6 +66,11 @@ class OneWay:
     outputs : (n_rows, n_outputs)
     weights : (n_rows,), or (n_replicates, n_rows)
     clip : Clip
+
+    Attributes
+    ----------
+    left_error : (n_outputs,) or None
+        Estimated root mean square error of what is left over, where effects are interpolated.
     """
 
     def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
@@ -69,24 +78,42 @@ class OneWay:
         self._clip = clip
         self._centered = center(outputs, weights)
         self._left = self._centered.copy()
+        self.left_error: Vector | None = None
         self.squares = mean(self._centered**2, weights)
 
     def add(self, single: Single) -> tuple[Array, Array]:
         """Return the terms of a feature's overall interaction and of its importance."""
         own, others = center(single.own, self._weights), center(single.others, self._weights)
         self._left -= own
+        self.left_error = add_errors(self.left_error, single.own_error)
         return self._centered - own - others, self._centered - others
 
     def left(self) -> Array:
         """Return the term of all interactions: what the features added leave over."""
         return self._left
 
-    def parts(self, term: Array) -> Parts:
-        """Measure a term beside the predictions."""
-        return Parts(self._clip(mean(term**2, self._weights)), self.squares)
+    def parts(self, term: Array, error: Vector | None) -> Parts:
+        """Measure a term beside the predictions; `error` as that of `Joint`."""
+        numerators = self._clip(mean(term**2, self._weights))
+        return Parts(numerators, self.squares, _of_square(numerators, error))
 
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, Parts]:
     """Return the interaction of a pair or a triple beyond that of fewer features, as term too."""
     term = center(joint.pure, weights)
-    return term, Parts(clip(mean(term**2, weights)), mean_square(joint.whole, weights))
+    numerators = clip(mean(term**2, weights))
+    errors = _of_square(numerators, joint.error)
+    return term, Parts(numerators, mean_square(joint.whole, weights), errors)
+
+
+def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:
+    """Add errors, where there are any."""
+    return second if first is None else first if second is None else first + second
+
+
+def _of_square(numerators: Array, error: Vector | None) -> Vector | None:
+    """Error of a mean square, by the triangle inequality, from that of its root: (n_outputs,)."""
+    if error is None:
+        return None
+    bound: Vector = error * (2 * np.sqrt(np.atleast_2d(numerators)[0]) + error)
+    return bound

@@ -51,7 +51,7 @@ def read(method: service_pb2.MethodOptions, path: str) -> Options:
 
 def _interactions(message: interactions_pb2.InteractionsOptions, path: str) -> interactions.Options:
     counts = ("pairwise_feature_count", "threeway_feature_count", "quantile_bin_count")
-    numbers = given(message, *counts, "absolute_threshold", "permutation_count")
+    numbers = given(message, *counts, "knot_count", "absolute_threshold", "permutation_count")
     resampling = Resampling(
         scheme=Scheme(enum(message, "resampling", f"{path}.resampling") or "BOOTSTRAP"),
         **given(message, "repeat_count", "confidence_level"),

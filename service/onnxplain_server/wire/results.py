@@ -71,6 +71,8 @@ def _statistic(statistic: interactions.Statistic) -> interactions_pb2.Interactio
         denominators=statistic.denominators,
         values=statistic.values,
     )
+    if statistic.numerator_errors is not None:
+        message.numerator_errors.extend(statistic.numerator_errors)
     if statistic.spread is not None:
         message.standard_errors.extend(statistic.spread.standard_errors)
         message.lower.extend(statistic.spread.lower)

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class InteractionsOptions(_message.Message):
-    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count")
+    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count", "knot_count")
     class Resampling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RESAMPLING_UNSPECIFIED: _ClassVar[InteractionsOptions.Resampling]
@@ -26,6 +26,7 @@ class InteractionsOptions(_message.Message):
     RESAMPLING_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_LEVEL_FIELD_NUMBER: _ClassVar[int]
     PERMUTATION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    KNOT_COUNT_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     pairwise_feature_count: int
     threeway_feature_count: int
@@ -35,7 +36,8 @@ class InteractionsOptions(_message.Message):
     resampling: InteractionsOptions.Resampling
     confidence_level: float
     permutation_count: int
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ...) -> None: ...
+    knot_count: int
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ..., knot_count: _Optional[int] = ...) -> None: ...
 
 class InteractionsResult(_message.Message):
     __slots__ = ("output_names", "mean_squares", "total", "overall", "pairwise", "threeway", "importance", "confidence_level")
@@ -58,7 +60,7 @@ class InteractionsResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., mean_squares: _Optional[_Iterable[float]] = ..., total: _Optional[_Union[InteractionStatistic, _Mapping]] = ..., overall: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., pairwise: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., threeway: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., importance: _Optional[_Iterable[_Union[InteractionStatistic, _Mapping]]] = ..., confidence_level: _Optional[float] = ...) -> None: ...
 
 class InteractionStatistic(_message.Message):
-    __slots__ = ("features", "numerators", "denominators", "values", "standard_errors", "lower", "upper", "biases", "p_values")
+    __slots__ = ("features", "numerators", "denominators", "values", "standard_errors", "lower", "upper", "biases", "p_values", "numerator_errors")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     NUMERATORS_FIELD_NUMBER: _ClassVar[int]
     DENOMINATORS_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +70,7 @@ class InteractionStatistic(_message.Message):
     UPPER_FIELD_NUMBER: _ClassVar[int]
     BIASES_FIELD_NUMBER: _ClassVar[int]
     P_VALUES_FIELD_NUMBER: _ClassVar[int]
+    NUMERATOR_ERRORS_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     numerators: _containers.RepeatedScalarFieldContainer[float]
     denominators: _containers.RepeatedScalarFieldContainer[float]
@@ -77,4 +80,5 @@ class InteractionStatistic(_message.Message):
     upper: _containers.RepeatedScalarFieldContainer[float]
     biases: _containers.RepeatedScalarFieldContainer[float]
     p_values: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., numerators: _Optional[_Iterable[float]] = ..., denominators: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., biases: _Optional[_Iterable[float]] = ..., p_values: _Optional[_Iterable[float]] = ...) -> None: ...
+    numerator_errors: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., numerators: _Optional[_Iterable[float]] = ..., denominators: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., biases: _Optional[_Iterable[float]] = ..., p_values: _Optional[_Iterable[float]] = ..., numerator_errors: _Optional[_Iterable[float]] = ...) -> None: ...

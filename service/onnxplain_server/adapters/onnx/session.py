@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+import numpy as np
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
+from onnxplain_server.adapters.onnx.reach import read_reach
 from onnxplain_server.adapters.onnx.run import Run
 from onnxplain_server.adapters.onnx.trees import read_trees
-from onnxplain_server.arrays import Array
+from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input, Note
 from onnxplain_server.trees.ensemble import Ensemble
@@ -62,6 +64,17 @@ class OnnxModel:
             return read_trees(self._proto, self._columns.parts, self._columns.counts, width)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return Refusal("its trees are written in a way that cannot be read")
+
+    def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
+        """Features that cannot reach these columns, as `model.Model` says."""
+        try:
+            reach = read_reach(self._proto, n_features)
+            parts = np.repeat(np.arange(len(self._columns.parts)), self._columns.counts)
+            wanted = [self._columns.parts[part].tensor for part in set(parts[outputs].tolist())]
+            reached = np.any([reach[tensor] for tensor in wanted], axis=0)
+        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            return frozenset()
+        return frozenset(np.flatnonzero(~reached).tolist())
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""

@@ -1,0 +1,124 @@
+"""A feature that a model certainly does not use has exactly no effect, and costs nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+N = 30
+RANDOM = np.random.default_rng(3)
+COLUMNS = {name: RANDOM.normal(size=N) for name in "abcd"}
+WEIGHTS = RANDOM.uniform(0.5, 2, N)
+
+
+def function(a: Any, _b: Any, c: Any, _d: Any) -> Any:
+    return np.exp(a) * c + a
+
+
+def centered(pure: Any) -> Any:
+    """Pure effects are given up to a constant."""
+    return pure - pure.mean(axis=-2, keepdims=True)
+
+
+@pytest.fixture
+def engines(make: Any) -> Any:
+    """The same model, of which it is known that b and d are unused, and of which it is not."""
+    return [
+        make.engine(function, COLUMNS, WEIGHTS, without=without) for without in ({0: [1, 3]}, {})
+    ]
+
+
+def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines: Any) -> None:
+    known, _ = engines
+
+    (single,) = known.effects.single([1])
+
+    outputs = known.effects.outputs()
+    assert np.ptp(single.own) == 0
+    assert single.own[0] == pytest.approx(np.average(outputs, axis=0, weights=WEIGHTS))
+    assert single.others.tolist() == outputs.tolist()
+    assert known.model.predicted == N
+
+
+def test_every_effect_is_what_predicting_gives(engines: Any) -> None:
+    groups = [(0, 1), (0, 2), (1, 3)], [(0, 1, 2), (0, 1, 3)]
+    pairs = {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)} - set(groups[0])
+    for weights in (None, RANDOM.uniform(1, 2, (3, N))):
+        found = []
+        for engine in engines:
+            singles = list(engine.effects.single(range(4), weights))
+            joints = list(engine.effects.joint([*groups[0], *sorted(pairs)], weights))
+            joints += engine.effects.joint(groups[1], weights)
+            found.append(
+                [
+                    *((s.own, s.others) for s in singles),
+                    *((j.whole, centered(j.pure)) for j in joints),
+                ]
+            )
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_it_takes_part_in_no_interaction_at_all(engines: Any) -> None:
+    known, _ = engines
+    list(known.effects.single(range(4)))
+    before = known.model.predicted
+
+    joints = list(known.effects.joint([(0, 1), (1, 3), (2, 3)]))
+
+    assert all((joint.pure == 0).all() for joint in joints)
+    assert known.model.predicted == before
+
+
+@pytest.mark.parametrize(("moved", "new"), [((1,), 0), ((1, 3), 0), ((0, 1), 2 * N)])
+def test_curves_move_only_what_is_used(engines: Any, moved: Any, new: int) -> None:
+    points = [np.array([0.0, 0.0, 1.0])] * len(moved)
+    known, plain = engines
+    known.effects.outputs()
+
+    curve = known.effects.curve(moved, points)
+
+    np.testing.assert_allclose(curve, plain.effects.curve(moved, points), rtol=1e-12)
+    assert known.model.predicted == N + new
+
+
+def test_where_it_is_moved_to_no_number_the_model_is_asked(make: Any) -> None:
+    """A coefficient of 0 times infinity is no number."""
+    engine = make.engine(lambda a, b: a + 0 * b, {"a": [1.0, 2.0], "b": [1, 2]}, without={0: [1]})
+
+    with pytest.raises(Exception, match="not finite"), np.errstate(invalid="ignore"):
+        engine.effects.curve([1], [np.array([np.inf])])
+
+
+def test_predictions_of_single_rows_stay_where_they_are(engines: Any) -> None:
+    known, plain = engines
+    points, order = np.array([0.0, 5.0]), np.arange(N)[::-1]
+
+    assert (
+        known.effects.individual(1, points).tolist() == plain.effects.individual(1, points).tolist()
+    )
+    assert np.array_equal(
+        known.effects.exchanged([1, 3], [order]), plain.effects.exchanged([1, 3], [order])
+    )
+    assert known.model.predicted == N
+
+
+def test_rows_that_differ_in_unused_features_only_are_predicted_once(make: Any) -> None:
+    columns = {"x": np.arange(20.0), "y": np.arange(20) % 2, "z": np.arange(20.0)}
+    engine = make.engine(lambda x, y, _z: x * y, columns, without={0: [2]})
+
+    list(engine.effects.single([0]))
+
+    assert engine.model.predicted == 20 * 2
+
+
+def test_it_is_unused_only_if_no_wanted_output_depends_on_it(make: Any) -> None:
+    def both(a: Any, b: Any) -> Any:
+        return np.stack([a, a * b], axis=1)
+
+    columns = {name: COLUMNS[name] for name in "ab"}
+    for outputs, predicted in (([0], N), ([1], N + N * N), ([0, 1], N + N * N)):
+        engine = make.engine(both, columns, n_outputs=2, outputs=outputs, without={0: [1]})
+        engine.effects.outputs()
+        list(engine.effects.single([1]))
+        assert engine.model.predicted == predicted
