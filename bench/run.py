@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import black_box
+import feature_vectors
+import first_use
+import intervals
 import isolation
+import rivals
+import trees
+import woodelf_miami
 
-BENCHES = {"The black-box engine": black_box.main, "Isolation": isolation.main}
+BENCHES = {
+    "The black-box engine": black_box.main,
+    "The trees engine": trees.main,
+    "The trees engine beside others": rivals.main,
+    "The trees engine beside WOODELF": woodelf_miami.main,
+    "Intervals": intervals.main,
+    "The trees engine's first use": first_use.main,
+    "Feature vectors": feature_vectors.main,
+    "Isolation": isolation.main,
+}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import pytest
 from onnxplain import (
     AverageLoss,
     Explanations,
+    FeatureVectors,
     IndividualConditionalExpectation,
     Interactions,
     PartialDependence,
@@ -31,6 +32,7 @@ METHODS: list[Any] = [
     IndividualConditionalExpectation,
     PermutationImportance,
     AverageLoss,
+    FeatureVectors,
 ]
 
 

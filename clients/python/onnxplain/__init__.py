@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
+    from onnxplain.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
     from onnxplain.in_process import local
     from onnxplain.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
@@ -43,6 +44,8 @@ __all__ = [
     "ExplainError",
     "Explanations",
     "FeatureImportance",
+    "FeatureVectors",
+    "FeatureVectorsResult",
     "GroupLoss",
     "IndividualConditionalExpectation",
     "IndividualConditionalExpectationCurves",
@@ -50,6 +53,7 @@ __all__ = [
     "InteractionStatistic",
     "Interactions",
     "InteractionsResult",
+    "Knockoffs",
     "ModelDescription",
     "ModelInput",
     "ModelRef",
@@ -75,6 +79,8 @@ _HOMES = {
     "ExplainError": "errors",
     "Explanations": "explanations",
     "FeatureImportance": "permutation_importance",
+    "FeatureVectors": "feature_vectors",
+    "FeatureVectorsResult": "feature_vectors",
     "GroupLoss": "average_loss",
     "IndividualConditionalExpectation": "methods",
     "IndividualConditionalExpectationCurves": "individual_conditional_expectation",
@@ -82,6 +88,7 @@ _HOMES = {
     "InteractionStatistic": "interactions",
     "Interactions": "methods",
     "InteractionsResult": "interactions",
+    "Knockoffs": "feature_vectors",
     "ModelDescription": "provenance",
     "ModelInput": "provenance",
     "ModelRef": "uploads",

@@ -111,7 +111,8 @@ class Client:
         ----------
         model : path, bytes, onnx.ModelProto, or what `upload_model` returned
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
-            See `onnxplain.tables.to_table`; or what `upload_table` returned.
+            See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods
+            that need none.
         *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar, overload
 from onnxplain import provenance
 from onnxplain.average_loss import AverageLossResult
 from onnxplain.canonical import to_json
+from onnxplain.feature_vectors import FeatureVectorsResult
 from onnxplain.individual_conditional_expectation import IndividualConditionalExpectationResult
 from onnxplain.interactions import InteractionsResult
 from onnxplain.partial_dependence import PartialDependenceResult
@@ -23,6 +24,7 @@ Result: TypeAlias = (
     | IndividualConditionalExpectationResult
     | PermutationImportanceResult
     | AverageLossResult
+    | FeatureVectorsResult
 )
 
 _ResultType = TypeVar("_ResultType", bound=Result)
@@ -33,6 +35,7 @@ _READERS: dict[str, Callable[[Explanation], Result]] = {
     "individual_conditional_expectation": IndividualConditionalExpectationResult.from_message,
     "permutation_importance": PermutationImportanceResult.from_message,
     "average_loss": AverageLossResult.from_message,
+    "feature_vectors": FeatureVectorsResult.from_message,
 }
 
 
@@ -98,6 +101,11 @@ class Explanations(Sequence[Result]):
     def average_loss(self) -> AverageLossResult:
         """The result of `AverageLoss`; LookupError unless there is exactly one."""
         return self._only(AverageLossResult)
+
+    @property
+    def feature_vectors(self) -> FeatureVectorsResult:
+        """The result of `FeatureVectors`; LookupError unless there is exactly one."""
+        return self._only(FeatureVectorsResult)
 
     @property
     def plots(self) -> tuple[Plot, ...]:

@@ -51,7 +51,7 @@ def to_request(
         raise TypeError(f"feature_columns must be a list; for one column, [{feature_columns!r}]")
     return ExplainRequest(
         model=to_model(model),
-        table=to_table(table, feature_columns),
+        table=None if table is None else to_table(table, feature_columns),
         feature_columns=feature_columns,
         target_column=target_column,
         weight_column=weight_column,

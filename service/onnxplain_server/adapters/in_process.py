@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
 from cachetools import LRUCache
+from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
@@ -24,19 +25,22 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Means, explain
 from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.trees.grove import Grove, read_grove
+from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
-_LIBRARIES = ("numpy", "onnx", "onnxruntime")
+_LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, what it is, and the call size learned for it."""
+    """A model ready to predict, what it is, its learned call size, and what finds its forest."""
 
     model: OnnxModel
     description: Description
     pace: Pace
+    grove: Callable[[int | None], Grove | Refusal]
 
 
 class InProcess:
@@ -73,18 +77,15 @@ class InProcess:
         message = service_pb2.ExplainRequest()
         question.parse(request, message)
         content = question.model_content(message.model, blobs)
-        asked, rows = question.read(message), table.read(message.table, blobs)
+        asked = question.read(message)
+        rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale, host)
         if why := loaded.model.inconsistency:
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        given = explain(
-            loaded.model,
-            rows,
-            asked,
-            Means(host, loaded.pace, self._threads, lambda: loaded.model.trees),
-        )
+        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
+        given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
@@ -113,7 +114,8 @@ class InProcess:
         if loaded is None:
             with self._loading(host):
                 model = load(content, scale, self._limits)
-                loaded = _Loaded(model, describe(content, self._limits), Pace())
+                description = describe(content, self._limits)
+            loaded = _Loaded(model, description, Pace(), _grove(content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
@@ -126,6 +128,11 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
             f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
             "model",
         )
+
+
+def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
+    """Make what finds the trees of a model, once it is asked to, and remembers them."""
+    return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
 def _receipt(

@@ -21,8 +21,12 @@ def explain(
         str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
     ],
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help='CSV, Parquet or Arrow file, .gz too; or "-".')
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help='CSV, Parquet or Arrow file, .gz too; or "-". Only feature_vectors needs none.',
+        ),
+    ] = None,
     *,
     request_file: Annotated[
         str | None,

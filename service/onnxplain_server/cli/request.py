@@ -20,7 +20,7 @@ from onnxplain_server.wire import canonical
 
 def build(
     model: str,
-    table: str,
+    table: str | None,
     request_file: str | None,
     methods: Sequence[MethodOptions],
     flags: Mapping[str, Any],
@@ -29,8 +29,10 @@ def build(
 
     Parameters
     ----------
-    model, table : str
-        Paths, or "-".
+    model : str
+        Path, or "-".
+    table : str or None
+        Likewise; None for methods that need none.
     request_file : str or None
         Path of a canonical ExplainRequest without model and table.
     methods : sequence of MethodOptions
@@ -59,7 +61,8 @@ def build(
         request.ClearField(name)
     request.MergeFrom(canonical.to_message(given, ExplainRequest))
     request.model.CopyFrom(Model(content=files.read(model)))
-    request.table.CopyFrom(_table(table))
+    if table is not None:
+        request.table.CopyFrom(_table(table))
     return request
 
 

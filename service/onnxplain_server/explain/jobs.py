@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,10 +10,13 @@ from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.vectors import with_table, without_table
 from onnxplain_server.methods import (
     average_loss,
+    feature_vectors,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
@@ -22,7 +24,8 @@ from onnxplain_server.methods import (
     target,
 )
 from onnxplain_server.methods.groups import Group
-from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import Options
+from onnxplain_server.model import Model, Note
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
 
@@ -30,26 +33,30 @@ _SHUFFLED_ROWS = 10_000
 """Rows for permutation importance, whose cost grows with their number only."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
-    """A method ready to run.
+def prepare_without_table(
+    model: Model, question: Question, options: Options, reader: Reader, path: str
+) -> Job:
+    """Make a method ready that needs no table.
 
-    Attributes
-    ----------
-    options : Options
-        After defaults.
-    cost : int
-        Upper bound of the rows to predict.
-    run : callable () -> Result
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST for the other methods.
     """
+    if not isinstance(options, feature_vectors.Options):
+        raise ExplainError(
+            Reason.INVALID_REQUEST, "no table: give it as arrow, parquet, csv or columns", "table"
+        )
+    return without_table(model, question, options, reader, f"{path}.feature_vectors")
 
-    options: Options
-    cost: int
-    run: Callable[[], Result]
 
-
-def prepare(
-    effects: Effects, sample: Sample, question: Question, options: Options, path: str
+def prepare(  # noqa: PLR0917 - all that methods need
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: Options,
+    reader: Reader,
+    path: str,
 ) -> Job:
     """Make a method ready; `path` is that of its options in the request.
 
@@ -71,6 +78,9 @@ def prepare(
             return _importance(effects, sample, question, options, path)
         case average_loss.Options():
             return _loss(effects, sample, question, options, f"{path}.average_loss")
+        case feature_vectors.Options():
+            path = f"{path}.feature_vectors"
+            return with_table(effects, sample, question, options, reader, path)
 
 
 def _interactions(
@@ -85,7 +95,20 @@ def _interactions(
     # An engine of its own, so that what is planned for this method is done in it.
     effects = effects.restrict(background)
     cost = interactions.cost(effects, options)
-    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed))
+    notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
+    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed), notes)
+
+
+def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
+    """Say where pairs are computed on fewer rows than single features."""
+    taken, whole = len(effects.for_joint().background), len(effects.background)
+    if taken == whole:
+        return ()
+    message = (
+        f"Pairs and triples were computed on {taken:,} of {whole:,} distinct rows, as their time "
+        "grows with the square of the rows; set row_count for more."
+    )
+    return (Note("PAIRS_SAMPLED", message),)
 
 
 def _curves(

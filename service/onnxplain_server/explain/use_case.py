@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
-from onnxplain_server.explain.jobs import Job, prepare
+from onnxplain_server.explain.job import Job, Reader
+from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_features, take_sample
-from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.run import Host
 from onnxplain_server.table import Table
+from onnxplain_server.trees.crew import Crew
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,37 +44,41 @@ class Answer:
     predicted_row_count: int
     cache_hit_count: int
     cache_miss_count: int
-    engine: Engine
+    engine: Engine | None
     engine_reason: str
 
 
-def explain(model: Model, table: Table, question: Question, means: Means) -> Answer:
+def explain(model: Model, table: Table | None, question: Question, means: Means) -> Answer:
     """Explain a model by the methods asked for.
+
+    Parameters
+    ----------
+    table : Table or None
+        None for methods that need none.
 
     Raises
     ------
     ExplainError
         With the path of the request's field where there is one.
     """
+    if table is None:
+        return _explain_model(model, question, means)
     features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
     choice, ledger = choose(model, features, outputs, question, means)
     sample = take_sample(table, features, question, choice.row_count)
     effects = choice.on(sample.merged(sample.drawn))
+    reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
-        prepare(effects, sample, question, options, f"methods[{i}]")
+        prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
     ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
     results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
-    drawn = draw_all(results) if question.plots else [()] * len(results)
     return Answer(
-        tuple(
-            Explanation(job.options, result, plots)
-            for job, result, plots in zip(jobs, results, drawn, strict=True)
-        ),
-        (*model.notes, *choice.notes, *sample.notes()),
+        _explanations(jobs, results, plots=question.plots),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -79,6 +86,36 @@ def explain(model: Model, table: Table, question: Question, means: Means) -> Ans
         choice.engine,
         choice.reason,
     )
+
+
+def _explain_model(model: Model, question: Question, means: Means) -> Answer:
+    """Explain without rows."""
+    ledger = Ledger(means.host)
+    reader = Reader(means.grove, Crew(means.threads, ledger))
+    jobs = [
+        prepare_without_table(model, question, options, reader, f"methods[{i}]")
+        for i, options in enumerate(question.methods)
+    ]
+    results = [job.run() for job in jobs]
+    explanations = _explanations(jobs, results, plots=question.plots)
+    told = (*model.notes, *_notes(jobs, results))
+    return Answer(explanations, told, 0, 0, 0, 0, None, "")
+
+
+def _explanations(
+    jobs: Sequence[Job], results: Sequence[Result], *, plots: bool
+) -> tuple[Explanation, ...]:
+    drawn = draw_all(results) if plots else [()] * len(results)
+    return tuple(
+        Explanation(job.options, result, pictures)
+        for job, result, pictures in zip(jobs, results, drawn, strict=True)
+    )
+
+
+def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
+    """What to know of the methods, and of what they found; each once."""
+    told = [(*job.notes, *notes(result)) for job, result in zip(jobs, results, strict=True)]
+    yield from dict.fromkeys(note for each in told for note in each)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:

@@ -6,11 +6,13 @@ from typing import TypeAlias
 
 from onnxplain_server.methods import (
     average_loss,
+    feature_vectors,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.model import Note
 
 Options: TypeAlias = (
     interactions.Options
@@ -18,6 +20,7 @@ Options: TypeAlias = (
     | individual_conditional_expectation.Options
     | permutation_importance.Options
     | average_loss.Options
+    | feature_vectors.Options
 )
 
 Result: TypeAlias = (
@@ -26,4 +29,10 @@ Result: TypeAlias = (
     | individual_conditional_expectation.Result
     | permutation_importance.Result
     | average_loss.Result
+    | feature_vectors.Result
 )
+
+
+def notes(result: Result) -> tuple[Note, ...]:
+    """Say what should temper the trust in a result."""
+    return result.notes if isinstance(result, feature_vectors.Result) else ()

@@ -100,7 +100,7 @@ def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str
     ExplainError
         INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
-    columns = [_filled(table, name, path) for name in comparison.target_columns]
+    columns = [filled(table, name, path) for name in comparison.target_columns]
     if comparison.loss is Loss.MLOGLOSS and len(outputs) < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -122,7 +122,8 @@ def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str
     return np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, len(outputs)))
 
 
-def _filled(table: Table, name: str, path: str) -> Array:
+def filled(table: Table, name: str, path: str) -> Array:
+    """Return a target column, (n_rows,), or raise INVALID_TABLE where a value is missing."""
     column = table.column(name, f"{path}.target_columns")
     missing = column == "" if column.dtype == object else ~np.isfinite(column)
     rows = np.flatnonzero(missing)

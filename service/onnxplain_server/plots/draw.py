@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from onnxplain_server.methods import (
     average_loss,
+    feature_vectors,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
@@ -13,6 +14,7 @@ from onnxplain_server.methods import (
 )
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.plots import average_loss as average_loss_plots
+from onnxplain_server.plots import feature_vectors as feature_vectors_plots
 from onnxplain_server.plots import individual_conditional_expectation as individual_plots
 from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
@@ -46,3 +48,5 @@ def draw(result: Result) -> tuple[Plot, ...]:
             return permutation_importance_plots.plots(result)
         case average_loss.Result():
             return average_loss_plots.plots(result)
+        case feature_vectors.Result():
+            return feature_vectors_plots.plots(result)

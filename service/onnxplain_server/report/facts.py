@@ -57,13 +57,13 @@ def model(description: ModelDescription) -> list[Fact]:
 
 def receipt(found: Receipt) -> list[Fact]:
     """Tell how numbers were made."""
-    engine = ExplainRequest.Engine.Name(found.engine)
+    engine = ExplainRequest.Engine.Name(found.engine) if found.engine else ""
     looked = found.cache_hit_count + found.cache_miss_count
     facts = [
-        Fact("rows used", f"{found.row_count:,} (seed {found.seed})"),
+        Fact("rows used", f"{found.row_count:,} (seed {found.seed})" if found.row_count else ""),
         Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
-        Fact("engine", f"{engine}: {_text(found.engine_reason)}"),
+        Fact("engine", f"{engine}: {_text(found.engine_reason)}" if engine else ""),
         Fact("time", f"{found.elapsed.ToTimedelta().total_seconds():.1f} s"),
         Fact("model", shorten(_text(found.model_digest), _DIGEST_LENGTH)),
         Fact("table", shorten(_text(found.table_digest), _DIGEST_LENGTH)),

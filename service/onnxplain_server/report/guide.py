@@ -77,6 +77,15 @@ _GUIDES = {
             "The average of a small group is one of few rows.",
         ),
     ),
+    "feature_vectors": Guide(
+        "Feature vectors",
+        "Which features matter, and which could stand in for each other?",
+        (
+            "Directions compare with which others features are combined; they are no correlations.",
+            "Boosted trees use the best of several features that say the same: ask for SURROGATE.",
+            "Two dimensions hold only the share of the counts that is told as explained variance.",
+        ),
+    ),
 }
 
 

@@ -17,7 +17,7 @@ from onnxplain_server.trees.nodes import Mode, Nodes
 from onnxplain_server.trees.refusal import Refusal, RefusedError
 from onnxplain_server.trees.splits import Runs, known_keys, runs_of
 from onnxplain_server.trees.structure import Structure, check, leaf_values
-from onnxplain_server.trees.walk import Planted, Walked, walk
+from onnxplain_server.trees.walk import Planted, Walked, walk, walk_sums
 
 Numbers = npt.NDArray[np.int32]
 """(n,)"""
@@ -109,6 +109,22 @@ def read(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
     """
     try:
         return _build(walk(model, width))
+    except RefusedError as refused:
+        return Refusal(refused.reason)
+
+
+def read_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
+    """Find the trees of a model, whatever it makes of the sums of their leaf values.
+
+    Parameters are those of `read`.
+
+    Returns
+    -------
+    Ensemble or Refusal
+        Its outputs are those sums. The refusal where trees compare what is no feature.
+    """
+    try:
+        return _build(walk_sums(model, width))
     except RefusedError as refused:
         return Refusal(refused.reason)
 

@@ -41,6 +41,18 @@ class Operator:
     offset: Vector
 
 
+def read_sums(node: NodeProto) -> Operator:
+    """Read a tree operator for the sums of its leaf values, whatever it makes of them."""
+    attributes = Attributes(node)
+    if node.op_type == "TreeEnsemble":
+        nodes = read_nodes_5(attributes)
+    else:
+        is_classifier = node.op_type == "TreeEnsembleClassifier"
+        nodes = read_nodes(attributes, "class" if is_classifier else "target")
+    count = 1 + int(nodes.targets.max(initial=0))
+    return Operator(nodes, count, 1.0, np.eye(count), np.zeros(count))
+
+
 def read_operator(node: NodeProto) -> Operator:
     """Read a TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from onnxplain_server.arrays import Array
 from onnxplain_server.trees import moves
 from onnxplain_server.trees.columns import Chain, Column, DType
 from onnxplain_server.trees.nodes import Attributes
-from onnxplain_server.trees.operators import Operator, read_operator
+from onnxplain_server.trees.operators import Operator, read_operator, read_sums
 from onnxplain_server.trees.preparation import PREPARING, with_constant
 from onnxplain_server.trees.refusal import RefusedError
 from onnxplain_server.trees.tensors import Columns, Opaque, Scores, Tensor
@@ -78,11 +78,30 @@ def walk(model: ModelProto, width: int | None) -> Walked:
     return walker.result()
 
 
+def walk_sums(model: ModelProto, width: int | None) -> Walked:
+    """Follow a graph to its trees only; the scores are the sums of their leaf values.
+
+    Parameters and errors are those of `walk`; what follows the trees is never one.
+    """
+    if not any(node.op_type in _TREES for node in model.graph.node):
+        raise RefusedError("the model has no trees")
+    walker = _Walker(model, width, read_sums)
+    walker.go()
+    return walker.sums()
+
+
 class _Walker:
     """Gives every tensor of a graph its meaning, in the order of the nodes."""
 
-    def __init__(self, model: ModelProto, width: int | None) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        width: int | None,
+        read: Callable[[NodeProto], Operator] = read_operator,
+    ) -> None:
         self._graph = model.graph
+        self._read = read
+        self._refused: list[str] = []
         self._trees: list[Planted] = []
         self._target_count = 0
         self._dtypes: list[DType] = []
@@ -113,6 +132,8 @@ class _Walker:
                 given = self._meaning(node, inputs)
             except RefusedError as refused:
                 given = Opaque(refused.reason)
+            if node.op_type in _TREES and isinstance(given, Opaque):
+                self._refused.append(given.reason)
             for position, name in enumerate(node.output):
                 labels = node.op_type == "TreeEnsembleClassifier" and position == 0
                 self._tensors[name] = Opaque("the model gives class labels") if labels else given
@@ -129,6 +150,13 @@ class _Walker:
         matrix = np.concatenate([score.matrix for score in scores])
         offset = np.concatenate([score.offset for score in scores])
         return Walked(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
+
+    def sums(self) -> Walked:
+        """Leave out what follows the trees, all of which must be understood."""
+        if self._refused:
+            raise RefusedError(self._refused[0])
+        scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
+        return Walked(tuple(self._dtypes), tuple(self._trees), scores)
 
     def _meaning(self, node: NodeProto, inputs: moves.Inputs) -> Tensor:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
@@ -150,7 +178,7 @@ class _Walker:
         taken = inputs[0]
         if not isinstance(taken, Columns):
             raise RefusedError(f"its {node.op_type} works on what is no table of features")
-        operator = read_operator(node)
+        operator = self._read(node)
         self._trees.append(Planted(operator, taken.columns))
         first = self._target_count
         self._target_count += operator.target_count

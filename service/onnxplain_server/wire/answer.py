@@ -22,7 +22,7 @@ def write(answer: Answer) -> service_pb2.ExplainResponse:
             predicted_row_count=answer.predicted_row_count,
             cache_hit_count=answer.cache_hit_count,
             cache_miss_count=answer.cache_miss_count,
-            engine=answer.engine.value,
+            engine=answer.engine.value if answer.engine else None,
             engine_reason=answer.engine_reason,
         ),
         warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in answer.notes],

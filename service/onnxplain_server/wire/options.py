@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf.message import Message
 from onnxplain.v1 import (
     average_loss_pb2,
     individual_conditional_expectation_pb2,
@@ -17,6 +16,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods import (
     average_loss,
+    feature_vectors,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
@@ -27,6 +27,8 @@ from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Strategy
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
+from onnxplain_server.wire import vectors
+from onnxplain_server.wire.fields import enum, given
 from onnxplain_server.wire.table import from_column, to_columns
 
 _GRID = ("grid_size", "trim_lower", "trim_upper", "group_count")
@@ -47,29 +49,14 @@ def read(method: service_pb2.MethodOptions, path: str) -> Options:
     return options
 
 
-def enum(message: Message, name: str, path: str) -> str:
-    """Return the name of an enum's value; empty where it is unspecified."""
-    number = getattr(message, name)
-    kind = message.DESCRIPTOR.fields_by_name[name].enum_type
-    values = kind.values_by_number if kind else {}
-    if number not in values:
-        raise ExplainError(Reason.INVALID_OPTION, f"{name} has no value number {number}", path)
-    return "" if number == 0 else str(values[number].name)
-
-
-def _given(message: Message, *names: str) -> dict[str, Any]:
-    """Return the optional fields that are set."""
-    return {name: getattr(message, name) for name in names if message.HasField(name)}
-
-
 def _interactions(message: interactions_pb2.InteractionsOptions, path: str) -> interactions.Options:
     counts = ("pairwise_feature_count", "threeway_feature_count", "quantile_bin_count")
-    given = _given(message, *counts, "absolute_threshold")
+    numbers = given(message, *counts, "absolute_threshold")
     resampling = Resampling(
         scheme=Scheme(enum(message, "resampling", f"{path}.resampling") or "BOOTSTRAP"),
-        **_given(message, "repeat_count", "confidence_level"),
+        **given(message, "repeat_count", "confidence_level"),
     )
-    return interactions.Options(tuple(message.features), resampling=resampling, **given)
+    return interactions.Options(tuple(message.features), resampling=resampling, **numbers)
 
 
 def _groups(message: Any) -> tuple[tuple[str, ...], ...]:
@@ -85,7 +72,7 @@ def _grids(message: Any, path: str) -> dict[str, Any]:
         ),
         "strategy": Strategy(enum(message, "strategy", f"{path}.strategy") or "UNIFORM"),
         "include_missing": message.include_missing,
-        **_given(message, *_GRID),
+        **given(message, *_GRID),
     }
 
 
@@ -105,7 +92,7 @@ def _individual(
         features=tuple(message.features),
         group_columns=tuple(message.group_columns),
         centered=message.centered,
-        **_given(message, "curve_count"),
+        **given(message, "curve_count"),
         **_grids(message, path),
     )
 
@@ -115,7 +102,7 @@ def _comparison(message: Any, path: str) -> Comparison:
         loss=Loss(enum(message, "loss", f"{path}.loss") or "SQUARED_ERROR"),
         target_columns=tuple(message.target_columns),
         sum_outputs=message.sum_outputs,
-        **_given(message, "one_hot_target"),
+        **given(message, "one_hot_target"),
     )
 
 
@@ -126,7 +113,7 @@ def _importance(
         features=_groups(message),
         comparison=_comparison(message, path),
         normalize=message.normalize,
-        **_given(message, "repeat_count"),
+        **given(message, "repeat_count"),
     )
 
 
@@ -134,7 +121,7 @@ def _loss(message: average_loss_pb2.AverageLossOptions, path: str) -> average_lo
     return average_loss.Options(
         comparison=_comparison(message, path),
         group_column=message.group_column,
-        **_given(message, "group_count"),
+        **given(message, "group_count"),
     )
 
 
@@ -144,6 +131,7 @@ _READERS: dict[str, Any] = {
     "individual_conditional_expectation": _individual,
     "permutation_importance": _importance,
     "average_loss": _loss,
+    "feature_vectors": vectors.read_options,
 }
 
 
@@ -168,6 +156,8 @@ def write(options: Options) -> service_pb2.MethodOptions:
         case average_loss.Options():
             _copy(message.average_loss, options)
             _copy(message.average_loss, options.comparison)
+        case feature_vectors.Options():
+            message.feature_vectors.CopyFrom(vectors.write_options(options))
     return message
 
 

@@ -13,6 +13,7 @@ from onnxplain_server.model import Scale
 from onnxplain_server.run import NO_BLOBS, Blobs
 from onnxplain_server.wire import options
 from onnxplain_server.wire.blobs import find
+from onnxplain_server.wire.fields import enum
 
 
 def parse(content: bytes, message: Message) -> None:
@@ -64,8 +65,8 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         target_column=request.target_column,
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
-        scale=Scale(options.enum(request, "scale", "scale") or "RESPONSE"),
-        engine=Engine(name) if (name := options.enum(request, "engine", "engine")) else None,
+        scale=Scale(enum(request, "scale", "scale") or "RESPONSE"),
+        engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=row_count,
         seed=request.seed,
         plots=request.plots if request.HasField("plots") else True,

@@ -25,6 +25,11 @@ _OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "interactions": ({"threewayFeatureCount": 3}, {"quantileBinCount": 3}),
     "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
     "individual_conditional_expectation": ({"features": ["a"]},),
+    "feature_vectors": (
+        {"source": "MODEL", "rowIndices": [0, 1]},
+        {"source": "SURROGATE", "sentenceCount": 100, "depth": 8},
+        {"source": "LABELS", "sentenceCount": 100, "depth": 8},
+    ),
 }
 """Options by which a method reaches all of its code, in canonical JSON."""
 
@@ -50,8 +55,11 @@ class Nowhere:
 
 
 def requests() -> Iterator[bytes]:
-    """Every method, on trees and on another model, with one output and several, with weights."""
-    models = [model.SerializeToString() for model in (_trees(1), _trees(2), _negation())]
+    """Every method, on trees, on links of trees and on another model, with and without weights.
+
+    Some are refused: not every method suits every model.
+    """
+    models = [model.SerializeToString() for model in _models()]
     for model, weight, method in product(models, ("", "w"), methods()):
         yield ExplainRequest(
             model=Model(content=model),
@@ -64,6 +72,14 @@ def requests() -> Iterator[bytes]:
         ).SerializeToString()
 
 
+def _models() -> Iterator[ModelProto]:
+    yield _trees(1)
+    yield _trees(2)
+    yield _classifier(2, "LOGISTIC")
+    yield _classifier(3, "SOFTMAX")
+    yield _negation()
+
+
 def methods() -> Iterator[MethodOptions]:
     """Every method of the contract: as `_OPTIONS` has it, or else with its defaults."""
     for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields:
@@ -72,40 +88,66 @@ def methods() -> Iterator[MethodOptions]:
 
 
 def _trees(target_count: int) -> ModelProto:
-    """Full trees whose ways to a leaf split on all three columns, some twice."""
-    trees, inner, count = range(_TREE_COUNT), 2**_LEVELS - 1, 2 ** (_LEVELS + 1) - 1
-    leaves = range(inner, count)
+    """Sums over trees."""
+    targets = _leaves("target", target_count)
     node = helper.make_node(
-        "TreeEnsembleRegressor",
-        ["X"],
-        ["y"],
-        domain=_ML,
-        nodes_treeids=[tree for tree in trees for _ in range(count)],
-        nodes_nodeids=[*range(count)] * _TREE_COUNT,
-        nodes_featureids=[(i + tree) % len(_FEATURES) for tree in trees for i in range(count)],
-        nodes_modes=(["BRANCH_LEQ"] * inner + ["LEAF"] * len(leaves)) * _TREE_COUNT,
-        nodes_values=[float(7 * i % 50) + tree for tree in trees for i in range(count)],
-        nodes_truenodeids=[2 * i + 1 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
-        nodes_falsenodeids=[2 * i + 2 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
-        target_treeids=[tree for tree in trees for _ in leaves],
-        target_nodeids=[*leaves] * _TREE_COUNT,
-        target_ids=[i % target_count for i in leaves] * _TREE_COUNT,
-        target_weights=[float(i % 9) for i in leaves] * _TREE_COUNT,
-        n_targets=target_count,
+        "TreeEnsembleRegressor", ["X"], ["y"], domain=_ML, n_targets=target_count, **targets
     )
-    return _model(node, target_count)
+    return _model(node, {"y": (TensorProto.FLOAT, target_count)})
+
+
+def _classifier(class_count: int, link: str) -> ModelProto:
+    """Sums over trees, and a link."""
+    # Of two classes, only the second one has a sum.
+    leaves = _leaves("class", 1 if class_count == 2 else class_count)
+    if class_count == 2:
+        leaves["class_ids"] = [1] * len(leaves["class_ids"])
+    node = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["X"],
+        ["label", "y"],
+        domain=_ML,
+        classlabels_int64s=[*range(class_count)],
+        post_transform=link,
+        **leaves,
+    )
+    outputs = {"label": (TensorProto.INT64, 1), "y": (TensorProto.FLOAT, class_count)}
+    return _model(node, outputs)
+
+
+def _leaves(of: str, count: int) -> dict[str, Any]:
+    """Attributes of full trees whose ways to a leaf split on all three columns, some twice."""
+    trees, inner, size = range(_TREE_COUNT), 2**_LEVELS - 1, 2 ** (_LEVELS + 1) - 1
+    leaves = range(inner, size)
+    return {
+        "nodes_treeids": [tree for tree in trees for _ in range(size)],
+        "nodes_nodeids": [*range(size)] * _TREE_COUNT,
+        "nodes_featureids": [(i + tree) % len(_FEATURES) for tree in trees for i in range(size)],
+        "nodes_modes": (["BRANCH_LEQ"] * inner + ["LEAF"] * len(leaves)) * _TREE_COUNT,
+        "nodes_values": [float(7 * i % 50) + tree for tree in trees for i in range(size)],
+        "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(size)] * _TREE_COUNT,
+        "nodes_falsenodeids": [2 * i + 2 if i < inner else 0 for i in range(size)] * _TREE_COUNT,
+        f"{of}_treeids": [tree for tree in trees for _ in leaves],
+        f"{of}_nodeids": [*leaves] * _TREE_COUNT,
+        f"{of}_ids": [i % count for i in leaves] * _TREE_COUNT,
+        f"{of}_weights": [float(i % 9) / 9 for i in leaves] * _TREE_COUNT,
+    }
 
 
 def _negation() -> ModelProto:
-    return _model(helper.make_node("Neg", ["X"], ["y"]), len(_FEATURES))
+    node = helper.make_node("Neg", ["X"], ["y"])
+    return _model(node, {"y": (TensorProto.FLOAT, len(_FEATURES))})
 
 
-def _model(node: NodeProto, width: int) -> ModelProto:
+def _model(node: NodeProto, outputs: Mapping[str, tuple[int, int]]) -> ModelProto:
     graph = helper.make_graph(
         [node],
         "rehearsal",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", len(_FEATURES)])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", width])],
+        [
+            helper.make_tensor_value_info(name, kind, ["n"] if name == "label" else ["n", width])
+            for name, (kind, width) in outputs.items()
+        ],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_ML, 3)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)

@@ -1,0 +1,45 @@
+"""A method made ready, and what reads trees for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.model import Note
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.grove import Grove
+from onnxplain_server.trees.refusal import Refusal
+
+Trees: TypeAlias = Callable[[int | None], Grove | Refusal]
+"""Finds the trees of the model, which may have to be told how many columns it takes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A method ready to run.
+
+    Attributes
+    ----------
+    options : Options
+        After defaults.
+    cost : int
+        Upper bound of the rows to predict.
+    run : callable () -> Result
+    notes : tuple of Note
+        What to know of how it runs.
+    """
+
+    options: Options
+    cost: int
+    run: Callable[[], Result]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """What reads the model's own trees, and shares the work with them."""
+
+    trees: Trees
+    crew: Crew

@@ -1,0 +1,211 @@
+"""Feature vectors made ready to run: with a table, or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.job import Job, Reader
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import Sample
+from onnxplain_server.methods import feature_vectors, target
+from onnxplain_server.methods.feature_vectors import Lesson, Options, Result, Source
+from onnxplain_server.methods.target import Comparison
+from onnxplain_server.model import Model
+from onnxplain_server.table import listed
+from onnxplain_server.trees.grove import Grove
+from onnxplain_server.trees.reaching import visits
+from onnxplain_server.trees.refusal import Refusal
+
+_GROWN_ON = 10_000
+"""Rows on which a forest is grown."""
+
+
+def without_table(
+    model: Model, question: Question, options: Options, reader: Reader, path: str
+) -> Job:
+    """Make the model's own trees ready, whose features the request or the model names.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST where the options need a table.
+    """
+    names = question.feature_columns
+    found = reader.trees(len(names) or None)
+    options = _with_source(options, found)
+    if options.source is not Source.MODEL:
+        raise ExplainError(
+            Reason.INVALID_REQUEST,
+            f"no table: only the source MODEL needs none; {_why(found)}",
+            "table",
+        )
+    grove = _trees(found, path)
+    names = _names(model, names, len(grove.ensemble.axes))
+    options = feature_vectors.resolve(options, names, 0, path)
+    return Job(
+        options,
+        0,
+        lambda: feature_vectors.of_grove(
+            options, names, grove, None, seed=question.seed, run=reader.crew.run
+        ),
+    )
+
+
+def with_table(  # noqa: PLR0917 - as `prepare`
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: Options,
+    reader: Reader,
+    path: str,
+) -> Job:
+    """Make any source ready."""
+    names = sample.features.names
+    found = reader.trees(len(names))
+    options = _with_source(options, found)
+    options = feature_vectors.resolve(options, names, sample.table.n_rows, path)
+    if options.source is Source.MODEL:
+        grove = _trees(found, path)
+        return Job(
+            options,
+            0,
+            lambda: feature_vectors.of_grove(
+                options,
+                names,
+                grove,
+                _visits(grove, sample, options),
+                seed=question.seed,
+                run=reader.crew.run,
+            ),
+        )
+    return _grown(effects, sample, question, options, reader, path)
+
+
+def _grown(  # noqa: PLR0917 - likewise
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: Options,
+    reader: Reader,
+    path: str,
+) -> Job:
+    """Make a forest ready that is grown on predictions, or on the target."""
+    rows = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
+    rows = rows[sample.weights[rows] > 0]
+    chosen = feature_vectors.positions(options, sample.features.names)
+    columns = tuple(sample.features.columns[j] for j in chosen)
+    if options.knockoffs is not None:
+        _check_numbers(options.features, [c[rows] for c in columns], f"{path}.knockoffs")
+    of_labels = options.source is Source.LABELS
+    truth = _truth(sample, question, options, path)[rows] if of_labels else None
+    background = effects.restrict(sample.each(rows))
+
+    def run() -> Result:
+        learned = background.outputs() if truth is None else truth
+        _check_varied(learned, "target_column" if of_labels else "model")
+        asked = np.array(options.row_indices, dtype=np.intp)
+        lesson = Lesson(
+            tuple(column[rows] for column in columns),
+            tuple(column[asked] for column in columns) if len(asked) else None,
+            learned,
+            learned.ndim == 1,
+            sample.weights[rows],
+        )
+        return feature_vectors.of_lesson(options, lesson, question.seed, reader.crew.run)
+
+    return Job(options, 0 if of_labels else len(rows), run)
+
+
+def _with_source(options: Options, found: Grove | Refusal) -> Options:
+    """Choose the source: the model's own trees only where they are a forest."""
+    if options.source is not None:
+        return options
+    is_forest = isinstance(found, Grove) and not found.is_boosted
+    return replace(options, source=Source.MODEL if is_forest else Source.SURROGATE)
+
+
+def _trees(found: Grove | Refusal, path: str) -> Grove:
+    if isinstance(found, Refusal):
+        raise ExplainError(
+            Reason.UNSUPPORTED_MODEL,
+            f"the source MODEL reads the model's own trees, but {found.reason}; set source to "
+            "SURROGATE, which works for any model",
+            f"{path}.source",
+        )
+    return found
+
+
+def _why(found: Grove | Refusal) -> str:
+    if isinstance(found, Refusal):
+        return f"for this model it is not possible, because {found.reason}"
+    return "ask for it, or send a table"
+
+
+def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str, ...]:
+    """Name the features: as asked for, as the model does, or f0, f1, ..."""
+    if len(given) not in {0, feature_count}:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"feature_columns names {len(given)} columns, but the model takes {feature_count}",
+            "feature_columns",
+        )
+    if given:
+        return tuple(given)
+    if len(model.inputs) == feature_count:
+        return tuple(taken.name for taken in model.inputs)
+    return tuple(f"f{j}" for j in range(feature_count))
+
+
+def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
+    if not options.row_indices:
+        return None
+    taken = sample.each(np.array(options.row_indices, dtype=np.intp))
+    return visits(grove.ensemble, taken.columns)
+
+
+def _truth(sample: Sample, question: Question, options: Options, path: str) -> Matrix:
+    """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
+    comparison = target.resolve(Comparison(), sample.table, question.target_column, path)
+    values = target.filled(sample.table, comparison.target_columns[0], path)
+    as_classes = options.growth.one_hot_target
+    is_text = values.dtype == object
+    if as_classes is False and is_text:
+        raise ExplainError(
+            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
+        )
+    if as_classes or is_text:
+        classes: Matrix = values.astype(str)
+        return classes
+    numbers: Matrix = values[:, None]
+    return numbers
+
+
+def _check_varied(learned: Array, path: str) -> None:
+    if (learned == learned[:1]).all():
+        told = "the model predicts the same" if path == "model" else "the target is the same"
+        raise ExplainError(
+            Reason.INVALID_TABLE,
+            f"{told} in each of the {len(learned):,} rows used, so there is nothing to tell apart",
+            path,
+        )
+
+
+def _check_numbers(names: Sequence[str], columns: Sequence[Array], path: str) -> None:
+    """Refuse columns of which no knockoffs can be drawn."""
+    wrong: Indices = np.array(
+        [c.dtype == object or not np.isfinite(c).all() or np.ptp(c) == 0 for c in columns]
+    )
+    if wrong.any():
+        faulty = tuple(name for name, bad in zip(names, wrong, strict=True) if bad)
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "knockoffs need columns of finite numbers, none missing, and not all the same; leave "
+            f"{listed(faulty)} out of features",
+            path,
+        )

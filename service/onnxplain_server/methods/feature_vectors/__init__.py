@@ -1,0 +1,34 @@
+"""Feature Vectors: lengths that are importance, directions that are meaning.
+
+Ghorbani, Berenbaum, Ivgi, Dafna and Zou (2022), "Beyond Importance Scores: Interpreting Tabular
+ML by Visualizing Feature Semantics", Information 13(1), 15. doi:10.3390/info13010015
+"""
+
+from onnxplain_server.methods.feature_vectors.compute import Lesson, of_grove, of_lesson
+from onnxplain_server.methods.feature_vectors.cooccurrence import Counting, Rule
+from onnxplain_server.methods.feature_vectors.options import (
+    Growth,
+    Knockoffs,
+    Options,
+    Reading,
+    Source,
+    positions,
+    resolve,
+)
+from onnxplain_server.methods.feature_vectors.result import Result
+
+__all__ = [
+    "Counting",
+    "Growth",
+    "Knockoffs",
+    "Lesson",
+    "Options",
+    "Reading",
+    "Result",
+    "Rule",
+    "Source",
+    "of_grove",
+    "of_lesson",
+    "positions",
+    "resolve",
+]

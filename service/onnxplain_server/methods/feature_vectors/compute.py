@@ -1,0 +1,167 @@
+"""Feature vectors from a model's own trees, or from a forest grown for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.feature_vectors import knockoffs, pairing
+from onnxplain_server.methods.feature_vectors.cooccurrence import count
+from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
+from onnxplain_server.methods.feature_vectors.growing import Grown, Run, Task, fit, grow
+from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
+from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
+from onnxplain_server.methods.feature_vectors.result import Result, Trunk, embed_counts, finish
+from onnxplain_server.methods.feature_vectors.stability import Stability, stability
+from onnxplain_server.model import Note
+from onnxplain_server.trees.grove import Grove
+
+_BOOSTED = Note(
+    "BOOSTED_TREES",
+    "The model's trees are boosted: they were not grown with random subsets of the features, so "
+    "of features that say the same only the best is split on, and angles do not show that they "
+    "could stand in for each other. The source SURROGATE can.",
+)
+
+
+def of_grove(
+    options: Options,
+    names: Sequence[str],
+    grove: Grove,
+    visits: Counts | None,
+    *,
+    seed: int,
+    run: Run,
+) -> Result:
+    """Compute vectors from the model's own trees.
+
+    Parameters
+    ----------
+    options : Options
+        Resolved.
+    names : sequence of str
+        Of all features of the model.
+    visits : (n_leaves,) or None
+        How often each path counts; None: once.
+    """
+    paths = of_ensemble(grove.ensemble).of_features(positions(options, names))
+    weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
+    trunk = Trunk(count(paths, options.rule, weights), int(weights.sum()), paths.tree_count)
+    embedding = embed_counts(trunk.counted, options)
+
+    def repeat(key: int) -> Matrix:
+        """Draw as many trees as there are, with replacement."""
+        random = np.random.default_rng([seed, 5, key])
+        drawn = random.multinomial(paths.tree_count, [1 / paths.tree_count] * paths.tree_count)
+        return embed_counts(
+            count(paths, options.rule, weights * drawn[paths.tree]), options
+        ).vectors
+
+    found = _repeated(options, embedding.vectors, repeat, run)
+    return finish(options, trunk, embedding, spread=found, notes=(_BOOSTED,) * grove.is_boosted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """What a forest is grown on.
+
+    Attributes
+    ----------
+    columns : tuple of (n_rows,)
+        The features asked for, numbers or text.
+    asked : tuple of (n_asked,), or None
+        The same of the rows of which the paths are wanted.
+    target : (n_rows, n_targets), or (n_rows,) where it names classes
+        Not constant.
+    weights : (n_rows,)
+    """
+
+    columns: tuple[Array, ...]
+    asked: tuple[Array, ...] | None
+    target: Array
+    is_classes: bool
+    weights: Vector
+
+    def task(self) -> tuple[Task, Encoded | None]:
+        """Encode rows and, in the same way, those asked for."""
+        count, features = len(self.weights), len(self.columns)
+        together = self.columns if self.asked is None else _joined(self.columns, self.asked)
+        encoded = encode(together)
+        rows = encoded.take(np.arange(count))
+        target = self.target if self.is_classes else _standard(self.target, self.weights)
+        task = Task(rows, target, self.weights, self.is_classes, features)
+        asked = None if self.asked is None else encoded.take(np.arange(count, len(encoded.values)))
+        return task, asked
+
+
+def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run) -> Result:
+    """Grow a forest, and compute vectors from its paths; `options` are resolved."""
+    task, asked = lesson.task()
+    fitted = fit(task, options.growth, run)
+
+    def forest(key: int) -> Grown:
+        return grow(task, fitted.depth, options.growth.sentence_count, _seed(seed, key), run, asked)
+
+    grown = forest(0)
+    counted = count(grown.paths, options.rule, grown.visits)
+    sentences = len(grown.paths) if grown.visits is None else int(grown.visits.sum())
+    trunk = Trunk(counted, sentences, grown.paths.tree_count, fitted)
+    embedding = embed_counts(trunk.counted, options)
+
+    def repeat(key: int) -> Matrix:
+        again = forest(key + 1)
+        return embed_counts(count(again.paths, options.rule, again.visits), options).vectors
+
+    # Each forest is grown side by side already.
+    found = _repeated(options, embedding.vectors, repeat, lambda f, parts: [f(p) for p in parts])
+    check = None
+    if options.knockoffs is not None:
+        check = _check(options, options.knockoffs, lesson, fitted.depth, seed, run)
+    return finish(options, trunk, embedding, spread=found, check=check)
+
+
+def _repeated(
+    options: Options, vectors: Matrix, repeat: Callable[[int], Matrix], run: Run
+) -> Stability | None:
+    if not options.repeat_count:
+        return None
+    return stability(vectors, run(repeat, range(options.repeat_count)))
+
+
+def _check(  # noqa: PLR0917 - all of one kind
+    options: Options, wanted: Knockoffs, lesson: Lesson, depth: int, seed: int, run: Run
+) -> pairing.KnockoffCheck:
+    """Grow a forest on features and knockoffs, and compare their angles."""
+    values = np.stack(lesson.columns, axis=1).astype(np.float64)
+    fakes = knockoffs.draw(values, wanted.component_count, seed)
+    both = Lesson(
+        (*lesson.columns, *fakes.T), None, lesson.target, lesson.is_classes, lesson.weights
+    )
+    task, _ = both.task()
+    grown = grow(task, depth, options.growth.sentence_count, _seed(seed, -1), run)
+    vectors = embed_counts(count(grown.paths, options.rule), options).vectors
+    feature_count = len(lesson.columns)
+    return pairing.check(
+        vectors[:feature_count], vectors[feature_count:], wanted.permutation_count, seed
+    )
+
+
+def _seed(seed: int, key: int) -> int:
+    """Make a seed for one forest of several."""
+    return int(np.random.SeedSequence([seed, key + 1]).generate_state(1)[0])
+
+
+def _joined(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, ...]:
+    return tuple(np.concatenate(pair) for pair in zip(first, second, strict=True))
+
+
+def _standard(target: Matrix, weights: Vector) -> Matrix:
+    """Bring targets to variance 1, so that each counts alike in a split; constant ones go."""
+    center = np.average(target, axis=0, weights=weights)
+    spread = np.sqrt(np.average((target - center) ** 2, axis=0, weights=weights))
+    varied: Indices = np.flatnonzero(spread > 1e-9 * np.maximum(np.abs(center), 1e-300))
+    standard: Matrix = (target[:, varied] - center[varied]) / spread[varied]
+    return standard

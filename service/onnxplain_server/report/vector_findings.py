@@ -1,0 +1,111 @@
+"""Feature vectors as tables of texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from onnxplain.v1.feature_vectors_pb2 import (
+    FeatureVectorsOptions,
+    FeatureVectorsResult,
+    KnockoffCheck,
+)
+
+from onnxplain_server.plots.words import clean
+from onnxplain_server.report.finding import Finding, Heading, first
+
+_NONE = "–"
+
+
+def of_vectors(result: FeatureVectorsResult) -> Iterator[Finding]:
+    """Write vectors, the longest first, and what they rest on."""
+    yield _vectors(result)
+    yield _basis(result)
+    if result.HasField("knockoff_check"):
+        yield _knockoffs(result.knockoff_check, [clean(name) for name in result.features])
+
+
+def _vectors(result: FeatureVectorsResult) -> Finding:
+    order = np.argsort(-np.array(result.norms), kind="stable").tolist()
+    repeated = len(result.norm_standard_errors) > 0
+    columns = (
+        Heading("feature"),
+        Heading("length (share of the longest)", is_number=True),
+        *([Heading("± s.e.", is_number=True)] if repeated else []),
+        Heading("angle (°)", is_number=True),
+        *([Heading("± s.e. (°)", is_number=True)] if repeated else []),
+        Heading("group", is_number=True),
+        Heading("nearest"),
+    )
+    note = "length: importance; features of one direction, a group, could stand in for each other"
+    limit = "the longest vectors have the surest angles; short ones point anywhere"
+    shown, left_out = first(order, 1, "shorter ones")
+    rows = tuple(_row(result, j, repeated=repeated) for j in shown)
+    return Finding("Feature vectors", note, limit, columns, rows, left_out)
+
+
+def _row(result: FeatureVectorsResult, j: int, *, repeated: bool) -> tuple[str, ...]:
+    near = result.nearest[j]
+    longest = max(result.norms)
+    norm_error = [f"{result.norm_standard_errors[j] / longest:.3f}"] if repeated else []
+    angle_error = [_degrees(result.angle_standard_errors_degrees[j])] if repeated else []
+    nearest = zip(near.features, near.angles_degrees, strict=True)
+    return (
+        clean(result.features[j]),
+        f"{result.relative_norms[j]:.3f}",
+        *norm_error,
+        _degrees(result.angles_degrees[j]),
+        *angle_error,
+        str(result.groups[j]) if result.groups[j] else _NONE,
+        ", ".join(f"{clean(name)} ({_degrees(angle)}°)" for name, angle in nearest) or _NONE,
+    )
+
+
+def _basis(result: FeatureVectorsResult) -> Finding:
+    """Tell what the vectors rest on, and how much of the counts they hold."""
+    facts = [
+        ("source", FeatureVectorsOptions.Source.Name(result.source)),
+        ("paths", f"{result.sentence_count:,} of {result.tree_count:,} trees"),
+        ("explained variance", f"{result.explained_variance_ratio:.1%}"),
+        ("explained energy", f"{result.explained_energy_ratio:.1%}"),
+        ("last singular value over the next", f"{result.singular_gap:.2f}"),
+    ]
+    if result.HasField("forest"):
+        told = f"{result.forest.fidelity:.3f} at depth {result.forest.depth}"
+        facts.append(("fidelity of the forest grown", told))
+    if result.norm_standard_errors:
+        facts.append(("rank correlation of lengths", f"{result.rank_correlation:.3f}"))
+    note = "explained variance: share of the counts that the vectors hold"
+    limit = "where the last singular value is near the next, angles hang on little"
+    columns = (Heading("what"), Heading("value", is_number=True))
+    return Finding("What vectors rest on", note, limit, columns, tuple(facts))
+
+
+def _knockoffs(check: KnockoffCheck, names: list[str]) -> Finding:
+    longest = max([*check.norms, *check.knockoff_norms])
+    order = np.argsort(-np.array(check.norms), kind="stable").tolist()
+    shown, left_out = first(order, 1, "shorter ones")
+    rows = tuple(
+        (
+            names[j],
+            f"{check.norms[j] / longest:.3f}",
+            f"{check.knockoff_norms[j] / longest:.3f}",
+        )
+        for j in shown
+    )
+    note = (
+        f"features and knockoffs are {_degrees(check.mean_angle_degrees)}° apart, "
+        f"p = {check.p_value:.2g}"
+    )
+    columns = (
+        Heading("feature"),
+        Heading("length", is_number=True),
+        Heading("of its knockoff", is_number=True),
+    )
+    limit = "knockoffs are as good as the mixture of Gaussians that the columns are taken for"
+    return Finding("Features and their knockoffs", note, limit, columns, rows, left_out)
+
+
+def _degrees(angle: float) -> str:
+    return f"{angle:.1f}".replace("-", "−") if math.isfinite(angle) else _NONE

@@ -1,0 +1,12 @@
+"""What tests of grown forests share."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def run() -> Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]:
+    """Run parts one after the other."""
+    return lambda function, parts: [function(part) for part in parts]

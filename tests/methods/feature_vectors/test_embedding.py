@@ -1,0 +1,151 @@
+"""Counts to vectors, and what is read off them."""
+
+import numpy as np
+import pytest
+from onnxplain_server.methods.feature_vectors import reading
+from onnxplain_server.methods.feature_vectors.embedding import embed
+from onnxplain_server.methods.feature_vectors.stability import align, stability
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+
+
+def counts(size: int, seed: int = 0) -> np.ndarray:
+    """Make symmetric counts with a zero diagonal and two kinds of features."""
+    random = np.random.default_rng(seed)
+    weight = random.uniform(1, 50, size)
+    kind = random.integers(0, 2, size)
+    mean = np.outer(weight, weight) * np.where(kind[:, None] == kind, 0.3, 1.0) / 50
+    upper = np.triu(random.poisson(mean), 1)
+    return upper + upper.T
+
+
+def test_agrees_with_scikit_learn() -> None:
+    matrix = counts(40)
+    theirs = TruncatedSVD(2, algorithm="arpack", random_state=0)
+    expected = theirs.fit_transform(matrix.astype(float))
+
+    found = embed(sparse.csr_array(matrix), 2)
+
+    assert found.vectors @ found.vectors.T == pytest.approx(expected @ expected.T, rel=1e-6)
+    assert found.singular_values[:2] == pytest.approx(theirs.singular_values_)
+    assert found.variance_ratio == pytest.approx(theirs.explained_variance_ratio_.sum())
+
+
+def test_many_features_give_the_same_by_another_solver() -> None:
+    """Above 300 features only a few eigenvalues are sought; numpy finds them all."""
+    matrix = counts(350)
+    values, columns = np.linalg.eigh(matrix.astype(float))
+    order = np.argsort(-np.abs(values))[:2]
+    expected = columns[:, order] * np.abs(values[order])
+
+    found = embed(sparse.csr_array(matrix), 2)
+
+    assert found.vectors @ found.vectors.T == pytest.approx(expected @ expected.T, abs=1e-6)
+
+
+def test_two_features_that_only_meet_each_other_are_at_right_angles() -> None:
+    """[[0, 5], [5, 0]] has the eigenvalues 5 and -5 at (1, 1) and (1, -1), by hand."""
+    found = embed(sparse.csr_array(np.array([[0, 5], [5, 0]])), 2)
+
+    assert reading.norms(found.vectors) == pytest.approx([5, 5])
+    assert found.singular_values.tolist() == pytest.approx([5, 5])
+    assert reading.between(found.vectors)[0, 1] == pytest.approx(90)
+    assert (found.vectors[:, 0] > 0).all()
+
+
+def test_exchangeable_features_have_one_direction() -> None:
+    """Features 0 and 1 meet 2, 3 and 4 in the same proportions, and not each other."""
+    row = np.array([0, 0, 6, 3, 9])
+    matrix = np.zeros((5, 5))
+    matrix[0], matrix[1] = row, row / 3
+    matrix = matrix + matrix.T
+
+    found = embed(sparse.csr_array(matrix), 2)
+
+    assert reading.between(found.vectors)[0, 1] == pytest.approx(0, abs=1e-5)
+    assert reading.norms(found.vectors)[0] == pytest.approx(3 * reading.norms(found.vectors)[1])
+
+
+@pytest.mark.parametrize("size", [30, 330])
+def test_the_order_of_features_changes_nothing(size: int) -> None:
+    matrix = counts(size, seed=1)
+    order = np.random.default_rng(2).permutation(size)
+
+    found = embed(sparse.csr_array(matrix), 3).vectors
+    shuffled = embed(sparse.csr_array(matrix[np.ix_(order, order)]), 3).vectors
+
+    assert shuffled == pytest.approx(found[order], abs=1e-6)
+
+
+def test_a_feature_near_no_other_has_a_vector_of_exactly_0() -> None:
+    matrix = counts(10)
+    matrix[3] = matrix[:, 3] = 0
+
+    vectors = embed(sparse.csr_array(matrix), 2).vectors
+
+    assert vectors[3].tolist() == [0, 0]
+    assert np.isnan(reading.angles(vectors)).nonzero()[0].tolist() == [3]
+
+
+def test_twice_the_counts_give_vectors_twice_as_long() -> None:
+    once, twice = (embed(sparse.csr_array(k * counts(12)), 2) for k in (1, 2))
+
+    assert twice.vectors == pytest.approx(2 * once.vectors)
+    assert twice.variance_ratio == pytest.approx(once.variance_ratio)
+
+
+def test_angles_are_counted_from_the_first_dimension() -> None:
+    vectors = np.array([[2.0, 0], [0, 3], [-1, 0], [1, -1]])
+
+    assert reading.angles(vectors).tolist() == pytest.approx([0, 90, 180, -45])
+    assert reading.difference(np.array([170.0]), np.array([-170.0])).tolist() == [-20]
+
+
+def directions(*degrees: float) -> np.ndarray:
+    radians = np.radians(degrees)
+    return np.column_stack([np.cos(radians), np.sin(radians)])
+
+
+def test_groups_are_features_of_one_direction() -> None:
+    vectors = directions(50, 0, 52, 4, -80) * [[1], [1], [1], [1], [0.01]]
+    chosen = reading.important(vectors, 0.05)
+
+    assert chosen.tolist() == [0, 1, 2, 3]
+    assert reading.groups(vectors, chosen, 10.0).tolist() == [1, 2, 1, 2, 0]
+    assert reading.groups(vectors, chosen, 180.0).tolist() == [1, 1, 1, 1, 0]
+
+
+def test_neighbors_are_the_nearest_in_direction() -> None:
+    vectors = directions(0, 30, 40, 100)
+
+    near = reading.neighbors(vectors, np.arange(4), 2)
+
+    assert [positions.tolist() for positions, _ in near] == [[1, 2], [2, 0], [1, 0], [2, 1]]
+    assert near[0][1] == pytest.approx([30, 40])
+
+
+def test_arranging_puts_features_of_one_direction_side_by_side() -> None:
+    order = reading.arranged(directions(0, 80, 2, 82, 40), np.arange(5)).tolist()
+
+    assert order in ([0, 2, 4, 1, 3], [3, 1, 4, 2, 0])
+
+
+def test_turned_and_mirrored_vectors_are_the_same() -> None:
+    vectors = np.random.default_rng(0).normal(size=(6, 2))
+    mirror = directions(37) @ [[1, 0], [0, 1]]
+    turn = np.array([mirror[0], [mirror[0, 1], -mirror[0, 0]]])
+
+    assert align(vectors @ turn, vectors) == pytest.approx(vectors)
+    found = stability(vectors, [vectors @ turn, vectors])
+    assert found.norm_standard_errors == pytest.approx(np.zeros(6), abs=1e-12)
+    assert found.angle_standard_errors_degrees == pytest.approx(np.zeros(6), abs=1e-9)
+    assert found.rank_correlation == pytest.approx(1)
+
+
+def test_lengths_that_change_show_in_their_standard_errors() -> None:
+    """Lengths 1 ± 0.1: standard deviation 0.1·√2 over two repetitions, by hand."""
+    vectors = directions(0, 90)
+
+    found = stability(vectors, [1.1 * vectors, 0.9 * vectors])
+
+    assert found.norm_standard_errors == pytest.approx([0.1 * np.sqrt(2)] * 2)

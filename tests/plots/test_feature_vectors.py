@@ -1,0 +1,135 @@
+"""What the pictures of feature vectors show."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
+from onnxplain_server.methods.feature_vectors.options import Options, Source
+from onnxplain_server.methods.feature_vectors.pairing import check
+from onnxplain_server.methods.feature_vectors.paths import of_sentences
+from onnxplain_server.methods.feature_vectors.result import Result, Trunk, embed_counts, finish
+from onnxplain_server.methods.feature_vectors.stability import stability
+from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.feature_vectors import plots
+from onnxplain_server.plots.plane import labels, lay
+
+WEIRD = ("a.b[0]", "quo\"te's", "back\\slash", "<b>&amp;", "größe (m²)", "value", "", "constructor")
+LONG = "a name as long as those that come out of one-hot encoders of free text fields " * 2
+
+Draw = Callable[[Plot], list[Any]]
+
+
+def result(names: Sequence[str], *, repeated: bool = False, knockoffs: bool = False) -> Result:
+    """Vectors of random paths, on which early features stand more often."""
+    random = np.random.default_rng(0)
+    drawn = (len(names) * random.random((400, 5)) ** 2).astype(int)
+    options = Options(Source.MODEL, tuple(names))
+    trunk = Trunk(count(of_sentences(drawn.tolist(), len(names)), Rule()), 400, 40)
+    embedding = embed_counts(trunk.counted, options)
+    vectors = embedding.vectors
+    noise = [vectors + random.normal(0, 1, vectors.shape) for _ in range(5)]
+    return finish(
+        options,
+        trunk,
+        embedding,
+        spread=stability(vectors, noise) if repeated else None,
+        check=check(vectors, vectors * 0.7, 200, 0) if knockoffs else None,
+    )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("a", "b"), tuple(f"feature {i}" for i in range(40)), WEIRD, (LONG, f"{LONG}!", "short")],
+    ids=["two", "forty", "weird", "long"],
+)
+def test_pictures_can_be_drawn_and_read(
+    check_readable: Callable[[Plot], None], names: tuple[str, ...]
+) -> None:
+    for plot in plots(result(names, repeated=True, knockoffs=True)):
+        check_readable(plot)
+
+
+def test_each_picture_has_its_name() -> None:
+    found = plots(result(("a", "b", "c"), knockoffs=True))
+
+    assert [plot.name for plot in found] == [
+        "feature-vectors",
+        "feature-vector-lengths",
+        "feature-vector-similarity",
+        "feature-vector-knockoffs",
+        "feature-vector-permutations",
+    ]
+
+
+def test_the_plane_names_the_longest_features(draw: Draw) -> None:
+    names = tuple(f"x{i}" for i in range(40))
+
+    shown = {text.content for text in draw(plots(result(names))[0])}
+
+    assert {"x0", "x1", "x2"} <= shown
+
+
+def test_labels_do_not_touch_each_other(draw: Draw) -> None:
+    names = tuple(f"feature number {i}" for i in range(40))
+
+    texts = draw(plots(result(names))[0])
+
+    placed = [(text.x, text.y) for text in texts if text.content.startswith("feature number")]
+    assert len(placed) > 3
+    for i, (x, y) in enumerate(placed):
+        for other_x, other_y in placed[:i]:
+            assert abs(x - other_x) > 5 or abs(y - other_y) > 10
+
+
+def test_both_axes_have_the_same_unit() -> None:
+    """Otherwise angles would not be what they seem."""
+    plane = lay(np.array([[1.0, 0.1], [0.5, -0.3]]))
+
+    across = (plane.x[1] - plane.x[0]) / plane.size["width"]
+    up = (plane.y[1] - plane.y[0]) / plane.size["height"]
+    assert across == pytest.approx(up, rel=0.01)
+
+
+def test_a_label_without_a_place_is_left_out() -> None:
+    points = np.tile([1.0, 0.0], (30, 1))
+    plane = lay(points)
+
+    layers = labels(points, ["same place"] * 30, plane, np.arange(30))
+
+    assert 0 < sum(len(layer["data"]["values"]) for layer in layers) < 6
+
+
+def test_the_plane_can_be_zoomed() -> None:
+    spec = plots(result(("a", "b", "c")))[0].vega_lite
+
+    params = [param for layer in spec["layer"] for param in layer.get("params", ())]
+    assert params == [{"name": "zoom", "select": "interval", "bind": "scales"}]
+
+
+def test_repetitions_show_as_lines_over_the_bars() -> None:
+    with_lines, without = (plots(result(("a", "b", "c"), repeated=r))[1] for r in (True, False))
+
+    assert "± 1 standard error" in with_lines.description
+    assert "± 1 standard error" not in without.description
+
+
+def test_the_heat_map_puts_features_of_one_direction_side_by_side() -> None:
+    found = result(tuple(f"x{i}" for i in range(12)))
+    spec = plots(found)[2].vega_lite
+    order = spec["encoding"]["x"]["sort"]
+    cosine = {(row["first"], row["second"]): row["cosine"] for row in spec["data"]["values"]}
+
+    arranged = sum(cosine[pair] for pair in pairwise(order))
+    as_given = sum(cosine[pair] for pair in pairwise(sorted(order)))
+
+    assert arranged >= as_given
+
+
+def test_the_histogram_shows_where_the_pairs_lie() -> None:
+    plot = plots(result(("a", "b", "c"), knockoffs=True))[4]
+
+    assert plot.vega_lite["layer"][1]["data"]["values"] == [{"low": 0.0}]
+    assert "p = " in plot.description

@@ -1,0 +1,396 @@
+"""Feature vectors through the use case and through messages: sources, notes, refusals."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnxplain.canonical import to_json
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVectorsResult
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Column, Columns, Table
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.errors import ExplainError, Reason
+
+FOREST = Path(__file__).parent / "golden/featurevectors/diabetes_rf/model.onnx"
+BOOSTED = Path(__file__).parent / "models/sklearn_gradient_boosting.onnx"
+NAMES = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
+
+Ask = Callable[..., ExplainResponse]
+
+
+def rows(names: Sequence[str] = NAMES, n: int = 60, **more: Any) -> Table:
+    random = np.random.default_rng(0)
+    columns = [Column(name=name, numbers=random.normal(size=n)) for name in names]
+    for name, values in more.items():
+        text = isinstance(values[0], str)
+        columns.append(Column(name=name, **{"strings" if text else "numbers": values}))
+    return Table(columns=Columns(columns=columns))
+
+
+def columns_model(node: Any, width: int = 2) -> bytes:
+    """A model of one operator on a matrix."""
+    graph = helper.make_graph(
+        [node],
+        "one",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", width])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 1])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+def stumps(features: Sequence[int]) -> bytes:
+    """Trees of one split each."""
+    count = len(features)
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=np.repeat(range(count), 3).tolist(),
+        nodes_nodeids=[0, 1, 2] * count,
+        nodes_featureids=[i for feature in features for i in (feature, 0, 0)],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * count,
+        nodes_values=[0.0] * 3 * count,
+        nodes_truenodeids=[1, 0, 0] * count,
+        nodes_falsenodeids=[2, 0, 0] * count,
+        target_treeids=np.repeat(range(count), 2).tolist(),
+        target_nodeids=[1, 2] * count,
+        target_ids=[0, 0] * count,
+        target_weights=[0.0, 1.0] * count,
+    )
+    return columns_model(node, max(features) + 1)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(runner: InProcess, make: Any) -> Ask:
+    """Ask for feature vectors as a transport does."""
+
+    def asked(model: Path | bytes, table: Table | None = None, **given: Any) -> ExplainResponse:
+        content = model if isinstance(model, bytes) else model.read_bytes()
+        about = {name: given.pop(name) for name in ("target_column", "feature_columns", "row_count")
+                 if name in given}  # fmt: skip
+        options = FeatureVectorsOptions(**given)
+        request = ExplainRequest(
+            model=Model(content=content),
+            table=table,
+            methods=[MethodOptions(feature_vectors=options)],
+            **about,
+        )
+        answer = runner.explain(request.SerializeToString(), {}, make.host())
+        return ExplainResponse.FromString(answer)
+
+    return asked
+
+
+def of(answer: ExplainResponse) -> FeatureVectorsResult:
+    return answer.explanations[0].feature_vectors
+
+
+def codes(answer: ExplainResponse) -> list[str]:
+    warnings: list[Any] = list(answer.warnings)
+    return [warning.code for warning in warnings]
+
+
+def refusal(ask: Ask, *args: Any, **given: Any) -> ExplainError:
+    with pytest.raises(ExplainError) as caught:
+        ask(*args, **given)
+    return caught.value
+
+
+SMALL = {"sentence_count": 600, "depth": 3}
+
+
+def test_a_forest_needs_no_table(ask: Ask) -> None:
+    answer = ask(FOREST)
+
+    assert of(answer).source == FeatureVectorsOptions.MODEL
+    assert list(of(answer).features) == [f"f{j}" for j in range(10)]
+    assert answer.receipt.engine == 0
+    assert answer.receipt.row_count == 0
+
+
+def test_feature_columns_name_the_features_where_there_is_no_table(ask: Ask) -> None:
+    assert list(of(ask(FOREST, feature_columns=NAMES)).features) == NAMES
+
+
+def test_a_table_changes_nothing_but_names(ask: Ask) -> None:
+    with_rows, without = of(ask(FOREST, rows())), of(ask(FOREST))
+
+    assert list(with_rows.features) == NAMES
+    assert list(with_rows.vectors) == list(without.vectors)
+
+
+def test_boosted_trees_are_explained_by_a_forest_grown_on_them(ask: Ask) -> None:
+    names = list(json.loads(BOOSTED.with_suffix(".json").read_text())["columns"])
+
+    answer = ask(BOOSTED, rows(names), **SMALL)
+
+    assert of(answer).source == FeatureVectorsOptions.SURROGATE
+    assert of(answer).forest.depth == 3
+    assert answer.receipt.predicted_row_count == 0  # the trees engine tells its outputs
+
+
+def test_boosted_trees_themselves_come_with_a_warning(ask: Ask) -> None:
+    answer = ask(BOOSTED, source="MODEL")
+
+    assert "BOOSTED_TREES" in codes(answer)
+
+
+def test_options_come_back_with_their_defaults(ask: Ask) -> None:
+    options = ask(FOREST, feature_columns=NAMES).explanations[0].options.feature_vectors
+
+    assert options.source == FeatureVectorsOptions.MODEL
+    assert list(options.features) == NAMES
+    assert (options.window, options.dimension_count, options.neighbor_count) == (3, 2, 3)
+    assert not options.HasField("sentence_count")
+
+
+def test_a_function_without_trees_is_explained_by_a_surrogate(ask: Ask) -> None:
+    """x1 · x2 of three columns: the third is the shortest."""
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+    table = rows(["a", "b"], n=300)
+
+    answer = ask(columns_model(node), table, **SMALL)
+
+    assert of(answer).source == FeatureVectorsOptions.SURROGATE
+    assert of(answer).sentence_count >= 600
+    assert 0 < of(answer).forest.fidelity <= 1
+
+
+def test_labels_are_learned_whatever_the_model(ask: Ask) -> None:
+    random = np.random.default_rng(0)
+    table = rows(n=200, kind=random.choice(["a", "b", "c"], 200).tolist())
+
+    answer = ask(FOREST, table, source="LABELS", target_column="kind", **SMALL)
+
+    assert of(answer).source == FeatureVectorsOptions.LABELS
+    assert "LOW_FIDELITY" in codes(answer)
+    assert answer.receipt.predicted_row_count == 0
+
+
+def test_one_row_has_the_vectors_of_the_paths_that_it_takes(ask: Ask) -> None:
+    """One path through each of the 100 trees; a row named twice takes each twice."""
+    once = of(ask(FOREST, rows(), row_indices=[4], include_cooccurrence=True))
+    twice = of(ask(FOREST, rows(), row_indices=[4, 4], include_cooccurrence=True))
+
+    assert once.sentence_count == 100
+    assert list(twice.cooccurrence) == [2 * value for value in once.cooccurrence]
+
+
+def test_rows_together_take_the_paths_that_each_takes(ask: Ask) -> None:
+    """So counts add up; in a surrogate too."""
+    for source in ("MODEL", "SURROGATE"):
+        counts = [
+            np.array(
+                of(
+                    ask(FOREST, rows(), source=source, row_indices=chosen,
+                        include_cooccurrence=True, **SMALL)
+                ).cooccurrence
+            )
+            for chosen in ([1], [2, 3], [1, 2, 3])
+        ]  # fmt: skip
+        assert np.array_equal(counts[0] + counts[1], counts[2])
+
+
+def test_repetitions_tell_how_far_vectors_would_move(ask: Ask) -> None:
+    found = of(ask(FOREST, repeat_count=20))
+
+    assert len(found.norm_standard_errors) == len(found.angle_standard_errors_degrees) == 10
+    assert 0.9 < found.rank_correlation <= 1
+    assert 0.01 < np.max(np.array(found.norm_standard_errors) / np.array(found.norms)) < 0.5
+
+
+def test_a_seed_gives_the_same_answer_twice(ask: Ask) -> None:
+    one, other = (of(ask(FOREST, rows(), source="SURROGATE", repeat_count=2, **SMALL))
+                  for _ in range(2))  # fmt: skip
+
+    assert one == other
+
+
+def test_features_left_out_change_no_count_of_the_others(ask: Ask) -> None:
+    every = np.array(of(ask(FOREST, include_cooccurrence=True)).cooccurrence).reshape(10, 10)
+
+    some = of(ask(FOREST, features=["f8", "f2", "f3"], include_cooccurrence=True))
+
+    chosen = [8, 2, 3]
+    assert list(some.features) == ["f8", "f2", "f3"]
+    assert (
+        np.array(some.cooccurrence).reshape(3, 3).tolist() == every[np.ix_(chosen, chosen)].tolist()
+    )
+
+
+def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
+    found = of(ask(FOREST, include_similarity=True, dimension_count=4))
+
+    vectors = np.array(found.vectors).reshape(10, 4)
+    unit = vectors / np.array(found.norms)[:, None]
+    assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
+
+
+def test_knockoffs_come_with_a_test(ask: Ask) -> None:
+    random = np.random.default_rng(1)
+    table = rows(n=200, target=random.normal(size=200).tolist())
+
+    found = of(ask(FOREST, table, source="SURROGATE", feature_columns=NAMES,
+                   knockoffs={"permutation_count": 500}, **SMALL)).knockoff_check  # fmt: skip
+
+    assert len(found.norms) == len(found.knockoff_norms) == 10
+    assert sum(found.permuted_counts) == 500
+    assert 0 < found.p_value <= 1
+
+
+def test_the_answer_is_canonical_json(ask: Ask) -> None:
+    document = json.loads(to_json(ask(FOREST, repeat_count=2, include_similarity=True)))
+
+    assert document["explanations"][0]["featureVectors"]["sentenceCount"] == 2923
+
+
+def test_a_model_without_trees_is_told_of_the_surrogate(ask: Ask) -> None:
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+
+    error = refusal(ask, columns_model(node), rows(["a", "b"]), source="MODEL")
+
+    assert error.reason is Reason.UNSUPPORTED_MODEL
+    assert "the model has no trees" in error.message
+    assert "SURROGATE" in error.message
+    assert error.field == "methods[0].feature_vectors.source"
+
+
+def test_stumps_have_no_pairs(ask: Ask) -> None:
+    error = refusal(ask, stumps([0, 1, 1]))
+
+    assert error.reason is Reason.UNSUPPORTED_MODEL
+    assert "trees of one split have none" in error.message
+
+
+def test_stumps_that_are_grown_have_no_pairs_either(ask: Ask) -> None:
+    error = refusal(ask, FOREST, rows(), source="SURROGATE", sentence_count=100, depth=1)
+
+    assert error.reason is Reason.INVALID_OPTION
+    assert "allow a larger depth" in error.message
+
+
+def test_constant_predictions_leave_nothing_to_tell(ask: Ask) -> None:
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+    table = Table(columns=Columns(columns=[Column(name=n, numbers=[0.0] * 9 + [0]) for n in "ab"]))
+
+    error = refusal(ask, columns_model(node), table)
+
+    assert "the model predicts the same in each of the 10 rows" in error.message
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "part"),
+    [
+        ({"window": 1}, "window", "window is 1; it must be in [2, 64]"),
+        ({"features": ["f1"]}, "features", "1 feature; vectors tell how features stand"),
+        ({"features": ["f1", "x"]}, "features", "'x' is no feature"),
+        ({"dimension_count": 11}, "dimension_count", "in [2, 10]"),
+        ({"repeat_count": 1}, "repeat_count", "1 repetition tells no spread"),
+        ({"importance_floor": float("nan")}, "importance_floor", "it must be in [0, 1]"),
+        ({"group_angle_degrees": -1}, "group_angle_degrees", "it must be in [0, 180]"),
+        ({"neighbor_count": -1}, "neighbor_count", "it must be in [0, 100]"),
+        ({"sentence_count": 3}, "sentence_count", "it must be in [100, 1e+07]"),
+        ({"depth": 65}, "depth", "it must be in [1, 64]"),
+        ({"min_split_count": -1}, "min_split_count", "it must be in [0, 1000]"),
+        ({"source": 9}, "source", "source has no value number 9"),
+        ({"counting": 9}, "counting", "counting has no value number 9"),
+        ({"knockoffs": {}}, "knockoffs", "the model's own trees know no knockoffs"),
+    ],
+)
+def test_impossible_options_are_refused(
+    ask: Ask, given: dict[str, Any], field: str, part: str
+) -> None:
+    error = refusal(ask, FOREST, **given)
+
+    assert error.reason in {Reason.INVALID_OPTION, Reason.UNKNOWN_FEATURE}
+    assert part in error.message
+    assert error.field == f"methods[0].feature_vectors.{field}"
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"source": "SURROGATE"}, "no table: only the source MODEL needs none"),
+        ({"row_indices": [0]}, "row_indices need a table"),
+        ({"feature_columns": ["a"]}, "feature_columns names 1 columns, but the model takes 10"),
+    ],
+)
+def test_what_needs_a_table_says_so(ask: Ask, given: dict[str, Any], part: str) -> None:
+    assert part in refusal(ask, FOREST, **given).message
+
+
+def test_a_model_that_needs_a_surrogate_needs_a_table(ask: Ask) -> None:
+    error = refusal(ask, BOOSTED)
+
+    assert (error.reason, error.field) == (Reason.INVALID_REQUEST, "table")
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"source": "LABELS"}, "no target: name the column with the true values"),
+        ({"row_indices": [60]}, "each in [0, 59]; one is 60"),
+        ({"source": "LABELS", "target_column": "nothing"}, "no column 'nothing'"),
+        (
+            {"source": "LABELS", "target_column": "word", "one_hot_target": False},
+            "a target of text needs one_hot_target",
+        ),
+        (
+            {"source": "LABELS", "target_column": "same"},
+            "the target is the same in each of the 60 rows",
+        ),
+    ],
+)
+def test_what_the_table_lacks_is_named(ask: Ask, given: dict[str, Any], part: str) -> None:
+    table = rows(word=["a", "b"] * 30, same=[1.0] * 60)
+
+    assert part in refusal(ask, FOREST, table, feature_columns=NAMES, **given).message
+
+
+def test_columns_without_knockoffs_are_named(ask: Ask) -> None:
+    table = rows(NAMES[1:], age=[7.0] * 60)
+
+    error = refusal(ask, FOREST, table, feature_columns=NAMES, source="SURROGATE", knockoffs={})
+
+    assert "leave 'age' out of features" in error.message
+
+
+def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
+    request = ExplainRequest(
+        model=Model(content=FOREST.read_bytes()),
+        methods=[MethodOptions(interactions=InteractionsOptions())],
+    )
+
+    with pytest.raises(ExplainError, match="no table: give it as arrow, parquet, csv or columns"):
+        runner.explain(request.SerializeToString(), {}, make.host())
+
+
+def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make: Any) -> None:
+    options = FeatureVectorsOptions(source="SURROGATE", sentence_count=10_000_000)
+    request = ExplainRequest(
+        model=Model(content=FOREST.read_bytes()),
+        table=rows(),
+        methods=[MethodOptions(feature_vectors=options)],
+    )
+
+    with pytest.raises(ExplainError) as caught:
+        runner.explain(request.SerializeToString(), {}, make.host(steps=30))
+
+    assert caught.value.reason is Reason.CANCELLED
