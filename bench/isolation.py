@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
+import isolation_time
 import numpy as np
 import pyarrow as pa
 from onnx import TensorProto, helper
@@ -41,6 +42,7 @@ def main() -> None:
         print(
             f"{name:22} {costs[1] - costs[0]:+6.2f} ms     (at most +{most} ms; {costs[0]:.2f} ms)"
         )
+    isolation_time.report(isolated, _small())
     isolated.close()
     plain.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -193,6 +194,34 @@ def test_row_45_where_no_process_can_be_made_it_is_told_and_tried_again(
         runner.explain(own.request(GOOD), {}, own.call())
     assert unavailable.value.reason is Reason.UNAVAILABLE
     monkeypatch.setattr(Zygote, "fork", fork)
+
+    assert own.soon(lambda: runner.ready)
+    runner.explain(own.request(GOOD), {}, own.call())
+
+
+def test_row_45_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
+    runner = own(warm_bytes=0)
+    before = zygote(runner)
+    resource.prlimit(before, resource.RLIMIT_NOFILE, (3, 3))
+    for _ in range(2):  # the second one finds no spare worker that was there before
+        with suppress(ExplainError):
+            runner.explain(own.request(GOOD), {}, own.call())
+
+    assert own.soon(lambda: runner.ready and zygote(runner) != before)
+    runner.explain(own.request(GOOD), {}, own.call())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the system does not limit root's processes")
+def test_row_45_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> None:
+    runner = own(warm_bytes=0)
+    before = resource.prlimit(zygote(runner), resource.RLIMIT_NPROC)
+    resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, (0, before[1]))
+    runner.explain(own.request(GOOD), {}, own.call())
+    assert own.soon(lambda: not runner.ready)
+    with pytest.raises(ExplainError) as unavailable:
+        runner.explain(own.request(GOOD), {}, own.call())
+    assert unavailable.value.reason is Reason.UNAVAILABLE
+    resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, before)
 
     assert own.soon(lambda: runner.ready)
     runner.explain(own.request(GOOD), {}, own.call())

@@ -35,7 +35,7 @@ _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, what it is, the call size learned for it, what finds its trees."""
+    """A model ready to predict, what it is, its learned call size, and what finds its forest."""
 
     model: OnnxModel
     description: Description
@@ -115,15 +115,10 @@ class InProcess:
             with self._loading(host):
                 model = load(content, scale, self._limits)
                 description = describe(content, self._limits)
-                loaded = _Loaded(model, description, Pace(), _grove(content))
+            loaded = _Loaded(model, description, Pace(), _grove(content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
-
-
-def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
-    """Make what finds the trees of a model, once it is asked to, and remembers them."""
-    return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
 def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
@@ -133,6 +128,11 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
             f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
             "model",
         )
+
+
+def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
+    """Make what finds the trees of a model, once it is asked to, and remembers them."""
+    return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
 
 
 def _receipt(

@@ -26,7 +26,7 @@ def load() -> None:
         importlib.import_module(name)
     runner = InProcess(1, model_count=1)
     for request in requests():
-        # A new method may want other options, which a test tells; a server starts all the same.
+        # Not every method suits every model.
         with suppress(ExplainError):
             runner.explain(request, {}, Nowhere())
     runner.close()

@@ -1,0 +1,44 @@
+"""What is no model, or only the beginning of one: refused, and nothing worse."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hostile import mutate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, DescribeModelResponse
+from onnxplain.v1.model_pb2 import Model
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.transport.status import STATUS
+
+COUNT = int(os.environ.get("ONNXPLAIN_TEST_GARBAGE", "500"))
+SEEDS = [content for content in mutate.seeds() if len(content) < 20_000]
+
+
+@st.composite
+def beginnings(draw: st.DrawFn) -> bytes:
+    content = draw(st.sampled_from(SEEDS))
+    return content[: draw(st.integers(0, len(content) - 1))]
+
+
+@settings(max_examples=COUNT)
+@given(st.binary(max_size=2_000) | beginnings())
+def test_row_1_bytes_that_are_no_model_are_an_invalid_argument(
+    isolated: Any, calls: Any, content: bytes
+) -> None:
+    """Some beginnings are models: what is missing was not needed. Their description is right."""
+    asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
+    try:
+        answer = DescribeModelResponse.FromString(isolated.describe(asked, {}, calls()))
+    except ExplainError as error:
+        refused = error
+    else:
+        assert any(whole.startswith(content) for whole in SEEDS)
+        assert answer.model.output_names
+        return
+
+    assert STATUS[refused.reason].grpc.name == "INVALID_ARGUMENT"
+    assert refused.message.isprintable()
+    assert isolated.ready
