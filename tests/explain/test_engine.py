@@ -40,7 +40,7 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request: Any) -> An
         noisy = numbers + random.normal(size=len(numbers)) * np.nanstd(numbers)
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     asked.methods.add().interactions.pairwise_feature_count = 3
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
 
@@ -151,7 +151,7 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
         for column, values in known["columns"].items():
             asked.table.columns.columns.append(Column(name=column, numbers=values))
         asked.methods.add().interactions.repeat_count = 25
-        call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+        call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
         answer = service_pb2.ExplainResponse.FromString(
             runner.explain(asked.SerializeToString(), {}, call)
         )
