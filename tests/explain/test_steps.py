@@ -52,7 +52,7 @@ def curves(asked: Any, *features: Any) -> Any:
 
 
 def run(runner: InProcess, asked: Any) -> Any:
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
 

@@ -55,7 +55,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     curve = request.methods.add().partial_dependence
     curve.features.add(names=known["columns"])
     curve.grids.add(columns=columns)
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
 
     response = service_pb2.ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), {}, call)
@@ -76,7 +76,7 @@ def test_every_method_answers(runner: InProcess, path: Path, scale: str) -> None
     request.table.columns.columns.extend(table(known["columns"]))
     for method in ("interactions", "partial_dependence", "individual_conditional_expectation"):
         getattr(request.methods.add(), method).SetInParent()
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 60)
+    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
 
     response = service_pb2.ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), {}, call)
