@@ -10,6 +10,7 @@ from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain import firm as firm_jobs
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -17,6 +18,7 @@ from onnxplain_server.explain.vectors import with_table, without_table
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
@@ -50,7 +52,7 @@ def prepare_without_table(
     return without_table(model, question, options, reader, f"{path}.feature_vectors")
 
 
-def prepare(  # noqa: PLR0917 - all that methods need
+def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that they need
     effects: Effects,
     sample: Sample,
     question: Question,
@@ -81,6 +83,8 @@ def prepare(  # noqa: PLR0917 - all that methods need
         case feature_vectors.Options():
             path = f"{path}.feature_vectors"
             return with_table(effects, sample, question, options, reader, path)
+        case firm.Options():
+            return firm_jobs.prepare(effects, sample, question, options, reader, f"{path}.firm")
 
 
 def _interactions(

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
@@ -21,6 +22,7 @@ Options: TypeAlias = (
     | permutation_importance.Options
     | average_loss.Options
     | feature_vectors.Options
+    | firm.Options
 )
 
 Result: TypeAlias = (
@@ -30,9 +32,10 @@ Result: TypeAlias = (
     | permutation_importance.Result
     | average_loss.Result
     | feature_vectors.Result
+    | firm.Result
 )
 
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    return result.notes if isinstance(result, feature_vectors.Result) else ()
+    return result.notes if isinstance(result, feature_vectors.Result | firm.Result) else ()
