@@ -25,6 +25,7 @@ from onnxplain_server.methods import (
     permutation_importance,
     target,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options
 from onnxplain_server.model import Model
@@ -85,6 +86,8 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return with_table(effects, sample, question, options, reader, path)
         case firm.Options():
             return firm_jobs.prepare(effects, sample, question, options, reader, f"{path}.firm")
+        case sequences.Options():
+            raise ValueError("sequences have no rows")
 
 
 def _interactions(

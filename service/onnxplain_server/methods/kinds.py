@@ -13,6 +13,7 @@ from onnxplain_server.methods import (
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.model import Note
 
 Options: TypeAlias = (
@@ -23,6 +24,7 @@ Options: TypeAlias = (
     | average_loss.Options
     | feature_vectors.Options
     | firm.Options
+    | sequences.Options
 )
 
 Result: TypeAlias = (
@@ -33,9 +35,11 @@ Result: TypeAlias = (
     | average_loss.Result
     | feature_vectors.Result
     | firm.Result
+    | sequences.Result
 )
 
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    return result.notes if isinstance(result, feature_vectors.Result | firm.Result) else ()
+    noted = feature_vectors.Result | firm.Result | sequences.Result
+    return result.notes if isinstance(result, noted) else ()

@@ -13,6 +13,7 @@ from onnxplain_server.methods import (
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.plots import average_loss as average_loss_plots
 from onnxplain_server.plots import feature_vectors as feature_vectors_plots
@@ -21,6 +22,7 @@ from onnxplain_server.plots import individual_conditional_expectation as individ
 from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
 from onnxplain_server.plots import permutation_importance as permutation_importance_plots
+from onnxplain_server.plots import sequences as sequence_plots
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.importances import compare
 
@@ -54,3 +56,5 @@ def draw(result: Result) -> tuple[Plot, ...]:  # noqa: PLR0911 - one per method
             return feature_vectors_plots.plots(result)
         case firm.Result():
             return firm_plots.plots(result)
+        case sequences.Result():
+            return sequence_plots.plots(result)

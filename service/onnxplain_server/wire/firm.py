@@ -15,13 +15,17 @@ from onnxplain_server.methods.firm import (
     Result,
     Source,
 )
+from onnxplain_server.methods.firm import sequences as firm_sequences
 from onnxplain_server.methods.firm.result import Curve, Importance
 from onnxplain_server.methods.resampling import Resampling
+from onnxplain_server.wire import sequences
 from onnxplain_server.wire.fields import enum, given
 
 
-def read_options(message: pb.FirmOptions, path: str) -> Options:
+def read_options(message: pb.FirmOptions, path: str) -> Options | firm_sequences.Options:
     """Read options, absent ones as their defaults; `path` names them in errors."""
+    if message.HasField("sequences"):
+        return sequences.read_options(message, path)
     estimator = enum(message, "estimator", f"{path}.estimator")
     return Options(
         features=tuple(message.features),

@@ -23,12 +23,14 @@ from onnxplain_server.methods import (
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Strategy
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.wire import firm as firm_wire
+from onnxplain_server.wire import sequences as sequences_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.fields import enum, given
 from onnxplain_server.wire.table import from_column, to_columns
@@ -163,6 +165,8 @@ def write(options: Options) -> service_pb2.MethodOptions:
             message.feature_vectors.CopyFrom(vectors.write_options(options))
         case firm.Options():
             message.firm.CopyFrom(firm_wire.write_options(options))
+        case sequences.Options():
+            message.firm.CopyFrom(sequences_wire.write_options(options))
     return message
 
 

@@ -22,8 +22,10 @@ from onnxplain_server.methods import (
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.wire import firm as firm_wire
+from onnxplain_server.wire import sequences as sequences_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.table import to_columns
 
@@ -45,6 +47,8 @@ def fill(message: service_pb2.Explanation, result: Result) -> None:
             message.feature_vectors.CopyFrom(vectors.write_result(result))
         case firm.Result():
             message.firm.CopyFrom(firm_wire.write_result(result))
+        case sequences.Result():
+            message.firm.CopyFrom(sequences_wire.write_result(result))
 
 
 def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:

@@ -30,7 +30,7 @@ class Spline:
         self._low, self._span = float(values.min()), float(np.ptp(values))
         places = (values - self._low) / self._span
         inner = np.unique(np.quantile(places, np.linspace(0, 1, _STRETCHES + 1)))
-        self._knots: Vector = np.r_[[0.0] * _DEGREE, inner, [1.0] * _DEGREE]
+        self._knots: Vector = np.concatenate([np.zeros(_DEGREE), inner, np.ones(_DEGREE)])
         self.basis = self.at(values)
 
     def at(self, values: Vector) -> Matrix:
@@ -42,8 +42,8 @@ class Spline:
     def fit(self, scores: Matrix, weights: Vector) -> Matrix:
         """Fit by least squares: coefficients, (n_basis, n_outputs)."""
         crossed = (self.basis * weights[:, None]).T
-        fitted: Matrix = np.linalg.lstsq(crossed @ self.basis, crossed @ scores, rcond=1e-12)[0]
-        return fitted
+        fitted = np.linalg.lstsq(crossed @ self.basis, crossed @ scores, rcond=1e-12)[0]
+        return fitted.astype(np.float64)
 
     def measure(self, scores: Matrix, weights: Vector) -> ByBin:
         """Tell the spread of the curve, as `by_bin` does of bins; `means` are those of rows.
