@@ -4,6 +4,7 @@ Zien, Krämer, Sonnenburg and Rätsch (2009), "The Feature Importance Ranking Me
 Conference on Machine Learning, Lecture Notes in Computer Science 5782. arXiv:0906.4258
 """
 
+from onnxplain_server.methods.firm import gaussian
 from onnxplain_server.methods.firm.compute import Sheet, complete, compute
 from onnxplain_server.methods.firm.covariance import Covariance
 from onnxplain_server.methods.firm.draw import Moments
@@ -32,4 +33,5 @@ __all__ = [
     "check",
     "complete",
     "compute",
+    "gaussian",
 ]
