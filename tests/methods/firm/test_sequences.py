@@ -202,7 +202,7 @@ def test_raw_weights_of_long_strings_fail_where_firm_finds_the_motif(
 def in_order(by_mismatches: list[np.ndarray]) -> np.ndarray:
     """Tell where the motif is above 1 mismatch, above 2 mismatches, above irrelevant strings."""
     numbers = [by_mismatches[count][:, 0] for count in (0, 1, 2, 7)]
-    return np.all(np.diff(numbers, axis=0) < 0, axis=0)
+    return np.asarray((np.diff(numbers, axis=0) < 0).all(axis=0))
 
 
 def trained(letters: np.ndarray, labels: np.ndarray, longest: int) -> Weights:
