@@ -11,11 +11,11 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTHS = (10, 64, 64, 1)
 
 
-def network(seed: int = 0) -> bytes:
+def network(seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> bytes:
     """Build the network with random weights: Gemm and Relu, float32."""
     rng = np.random.default_rng(seed)
     nodes, weights, tensor = [], [], "input"
-    for layer, (width, height) in enumerate(pairwise(WIDTHS)):
+    for layer, (width, height) in enumerate(pairwise(widths)):
         matrix = rng.normal(size=(width, height)) / np.sqrt(width)
         bias = rng.normal(size=height) / 10
         weights += [
@@ -30,7 +30,7 @@ def network(seed: int = 0) -> bytes:
     graph = helper.make_graph(
         nodes,
         "network",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [None, WIDTHS[0]])],
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [None, widths[0]])],
         [helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [None, 1])],
         weights,
     )

@@ -23,7 +23,7 @@ from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
 
 _BLOCK_ROWS = 16_000
-"""Rows of curves that are predicted together, so that memory does not grow with them."""
+"""Rows, or rows of curves, that are predicted together by one thread."""
 
 _FEW_LEVELS = 20
 """Up to here it pays to skip rows that have a grid value already: 1 in so many."""
@@ -93,7 +93,7 @@ class BlackBox:
         if found is not None:
             self._caller.ledger.spend(len(background), 0)
             return found
-        predicted = self._caller.predict_rows(background.features, background.columns)
+        predicted = self._predict_blocks()
         check_finite(
             predicted,
             lambda rows: (
@@ -103,6 +103,19 @@ class BlackBox:
         )
         self._shelf.keep(label, predicted)
         return predicted
+
+    def _predict_blocks(self) -> Matrix:
+        """Predict the rows, blocks of them side by side."""
+        features, columns = self._background.features, self._background.columns
+        starts = range(0, len(self._background), _BLOCK_ROWS)
+
+        def block(start: int) -> Matrix:
+            part = [column[start : start + _BLOCK_ROWS] for column in columns]
+            return self._caller.predict_rows(features, part)
+
+        if len(starts) == 1:
+            return block(0)
+        return np.concatenate(self._caller.side_by_side(block, starts))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
