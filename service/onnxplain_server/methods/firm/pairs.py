@@ -85,7 +85,7 @@ def _pair(pairs: Pairs, wanted: Wanted, columns: Collection[str], path: str) -> 
         literals.append((owner, text, quoted))
         if pairs.include_negations:
             negated = f"not {quoted}"
-            literals.append((owner, negated, f"({negated})"))
+            literals.append((owner, negated, negated))
     joint = _JOINTS[pairs.combination]
     singles = [wanted.add(text, f"{path}.features[{owner}]") for owner, text, _ in literals]
     cells = [
