@@ -89,7 +89,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
-        (*model.notes, *choice.notes, *sample.notes(), *_notes(results)),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -109,7 +109,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     ]
     results = [job.run() for job in jobs]
     explanations = _explanations(jobs, results, plots=question.plots)
-    told = (*model.notes, *_notes(results))
+    told = (*model.notes, *_notes(jobs, results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
 
 
@@ -134,12 +134,13 @@ def _explain_sequences(
     results = [told.result for told in found]
     drawn = draw_all(results) if question.plots else [()] * len(results)
     choices = [told.choice for told in found if told.choice is not None]
+    noted = dict.fromkeys(note for result in results for note in notes(result))
     return Answer(
         tuple(
             Explanation(told.options, told.result, plots)
             for told, plots in zip(found, drawn, strict=True)
         ),
-        (*(model.notes if model and choices else ()), *_notes(results)),
+        (*(model.notes if model and choices else ()), *noted),
         found[0].sequence_count,
         sum(told.ledger.predicted for told in found),
         sum(told.ledger.hits for told in found),
@@ -159,9 +160,10 @@ def _explanations(
     )
 
 
-def _notes(results: Sequence[Result]) -> Iterator[Note]:
-    for result in results:
-        yield from notes(result)
+def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
+    """What to know of the methods, and of what they found; each once."""
+    told = [(*job.notes, *notes(result)) for job, result in zip(jobs, results, strict=True)]
+    yield from dict.fromkeys(note for each in told for note in each)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:
