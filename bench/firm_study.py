@@ -79,7 +79,7 @@ def gaussian(client: onnxplain.Client) -> onnxplain.Explanations:
 
 
 def _errors(one: onnxplain.FirmImportance) -> np.ndarray:
-    return np.asarray(one.standard_errors)
+    return one.standard_errors
 
 
 def gattaca(client: onnxplain.Client) -> onnxplain.Explanations:

@@ -47,8 +47,8 @@ class FirmImportance:
         As asked for.
     values : (n_outputs,)
         Standard deviation of the expected score; signed by GAUSSIAN, TWO_VALUED and SLOPE.
-    standard_errors, lower, upper : (n_outputs,) or None
-        From resampling rows, where it was asked for.
+    standard_errors, lower, upper : (n_outputs,)
+        From resampling rows; NaN where it was not asked for.
     estimator : str
     levels : (n_points,)
         Values of the feature, or means of bins; numbers, or texts.
@@ -60,9 +60,9 @@ class FirmImportance:
 
     feature: str
     values: npt.NDArray[np.float64]
-    standard_errors: npt.NDArray[np.float64] | None
-    lower: npt.NDArray[np.float64] | None
-    upper: npt.NDArray[np.float64] | None
+    standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
     estimator: str
     levels: npt.NDArray[np.float64] | npt.NDArray[np.str_]
     expected_scores: npt.NDArray[np.float64]
@@ -72,13 +72,13 @@ class FirmImportance:
     def from_message(cls, message: firm_pb2.FirmImportance) -> FirmImportance:
         """Read it from the contract's form."""
         curve = message.curve
-        has_spread = len(message.standard_errors) > 0
+        nothing = [np.nan] * len(message.values)
         return cls(
             feature=message.feature,
             values=np.array(message.values),
-            standard_errors=np.array(message.standard_errors) if has_spread else None,
-            lower=np.array(message.lower) if has_spread else None,
-            upper=np.array(message.upper) if has_spread else None,
+            standard_errors=np.array(message.standard_errors or nothing),
+            lower=np.array(message.lower or nothing),
+            upper=np.array(message.upper or nothing),
             estimator=FirmOptions.Estimator.Name(message.estimator),
             levels=np.array(curve.texts) if curve.texts else np.array(curve.numbers),
             expected_scores=np.array(curve.expected_scores).reshape(-1, len(message.values)),
@@ -186,7 +186,7 @@ class FirmResult(Tabular):
         if self.kmers:
             return pa.concat_tables([self._strings(kmers) for kmers in self.kmers])
         rows = [
-            (one.feature, output, *(_at(numbers, k) for numbers in _numbers(one)), one.estimator)
+            (one.feature, output, one.values[k], *_interval(one, k), one.estimator)
             for one in self.importances
             for k, output in enumerate(self.output_names)
         ]
@@ -208,9 +208,7 @@ class FirmResult(Tabular):
         return pa.table([pa.array(c) for c in columns], names=_KMERS.names).cast(_KMERS)
 
 
-def _numbers(one: FirmImportance) -> tuple[npt.NDArray[np.float64] | None, ...]:
-    return one.values, one.standard_errors, one.lower, one.upper
-
-
-def _at(numbers: npt.NDArray[np.float64] | None, place: int) -> float | None:
-    return None if numbers is None else float(numbers[place])
+def _interval(one: FirmImportance, output: int) -> tuple[float | None, ...]:
+    """Give standard error and interval; None where there are none."""
+    found = (one.standard_errors[output], one.lower[output], one.upper[output])
+    return tuple(None if np.isnan(number) else float(number) for number in found)
