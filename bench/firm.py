@@ -21,7 +21,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.run import NO_BLOBS
 
-ROWS, FEATURES = 100_000, 50
+ROWS, FEATURES = 1_000_000, 50
 CALL = 100_000
 THREADS = 2
 

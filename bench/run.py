@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import black_box
 import feature_vectors
+import firm
 import first_use
 import intervals
 import rivals
@@ -18,6 +19,7 @@ BENCHES = {
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
+    "FIRM": firm.main,
 }
 
 

@@ -150,6 +150,38 @@ def test_intervals_hold_the_truth_as_often_as_they_say(firm: Firm) -> None:
     assert inside >= 50
 
 
+def test_intervals_lie_around_the_number_whether_its_bias_is_kept_or_not(
+    firm: Firm, normal: dict[str, np.ndarray]
+) -> None:
+    """With 100 bins for 300 rows, bias is a large part of the square."""
+    x, u = normal["x"][:300], normal["u"][:300]
+    for keep_bias in (False, True):
+        (found,) = firm(
+            {"x": x}, x + 2 * u, ["x"], bin_count=100, keep_bias=keep_bias, repeats=400
+        ).importances
+        assert found.spread is not None
+        middle = (found.spread.lower[0] ** 2 + found.spread.upper[0] ** 2) / 2
+        assert middle == pytest.approx(found.values[0] ** 2, rel=0.12)
+
+
+def test_a_threshold_from_below_is_that_from_above_with_the_other_sign(
+    firm: Firm, normal: dict[str, np.ndarray]
+) -> None:
+    rows = np.stack([normal["x"], normal["u"]], axis=1)
+    moments = Moments(("x", "u"), rows, np.array([[2.0], [1.0]]), Covariance.EMPIRICAL)
+    scores = 2 * normal["x"] + normal["u"]
+
+    found = firm(
+        normal, scores, ["x > 0.5", "x < 0.5"], moments=moments, estimator=Estimator.GAUSSIAN
+    )
+    exact = firm(normal, scores, ["x > 0.5", "x < 0.5"])
+
+    assert value(found, 1) == -value(found, 0)
+    assert value(found) == pytest.approx(value(exact), rel=0.05)
+    for one, other in zip(found.importances, exact.importances, strict=True):
+        assert one.curve.expected == pytest.approx(other.curve.expected, abs=0.15)
+
+
 def test_bias_of_bins_is_taken(firm: Firm) -> None:
     """A score of pure noise has importance 0; 20 bins of 300 rows show 0.25 before."""
     random = np.random.default_rng(5)
@@ -217,9 +249,15 @@ def test_a_score_that_never_changes_has_importance_0(firm: Firm) -> None:
     assert [value(found, 0), value(found, 1)] == [0, 0]
 
 
-def test_a_feature_that_never_changes_has_importance_0_and_a_note(firm: Firm) -> None:
+@pytest.mark.parametrize("estimator", [None, *Estimator])
+def test_a_feature_that_never_changes_has_importance_0_and_a_note(
+    firm: Firm, estimator: Estimator | None
+) -> None:
     columns = {**BY_HAND, "c": np.ones(5)}
-    found = firm(columns, SCORES, ["c", "f"])
+    rows = np.stack([columns["c"], columns["f"]], axis=1)
+    moments = Moments(("c", "f"), rows, np.ones((2, 1)), Covariance.EMPIRICAL)
+
+    found = firm(columns, SCORES, ["c"], moments=moments, estimator=estimator, repeats=10)
 
     assert value(found) == 0
     assert [note.code for note in found.notes] == ["CONSTANT_FIRM_FEATURE"]

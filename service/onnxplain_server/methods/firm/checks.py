@@ -9,7 +9,6 @@ import numpy as np
 from onnxplain_server.methods.firm.binding import Bound
 from onnxplain_server.methods.firm.draw import Draw
 from onnxplain_server.methods.firm.options import Estimator
-from onnxplain_server.methods.firm.scores import by_bin
 from onnxplain_server.model import Note
 from onnxplain_server.table import listed
 
@@ -59,7 +58,7 @@ def constant_notes(bounds: Sequence[Bound]) -> Iterator[Note]:
 
 def _disagrees(bound: Bound, draw: Draw) -> bool:
     """Compare with the spread of bin means, by more than rows make them scatter."""
-    found = by_bin(bound.bins.codes, bound.bins.count, draw.scores, draw.weights)
+    found = draw.by_bin(bound.bins)
     seen = np.maximum(found.between - found.noise, 0.0)
     raw = bound.measure.raw(draw)
     told = raw**2 if bound.measure.is_signed else raw

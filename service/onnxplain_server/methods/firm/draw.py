@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.covariance import Covariance, covariance
-from onnxplain_server.methods.firm.scores import spread
+from onnxplain_server.methods.firm.scores import ByBin, by_bin, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,18 @@ class Draw:
     weights: Vector
     moments: Moments | None
     is_replicate: bool = False
+
+    def by_bin(self, bins: Bins) -> ByBin:
+        """Average the scores by bins; of the data themselves once only."""
+        if self.is_replicate:
+            return by_bin(bins.codes, bins.count, self.scores, self.weights)
+        if bins not in self._known:
+            self._known[bins] = by_bin(bins.codes, bins.count, self.scores, self.weights)
+        return self._known[bins]
+
+    @cached_property
+    def _known(self) -> dict[Bins, ByBin]:
+        return {}
 
     @cached_property
     def deviations(self) -> Vector:

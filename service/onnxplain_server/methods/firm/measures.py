@@ -18,7 +18,7 @@ from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.draw import Draw, Moments
 from onnxplain_server.methods.firm.language import Linear, Threshold
 from onnxplain_server.methods.firm.options import Estimator
-from onnxplain_server.methods.firm.scores import ByBin, by_bin, slope
+from onnxplain_server.methods.firm.scores import ByBin, slope
 from onnxplain_server.methods.firm.spline import Spline
 
 
@@ -50,16 +50,16 @@ class TwoValued:
 
     def raw(self, draw: Draw) -> Vector:
         """See `Measure.raw`; positive where the larger value has the larger score."""
-        found = by_bin(self.bins.codes, 2, draw.scores, draw.weights)
+        found = draw.by_bin(self.bins)
         low, high = found.shares
         if not low * high:
             return np.zeros(draw.scores.shape[1])
         difference: Vector = (found.means[1] - found.means[0]) * np.sqrt(low * high)
         return difference
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:
+    def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
         """See `Measure.curve`."""
-        return by_bin(self.bins.codes, len(levels), draw.scores, draw.weights).means
+        return draw.by_bin(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +73,11 @@ class Binned:
 
     def raw(self, draw: Draw) -> Vector:
         """See `Measure.raw`."""
-        return _unbiased(self._found(draw), draw, keep_bias=self.keep_bias)
+        return _unbiased(draw.by_bin(self.bins), draw, keep_bias=self.keep_bias)
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
         """See `Measure.curve`."""
-        return self._found(draw).means
-
-    def _found(self, draw: Draw) -> ByBin:
-        return by_bin(self.bins.codes, self.bins.count, draw.scores, draw.weights)
+        return draw.by_bin(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +53,7 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
         Not negative.
     """
     bins = codes.astype(np.intp)
-    sums = np.bincount(bins, weights, count)
-    squares = np.bincount(bins, weights**2, count)
+    sums, squares = _totals(bins, count, weights)
     totals = np.stack([np.bincount(bins, weights * s, count) for s in scores.T], axis=1)
     whole, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -62,7 +61,9 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
     shares, kept = sums / whole, np.where(filled[:, None], means, 0.0)
     middle = shares @ kept
     between = shares @ (kept - middle) ** 2
-    residual = np.maximum(weights @ scores**2 - sums @ kept**2, 0.0)
+    # Not by the linear algebra library, whose threads cost more here than they save.
+    square = np.array([(weights * s**2).sum() for s in scores.T])
+    residual = np.maximum(square - sums @ kept**2, 0.0)
     ratio = squares[filled] / sums[filled]
     freedom = whole - ratio.sum()
     # All but rounding: every bin has a single row.
@@ -70,6 +71,18 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
     within = residual / freedom if has_spread else np.full(scores.shape[1], np.nan)
     noise = within * (ratio.sum() / whole - squares.sum() / whole**2)
     return ByBin(shares, means - middle, between, noise, within)
+
+
+def _totals(bins: Indices, count: int, weights: Vector) -> tuple[Vector, Vector]:
+    """Sum weights and their squares by bins; where all are equal, by counting."""
+    sums: Vector
+    squares: Vector
+    if (weights == weights[0]).all():
+        rows = np.bincount(bins, minlength=count)
+        sums, squares = rows * float(weights[0]), rows * float(weights[0]) ** 2
+    else:
+        sums, squares = np.bincount(bins, weights, count), np.bincount(bins, weights**2, count)
+    return sums, squares
 
 
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
