@@ -75,14 +75,15 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
 
 def _totals(bins: Indices, count: int, weights: Vector) -> tuple[Vector, Vector]:
     """Sum weights and their squares by bins; where all are equal, by counting."""
-    sums: Vector
-    squares: Vector
     if (weights == weights[0]).all():
-        rows = np.bincount(bins, minlength=count)
-        sums, squares = rows * float(weights[0]), rows * float(weights[0]) ** 2
-    else:
-        sums, squares = np.bincount(bins, weights, count), np.bincount(bins, weights**2, count)
-    return sums, squares
+        rows = np.bincount(bins, minlength=count).astype(np.float64)
+        weight = np.float64(weights[0])
+        return rows * weight, rows * weight**2
+    return _sum(bins, count, weights), _sum(bins, count, weights**2)
+
+
+def _sum(bins: Indices, count: int, values: Vector) -> Vector:
+    return np.bincount(bins, values, count).astype(np.float64)
 
 
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
