@@ -5,6 +5,7 @@ from __future__ import annotations
 import black_box
 import feature_vectors
 import few_values
+import firm
 import first_use
 import intervals
 import isolation
@@ -23,6 +24,7 @@ BENCHES = {
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
+    "FIRM": firm.main,
     "Isolation": isolation.main,
 }
 

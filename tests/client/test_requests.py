@@ -10,6 +10,9 @@ from onnxplain import (
     AverageLoss,
     Explanations,
     FeatureVectors,
+    Firm,
+    FirmPairs,
+    FirmSequences,
     IndividualConditionalExpectation,
     Interactions,
     PartialDependence,
@@ -33,6 +36,7 @@ METHODS: list[Any] = [
     PermutationImportance,
     AverageLoss,
     FeatureVectors,
+    Firm,
 ]
 
 
@@ -118,6 +122,38 @@ def test_options_arrive_with_their_values() -> None:
                 }
             },
             id="loss",
+        ),
+        pytest.param(
+            Firm(
+                features=["age > 40"],
+                pairs=[FirmPairs(features=["a", "b"], include_negations=True)],
+                estimator="BINNED",
+                contrasts=["WEIGHT"],
+                one_hot_target=False,
+            ),
+            {
+                "firm": {
+                    "features": ["age > 40"],
+                    "pairs": [{"features": ["a", "b"], "include_negations": True}],
+                    "estimator": "BINNED",
+                    "contrasts": ["WEIGHT"],
+                    "one_hot_target": False,
+                }
+            },
+            id="firm",
+        ),
+        pytest.param(
+            Firm(sequences=FirmSequences(weights={("GAT", 3): 0.5}, order=0, column="s")),
+            {
+                "firm": {
+                    "sequences": {
+                        "column": "s",
+                        "background": {"order": 0},
+                        "weights": {"kmers": ["GAT"], "positions": [3], "values": [0.5]},
+                    }
+                }
+            },
+            id="sequences",
         ),
     ],
 )

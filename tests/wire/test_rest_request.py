@@ -19,7 +19,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.rest_request import from_json
+from onnxplain_server.wire.rest_request import from_files, from_json
 
 FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
@@ -296,3 +296,15 @@ def test_what_is_written_can_be_read() -> None:
 
     # NaN differs from itself, its bytes do not.
     assert again.SerializeToString() == request.SerializeToString()
+
+
+def test_only_sequences_that_bring_weights_need_no_model() -> None:
+    weights = {"kmers": ["A"], "positions": [0], "values": [1]}
+    bringing = {"methods": [{"firm": {"sequences": {"weights": weights}}}]}
+    asking = {"methods": [*bringing["methods"], {"firm": {"sequences": {"length": 5}}}]}
+
+    request = from_files(None, None, json.dumps(bringing).encode())
+    with pytest.raises(ExplainError, match="the part model is missing"):
+        from_files(None, None, json.dumps(asking).encode())
+
+    assert not request.HasField("model")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from onnxplain.errors import ExplainError
     from onnxplain.explanations import Explanations
     from onnxplain.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
+    from onnxplain.firm import FirmImportance, FirmKmers, FirmResult
+    from onnxplain.firm_methods import Firm, FirmPairs, FirmSequences
     from onnxplain.in_process import local
     from onnxplain.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
@@ -46,6 +48,12 @@ __all__ = [
     "FeatureImportance",
     "FeatureVectors",
     "FeatureVectorsResult",
+    "Firm",
+    "FirmImportance",
+    "FirmKmers",
+    "FirmPairs",
+    "FirmResult",
+    "FirmSequences",
     "GroupLoss",
     "IndividualConditionalExpectation",
     "IndividualConditionalExpectationCurves",
@@ -81,6 +89,12 @@ _HOMES = {
     "FeatureImportance": "permutation_importance",
     "FeatureVectors": "feature_vectors",
     "FeatureVectorsResult": "feature_vectors",
+    "Firm": "firm_methods",
+    "FirmImportance": "firm",
+    "FirmKmers": "firm",
+    "FirmPairs": "firm_methods",
+    "FirmResult": "firm",
+    "FirmSequences": "firm_methods",
     "GroupLoss": "average_loss",
     "IndividualConditionalExpectation": "methods",
     "IndividualConditionalExpectationCurves": "individual_conditional_expectation",

@@ -110,6 +110,7 @@ class Client:
         Parameters
         ----------
         model : path, bytes, onnx.ModelProto, or what `upload_model` returned
+            None for sequences that bring weights.
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
             See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods
             that need none.

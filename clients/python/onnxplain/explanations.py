@@ -10,6 +10,7 @@ from onnxplain import provenance
 from onnxplain.average_loss import AverageLossResult
 from onnxplain.canonical import to_json
 from onnxplain.feature_vectors import FeatureVectorsResult
+from onnxplain.firm import FirmResult
 from onnxplain.individual_conditional_expectation import IndividualConditionalExpectationResult
 from onnxplain.interactions import InteractionsResult
 from onnxplain.partial_dependence import PartialDependenceResult
@@ -25,6 +26,7 @@ Result: TypeAlias = (
     | PermutationImportanceResult
     | AverageLossResult
     | FeatureVectorsResult
+    | FirmResult
 )
 
 _ResultType = TypeVar("_ResultType", bound=Result)
@@ -36,6 +38,7 @@ _READERS: dict[str, Callable[[Explanation], Result]] = {
     "permutation_importance": PermutationImportanceResult.from_message,
     "average_loss": AverageLossResult.from_message,
     "feature_vectors": FeatureVectorsResult.from_message,
+    "firm": FirmResult.from_message,
 }
 
 
@@ -106,6 +109,11 @@ class Explanations(Sequence[Result]):
     def feature_vectors(self) -> FeatureVectorsResult:
         """The result of `FeatureVectors`; LookupError unless there is exactly one."""
         return self._only(FeatureVectorsResult)
+
+    @property
+    def firm(self) -> FirmResult:
+        """The result of `Firm`; LookupError unless there is exactly one."""
+        return self._only(FirmResult)
 
     @property
     def plots(self) -> tuple[Plot, ...]:

@@ -50,7 +50,7 @@ def to_request(
     if isinstance(feature_columns, str):
         raise TypeError(f"feature_columns must be a list; for one column, [{feature_columns!r}]")
     return ExplainRequest(
-        model=to_model(model),
+        model=None if model is None else to_model(model),
         table=None if table is None else to_table(table, feature_columns),
         feature_columns=feature_columns,
         target_column=target_column,

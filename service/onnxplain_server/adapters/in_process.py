@@ -22,9 +22,10 @@ from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, desc
 from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain import Means, explain
+from onnxplain_server.explain import Answer, Means, Question, explain
 from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.table import Table
 from onnxplain_server.trees.grove import Grove, read_grove
 from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
@@ -76,20 +77,34 @@ class InProcess:
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
         question.parse(request, message)
-        content = question.model_content(message.model, blobs)
+        content = self._content(message, blobs)
         asked = question.read(message)
         rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
-        loaded = self._load(content, asked.scale, host)
-        if why := loaded.model.inconsistency:
+        loaded = self._load(content, asked.scale, host) if content else None
+        if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
-        given = explain(loaded.model, rows, asked, means)
-        response = answer.write(given)
-        response.model.CopyFrom(answer.write_description(loaded.description))
+        response = answer.write(self._answer(loaded, rows, asked, host))
+        if loaded:
+            response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
         return response.SerializeToString()
+
+    def _content(self, message: service_pb2.ExplainRequest, blobs: Blobs) -> bytes:
+        """Return the bytes of the model; none where there is none, and none is needed."""
+        if not message.HasField("model") and not question.needs_model(message):
+            return b""
+        return question.model_content(message.model, blobs)
+
+    def _answer(
+        self, loaded: _Loaded | None, rows: Table | None, asked: Question, host: Host
+    ) -> Answer:
+        if loaded is None:
+            means = Means(host, Pace(), self._threads, lambda: Refusal("there is no model"))
+            return explain(None, rows, asked, means)
+        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
+        return explain(loaded.model, rows, asked, means)
 
     def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.describe`."""
@@ -141,7 +156,7 @@ def _receipt(
     """Write what of the receipt depends on the request and on this installation."""
     found = versions()
     return service_pb2.Receipt(
-        model_digest=identify(model),
+        model_digest=identify(model) if model else "",
         table_digest=table.digest(message.table),
         seed=message.seed,
         server_version=found["onnxplain-server"],

@@ -18,13 +18,17 @@ from onnxplain_server.cli.output import Output, formatted
 def explain(
     context: typer.Context,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[MODEL]",
+            help='ONNX file; "-" is standard input. Sequences that bring weights need none: "".',
+        ),
+    ] = None,
     table: Annotated[
         str | None,
         typer.Argument(
             metavar="[TABLE]",
-            help='CSV, Parquet or Arrow file, .gz too; or "-". Only feature_vectors needs none.',
+            help='CSV, Parquet or Arrow file, .gz too; or "-". Few methods need none.',
         ),
     ] = None,
     *,
@@ -128,4 +132,4 @@ def explain(
         with files.destination(output_file) as write:
             with progress.bar() as tell:
                 answer = place.explain(asked, tell)
-            write(formatted(answer, output, Path(model).name))
+            write(formatted(answer, output, Path(model or "").name))

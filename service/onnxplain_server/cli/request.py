@@ -19,7 +19,7 @@ from onnxplain_server.wire import canonical
 
 
 def build(
-    model: str,
+    model: str | None,
     table: str | None,
     request_file: str | None,
     methods: Sequence[MethodOptions],
@@ -29,8 +29,8 @@ def build(
 
     Parameters
     ----------
-    model : str
-        Path, or "-".
+    model : str or None
+        Path, or "-"; None or "" for methods that need none.
     table : str or None
         Likewise; None for methods that need none.
     request_file : str or None
@@ -60,7 +60,8 @@ def build(
     for name in given:
         request.ClearField(name)
     request.MergeFrom(canonical.to_message(given, ExplainRequest))
-    request.model.CopyFrom(Model(content=files.read(model)))
+    if model:
+        request.model.CopyFrom(Model(content=files.read(model)))
     if table is not None:
         request.table.CopyFrom(_table(table))
     return request

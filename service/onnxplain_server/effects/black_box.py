@@ -18,6 +18,9 @@ from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted import mean
 
+_BLOCK_ROWS = 16_000
+"""Rows that are predicted together by one thread."""
+
 
 class BlackBox:
     """The engine for models of which nothing is known but their predictions.
@@ -99,7 +102,7 @@ class BlackBox:
         if found is not None:
             self._caller.ledger.spend(len(background), 0)
             return found
-        predicted = self._caller.predict_rows(background.features, background.columns)
+        predicted = self._predict_blocks()
         check_finite(
             predicted,
             lambda rows: (
@@ -109,6 +112,19 @@ class BlackBox:
         )
         self._shelf.keep(label, predicted)
         return predicted
+
+    def _predict_blocks(self) -> Matrix:
+        """Predict the rows, blocks of them side by side."""
+        features, columns = self._background.features, self._background.columns
+        starts = range(0, len(self._background), _BLOCK_ROWS)
+
+        def block(start: int) -> Matrix:
+            part = [column[start : start + _BLOCK_ROWS] for column in columns]
+            return self._caller.predict_rows(features, part)
+
+        if len(starts) == 1:
+            return block(0)
+        return np.concatenate(self._caller.side_by_side(block, starts))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""

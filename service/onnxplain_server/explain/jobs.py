@@ -10,6 +10,7 @@ from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain import firm as firm_jobs
 from onnxplain_server.explain.approximation import approximated, too_coarse
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
@@ -18,12 +19,14 @@ from onnxplain_server.explain.vectors import with_table, without_table
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
     target,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options
@@ -52,7 +55,7 @@ def prepare_without_table(
     return without_table(model, question, options, reader, f"{path}.feature_vectors")
 
 
-def prepare(  # noqa: PLR0917 - all that methods need
+def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that they need
     effects: Effects,
     sample: Sample,
     question: Question,
@@ -83,6 +86,10 @@ def prepare(  # noqa: PLR0917 - all that methods need
         case feature_vectors.Options():
             path = f"{path}.feature_vectors"
             return with_table(effects, sample, question, options, reader, path)
+        case firm.Options():
+            return firm_jobs.prepare(effects, sample, question, options, reader, f"{path}.firm")
+        case sequences.Options():
+            raise ValueError("sequences have no rows")
 
 
 def _interactions(

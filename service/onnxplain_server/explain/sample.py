@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from onnxplain_server.arrays import Indices, Vector
 from onnxplain_server.effects.background import Background, keep, merge
 from onnxplain_server.errors import ExplainError, Reason
@@ -77,7 +75,7 @@ class Sample:
         if len(self.drawn) < self.table.n_rows:
             notes.append(_rows_drawn(len(self.drawn), self.table.n_rows, self.seed))
         columns = zip(self.features.names, self.features.columns, strict=True)
-        constant = tuple(name for name, column in columns if len(np.unique(column)) == 1)
+        constant = tuple(name for name, column in columns if (column == column[0]).all())
         if constant:
             message = f"Constant in this table, so nothing can be said of them: {listed(constant)}."
             notes.append(Note("CONSTANT_FEATURE", message))

@@ -16,7 +16,10 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_features, take_sample
-from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.explain.sequences import explain as explain_sequences
+from onnxplain_server.methods import firm
+from onnxplain_server.methods.firm import sequences
+from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw_all
@@ -48,11 +51,13 @@ class Answer:
     engine_reason: str
 
 
-def explain(model: Model, table: Table | None, question: Question, means: Means) -> Answer:
+def explain(model: Model | None, table: Table | None, question: Question, means: Means) -> Answer:
     """Explain a model by the methods asked for.
 
     Parameters
     ----------
+    model : Model or None
+        None for sequences that bring weights.
     table : Table or None
         None for methods that need none.
 
@@ -61,13 +66,20 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     ExplainError
         With the path of the request's field where there is one.
     """
+    if any(isinstance(options, sequences.Options) for options in question.methods):
+        return _explain_sequences(model, table, question, means)
+    if model is None:
+        raise ExplainError(Reason.INVALID_REQUEST, "no model: give the ONNX file", "model")
     if table is None:
         return _explain_model(model, question, means)
     features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
     choice, ledger = choose(model, features, outputs, question, means)
-    sample = take_sample(table, features, question, choice.row_count)
-    effects = choice.on(sample.merged(sample.drawn))
+    # Of rows that are predicted once each, all are taken, and none are compared with others.
+    once = all(isinstance(options, firm.Options) for options in question.methods)
+    sample = take_sample(table, features, question, None if once else choice.row_count)
+    take = sample.each if once else sample.merged
+    effects = choice.on(take(sample.drawn))
     reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
@@ -100,6 +112,43 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     explanations = _explanations(jobs, results, plots=question.plots)
     told = (*model.notes, *_notes(jobs, results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
+
+
+def _explain_sequences(
+    model: Model | None, table: Table | None, question: Question, means: Means
+) -> Answer:
+    """Explain sequences, which are no rows of features."""
+    asked = [options for options in question.methods if isinstance(options, sequences.Options)]
+    if len(asked) < len(question.methods):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "sequences cannot be asked for beside other methods; send two requests",
+            "methods",
+        )
+    outputs = _outputs(model, question.output_indices) if model else np.zeros(0, dtype=np.intp)
+    found = [
+        explain_sequences(
+            model, table, question, options, outputs, means, f"methods[{i}].firm.sequences"
+        )
+        for i, options in enumerate(asked)
+    ]
+    results = [told.result for told in found]
+    drawn = draw_all(results) if question.plots else [()] * len(results)
+    choices = [told.choice for told in found if told.choice is not None]
+    noted = dict.fromkeys(note for result in results for note in notes(result))
+    return Answer(
+        tuple(
+            Explanation(told.options, told.result, plots)
+            for told, plots in zip(found, drawn, strict=True)
+        ),
+        (*(model.notes if model and choices else ()), *noted),
+        found[0].sequence_count,
+        sum(told.ledger.predicted for told in found),
+        sum(told.ledger.hits for told in found),
+        sum(told.ledger.misses for told in found),
+        choices[0].engine if choices else None,
+        choices[0].reason if choices else "",
+    )
 
 
 def _explanations(

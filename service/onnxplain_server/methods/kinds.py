@@ -7,11 +7,13 @@ from typing import TypeAlias
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.model import Note
 
 Options: TypeAlias = (
@@ -21,6 +23,8 @@ Options: TypeAlias = (
     | permutation_importance.Options
     | average_loss.Options
     | feature_vectors.Options
+    | firm.Options
+    | sequences.Options
 )
 
 Result: TypeAlias = (
@@ -30,9 +34,12 @@ Result: TypeAlias = (
     | permutation_importance.Result
     | average_loss.Result
     | feature_vectors.Result
+    | firm.Result
+    | sequences.Result
 )
 
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    return result.notes if isinstance(result, feature_vectors.Result) else ()
+    noted = feature_vectors.Result | firm.Result | sequences.Result
+    return result.notes if isinstance(result, noted) else ()

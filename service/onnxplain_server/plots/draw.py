@@ -7,18 +7,22 @@ from collections.abc import Sequence
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.plots import average_loss as average_loss_plots
 from onnxplain_server.plots import feature_vectors as feature_vectors_plots
+from onnxplain_server.plots import firm as firm_plots
 from onnxplain_server.plots import individual_conditional_expectation as individual_plots
 from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
 from onnxplain_server.plots import permutation_importance as permutation_importance_plots
+from onnxplain_server.plots import sequences as sequence_plots
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.importances import compare
 
@@ -35,7 +39,7 @@ def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
     return drawn
 
 
-def draw(result: Result) -> tuple[Plot, ...]:
+def draw(result: Result) -> tuple[Plot, ...]:  # noqa: PLR0911 - one per method
     """Draw a result, by the file of its method."""
     match result:
         case interactions.Result():
@@ -50,3 +54,7 @@ def draw(result: Result) -> tuple[Plot, ...]:
             return average_loss_plots.plots(result)
         case feature_vectors.Result():
             return feature_vectors_plots.plots(result)
+        case firm.Result():
+            return firm_plots.plots(result)
+        case sequences.Result():
+            return sequence_plots.plots(result)

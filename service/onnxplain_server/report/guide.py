@@ -86,6 +86,15 @@ _GUIDES = {
             "Two dimensions hold only the share of the counts that is told as explained variance.",
         ),
     ),
+    "firm": Guide(
+        "Feature importance ranking measure",
+        "How far does any feature move the expected score, even one that the model never saw?",
+        (
+            "It tells what goes along with a feature, and not what changing it would do.",
+            "Bins of few rows are noisy: trust rankings only as far as intervals are apart.",
+            "Each estimator is blind to something; the name beside a number says which was used.",
+        ),
+    ),
 }
 
 

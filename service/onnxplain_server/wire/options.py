@@ -17,16 +17,20 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Strategy
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
+from onnxplain_server.wire import firm as firm_wire
+from onnxplain_server.wire import sequences as sequences_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.fields import enum, given
 from onnxplain_server.wire.table import from_column, to_columns
@@ -132,6 +136,7 @@ _READERS: dict[str, Any] = {
     "permutation_importance": _importance,
     "average_loss": _loss,
     "feature_vectors": vectors.read_options,
+    "firm": firm_wire.read_options,
 }
 
 
@@ -158,6 +163,10 @@ def write(options: Options) -> service_pb2.MethodOptions:
             _copy(message.average_loss, options.comparison)
         case feature_vectors.Options():
             message.feature_vectors.CopyFrom(vectors.write_options(options))
+        case firm.Options():
+            message.firm.CopyFrom(firm_wire.write_options(options))
+        case sequences.Options():
+            message.firm.CopyFrom(sequences_wire.write_options(options))
     return message
 
 

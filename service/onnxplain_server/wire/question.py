@@ -43,6 +43,13 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
     return message.content
 
 
+def needs_model(request: service_pb2.ExplainRequest) -> bool:
+    """Tell whether a request needs a model: not if all its methods bring weights instead."""
+    return not request.methods or any(
+        not method.firm.sequences.HasField("weights") for method in request.methods
+    )
+
+
 def read(request: service_pb2.ExplainRequest) -> Question:
     """Read all of a request but the model and the table.
 

@@ -12,6 +12,7 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.question import needs_model
 from onnxplain_server.wire.rest_table import FORMS, read_table
 
 _TYPES: Mapping[str, str] = MappingProxyType(
@@ -82,7 +83,7 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
     if model is not None:
         request.model.CopyFrom(Model(content=model.content))
-    elif not request.HasField("model"):
+    elif not request.HasField("model") and needs_model(request):
         message = "the part model is missing; send the ONNX file under that name"
         raise ExplainError(Reason.INVALID_REQUEST, message, "model")
     if table is not None:

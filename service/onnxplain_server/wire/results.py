@@ -16,12 +16,16 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.methods import (
     average_loss,
     feature_vectors,
+    firm,
     individual_conditional_expectation,
     interactions,
     partial_dependence,
     permutation_importance,
 )
+from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
+from onnxplain_server.wire import firm as firm_wire
+from onnxplain_server.wire import sequences as sequences_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.table import to_columns
 
@@ -41,6 +45,10 @@ def fill(message: service_pb2.Explanation, result: Result) -> None:
             message.average_loss.CopyFrom(_loss(result))
         case feature_vectors.Result():
             message.feature_vectors.CopyFrom(vectors.write_result(result))
+        case firm.Result():
+            message.firm.CopyFrom(firm_wire.write_result(result))
+        case sequences.Result():
+            message.firm.CopyFrom(sequences_wire.write_result(result))
 
 
 def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:

@@ -1,0 +1,214 @@
+"""Results of the method `Firm`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
+from onnxplain.v1 import explanation_service_pb2, firm_pb2
+from onnxplain.v1.firm_pb2 import FirmOptions
+
+_FEATURES = pa.schema(
+    [
+        ("feature", pa.string()),
+        ("output", pa.string()),
+        ("value", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("lower", pa.float64()),
+        ("upper", pa.float64()),
+        ("estimator", pa.string()),
+    ]
+)
+_KMERS = pa.schema(
+    [
+        ("kmer", pa.string()),
+        ("position", pa.int32()),
+        ("output", pa.string()),
+        ("difference", pa.float64()),
+        ("importance", pa.float64()),
+        ("standard_error", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirmImportance:
+    """How far a feature moves the expected score.
+
+    Attributes
+    ----------
+    feature : str
+        As asked for.
+    values : (n_outputs,)
+        Standard deviation of the expected score; signed by GAUSSIAN, TWO_VALUED and SLOPE.
+    standard_errors, lower, upper : (n_outputs,)
+        From resampling rows; NaN where it was not asked for.
+    estimator : str
+    levels : (n_points,)
+        Values of the feature, or means of bins; numbers, or texts.
+    expected_scores : (n_points, n_outputs)
+        Expected score at each.
+    shares : (n_points,)
+        Share of the rows there.
+    """
+
+    feature: str
+    values: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    estimator: str
+    levels: npt.NDArray[np.float64] | npt.NDArray[np.str_]
+    expected_scores: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_message(cls, message: firm_pb2.FirmImportance) -> FirmImportance:
+        """Read it from the contract's form."""
+        curve = message.curve
+        nothing = [np.nan] * len(message.values)
+        return cls(
+            feature=message.feature,
+            values=np.array(message.values),
+            standard_errors=np.array(message.standard_errors or nothing),
+            lower=np.array(message.lower or nothing),
+            upper=np.array(message.upper or nothing),
+            estimator=FirmOptions.Estimator.Name(message.estimator),
+            levels=np.array(curve.texts) if curve.texts else np.array(curve.numbers),
+            expected_scores=np.array(curve.expected_scores).reshape(-1, len(message.values)),
+            shares=np.array(curve.shares),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirmKmers:
+    """All strings of one length at all positions.
+
+    Attributes
+    ----------
+    kmers : tuple of str
+        In the order of the alphabet.
+    differences : (n_strings, n_positions, n_outputs)
+        Expected score with the string there, minus that of all sequences.
+    importances : (n_strings, n_positions, n_outputs)
+    standard_errors : (n_strings, n_positions, n_outputs) or None
+        Of the differences; None where numbers are exact.
+    """
+
+    kmers: tuple[str, ...]
+    differences: npt.NDArray[np.float64]
+    importances: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def from_message(
+        cls, message: firm_pb2.FirmKmers, found: firm_pb2.FirmSequencesResult
+    ) -> FirmKmers:
+        """Read it from the contract's form."""
+        kmers = tuple(map("".join, product(found.alphabet, repeat=message.length)))
+        shape = (len(kmers), found.length - message.length + 1, -1)
+        return cls(
+            kmers=kmers,
+            differences=np.array(message.differences).reshape(shape),
+            importances=np.array(message.importances).reshape(shape),
+            standard_errors=np.array(message.standard_errors).reshape(shape)
+            if message.standard_errors
+            else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirmResult(Tabular):
+    """How far features move the expected score.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+        The model's outputs, then the target's.
+    importances : tuple of FirmImportance
+        In the order asked for, pairs last; empty for sequences.
+    kmers : tuple of FirmKmers
+        By length; empty unless sequences were asked for.
+    mean_scores, score_standard_deviations : (n_outputs,)
+    plots : tuple of Plot
+    options : FirmOptions
+        The message with every default filled in.
+    message : FirmResult
+        As the server sent it: with what is not above, such as other measures and motifs.
+
+    Examples
+    --------
+    >>> frame = found.firm.to_pandas()
+    >>> frame.sort_values("value", key=abs, ascending=False)
+    """
+
+    output_names: tuple[str, ...]
+    importances: tuple[FirmImportance, ...]
+    kmers: tuple[FirmKmers, ...]
+    mean_scores: npt.NDArray[np.float64]
+    score_standard_deviations: npt.NDArray[np.float64]
+    plots: tuple[Plot, ...]
+    options: FirmOptions
+    message: firm_pb2.FirmResult = field(repr=False)
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> FirmResult:
+        """Read it from the contract's form."""
+        result = message.firm
+        found = result.sequences
+        return cls(
+            output_names=tuple(result.output_names),
+            importances=tuple(FirmImportance.from_message(one) for one in result.importances),
+            kmers=tuple(FirmKmers.from_message(one, found) for one in found.kmers),
+            mean_scores=np.array(result.mean_scores),
+            score_standard_deviations=np.array(result.score_standard_deviations),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.firm,
+            message=result,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per feature and output, or per string, position and output.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `feature`, `output`, `value`, `standard_error`, `lower`, `upper`,
+            `estimator`; or `kmer`, `position`, `output`, `difference`, `importance`,
+            `standard_error`. Errors are null where there are none.
+        """
+        if self.kmers:
+            return pa.concat_tables([self._strings(kmers) for kmers in self.kmers])
+        rows = [
+            (one.feature, output, one.values[k], *_interval(one, k), one.estimator)
+            for one in self.importances
+            for k, output in enumerate(self.output_names)
+        ]
+        return pa.Table.from_pylist(
+            [dict(zip(_FEATURES.names, row, strict=True)) for row in rows], schema=_FEATURES
+        )
+
+    def _strings(self, kmers: FirmKmers) -> pa.Table:
+        count, positions, outputs = kmers.differences.shape
+        errors = kmers.standard_errors
+        columns = (
+            np.repeat(kmers.kmers, positions * outputs),
+            np.tile(np.repeat(np.arange(positions, dtype=np.int32), outputs), count),
+            np.tile(self.output_names, count * positions),
+            kmers.differences.ravel(),
+            kmers.importances.ravel(),
+            pa.nulls(kmers.differences.size, pa.float64()) if errors is None else errors.ravel(),
+        )
+        return pa.table([pa.array(c) for c in columns], names=_KMERS.names).cast(_KMERS)
+
+
+def _interval(one: FirmImportance, output: int) -> tuple[float | None, ...]:
+    """Give standard error and interval; None where there are none."""
+    found = (one.standard_errors[output], one.lower[output], one.upper[output])
+    return tuple(None if np.isnan(number) else float(number) for number in found)

@@ -1,0 +1,221 @@
+"""FIRM made ready to run: features read, scores chosen, the cost known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.effects.effects import Effects
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.job import Job, Reader
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import Sample
+from onnxplain_server.methods import firm, target
+from onnxplain_server.methods.firm import (
+    Estimator,
+    Moments,
+    Options,
+    Result,
+    Sheet,
+    Source,
+    contrasts,
+    probing,
+)
+from onnxplain_server.methods.firm.language import Columns, Expression, form_of, parse
+from onnxplain_server.methods.firm.language.forms import Threshold
+from onnxplain_server.methods.firm.pairs import expand
+from onnxplain_server.methods.target import Comparison
+from onnxplain_server.table import draw
+
+_CONTRAST_ROWS = 500
+"""Rows for measures whose cost grows with more than the rows."""
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """What all parts of the work need.
+
+    Attributes
+    ----------
+    effects : Effects
+        On the rows that are used.
+    rows : (n,)
+        These, in the table.
+    """
+
+    effects: Effects
+    sample: Sample
+    question: Question
+    options: Options
+    rows: Indices
+    path: str
+
+
+def prepare(  # noqa: PLR0917 - as other methods
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: Options,
+    reader: Reader,
+    path: str,
+) -> Job:
+    """Make FIRM ready.
+
+    Raises
+    ------
+    ExplainError
+        Where a feature cannot be read, or an estimator cannot be.
+    """
+    firm.check(options, path)
+    columns = Columns(sample.table.columns)
+    kinds = columns.kinds
+    wanted = expand(options, sample.features.names, kinds, path)
+    expressions = [
+        parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
+    ]
+    options = replace(options, features=tuple(wanted.texts))
+    rows = _rows(sample)
+    task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
+    _check(task)
+    compared = _compared(task, expressions)
+
+    def run() -> Result:
+        sheet = _sheet(task, columns)
+        moments = _moments(task, expressions)
+        result = firm.compute(expressions, sheet, options, moments, question.seed, reader.crew.run)
+        beside = contrasts.compare(compared[0], compared[1], options, path)
+        return firm.complete(result, beside, tuple(wanted.literals))
+
+    return Job(options, _cost(task, *compared), run)
+
+
+def _rows(sample: Sample) -> Indices:
+    """Take all rows, or as many as asked for, that weigh something."""
+    rows = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
+    return rows[sample.weights[rows] > 0]
+
+
+def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
+    """Bring the engine onto rows, unless it is there."""
+    if np.array_equal(effects.background.source, rows):
+        return effects
+    return effects.restrict(sample.each(rows))
+
+
+def _check(task: _Task) -> None:
+    """Refuse what the model or the table cannot give."""
+    options, path = task.options, task.path
+    wanted = contrasts.wants_gradient(options)
+    if wanted:
+        probing.check_smooth(task.effects, wanted, path)
+    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    if closed and options.source is not Source.MODEL:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{options.estimator.value if options.estimator else ''} reads the model, so source "
+            "must be MODEL; ask for BINNED or SLOPE",
+            f"{path}.estimator",
+        )
+    is_weighted = len(np.unique(task.effects.background.weights)) > 1
+    if closed and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "LEDOIT_WOLF takes no case weights; ask for SHRUNK",
+            f"{path}.covariance",
+        )
+
+
+def _compared(task: _Task, expressions: Sequence[Expression]) -> tuple[Effects, tuple[str, ...]]:
+    """Choose the rows and the columns of which other measures are taken."""
+    names = task.sample.features.names
+    features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
+    if not task.options.contrasts:
+        return task.effects, features
+    count = task.question.row_count or _CONTRAST_ROWS
+    some = task.rows[draw(len(task.rows), count, task.question.seed)]
+    return _on(task.effects, task.sample, some), features
+
+
+def _cost(task: _Task, beside: Effects, features: tuple[str, ...]) -> int:
+    options = task.options
+    scored = 0 if options.source is Source.LABELS else len(task.rows)
+    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    probed = probing.gradient_cost(task.effects) if closed else 0
+    return scored + probed + contrasts.cost(beside, features, options)
+
+
+def _sheet(task: _Task, columns: Columns) -> Sheet:
+    """Predict, or read the target, or both."""
+    every = len(task.rows) == task.sample.table.n_rows
+    taken = columns if every else columns.take(task.rows)
+    parts: list[Matrix] = []
+    names: tuple[str, ...] = ()
+    if task.options.source is not Source.LABELS:
+        parts.append(task.effects.outputs())
+        names += task.effects.output_names
+    if task.options.source is not Source.MODEL:
+        labels, classes = _labels(task)
+        parts.append(labels[task.rows])
+        names += classes
+    scores = parts[0] if len(parts) == 1 else np.hstack(parts)
+    return Sheet(taken, task.sample.weights[task.rows], scores, names)
+
+
+def _labels(task: _Task) -> tuple[Matrix, tuple[str, ...]]:
+    """Read the target as scores: (n_rows, n_scores), of all rows, and their names.
+
+    A target that names classes becomes one score for each, or one alone where there are two.
+    """
+    column, path = task.question.target_column, task.path
+    comparison = target.resolve(Comparison(), task.sample.table, column, path)
+    values = target.filled(task.sample.table, comparison.target_columns[0], path)
+    is_text = values.dtype == object
+    if task.options.one_hot_target is False and is_text:
+        raise ExplainError(
+            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
+        )
+    if not is_text and not task.options.one_hot_target:
+        return values[:, None], (column,)
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) > _MOST_CLASSES:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the target has {len(classes):,} classes; at most {_MOST_CLASSES} can be scores",
+            "target_column",
+        )
+    kept = range(len(classes))[-1:] if len(classes) == 2 else range(len(classes))
+    named = [c if isinstance(c, str) else f"{c:.15g}" for c in classes]
+    scores = np.stack([(codes == k).astype(np.float64) for k in kept], axis=1)
+    return scores, tuple(f"{column} = {named[k]}" for k in kept)
+
+
+def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:
+    """Read what closed forms need: the gradient, and the columns of model and features."""
+    options, features = task.options, task.effects.background.features
+    if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
+        return None
+    if options.estimator is Estimator.GAUSSIAN:
+        gradient = probing.weights(task.effects, f"{task.path}.estimator")
+    else:
+        gradient = probing.gradient_at_mean(task.effects)
+    others = tuple(dict.fromkeys(_needed(expressions, features.names)))
+    table = task.sample.table
+    rows = [*features.columns, *(table.column(name)[task.rows] for name in others)]
+    # A column that the model does not take has no weight in it.
+    whole = np.vstack([gradient, np.zeros((len(others), gradient.shape[1]))])
+    names = (*features.names, *others)
+    return Moments(names, np.stack(rows, axis=1), whole, options.covariance)
+
+
+def _needed(expressions: Sequence[Expression], names: Sequence[str]) -> list[str]:
+    """Name the columns that features need beside those of the model."""
+    needed = []
+    for expression in expressions:
+        form = form_of(expression)
+        linear = form.linear if isinstance(form, Threshold) else form
+        needed += [name for name in (linear.coefficients if linear else ()) if name not in names]
+    return needed

@@ -1,0 +1,37 @@
+"""FIRM: the importance of any feature, also of one that the model never saw.
+
+Zien, Krämer, Sonnenburg and Rätsch (2009), "The Feature Importance Ranking Measure", European
+Conference on Machine Learning, Lecture Notes in Computer Science 5782. arXiv:0906.4258
+"""
+
+from onnxplain_server.methods.firm import gaussian
+from onnxplain_server.methods.firm.compute import Sheet, complete, compute
+from onnxplain_server.methods.firm.covariance import Covariance
+from onnxplain_server.methods.firm.draw import Moments
+from onnxplain_server.methods.firm.options import (
+    Combination,
+    Contrast,
+    Estimator,
+    Options,
+    Pairs,
+    Source,
+    check,
+)
+from onnxplain_server.methods.firm.result import Result
+
+__all__ = [
+    "Combination",
+    "Contrast",
+    "Covariance",
+    "Estimator",
+    "Moments",
+    "Options",
+    "Pairs",
+    "Result",
+    "Sheet",
+    "Source",
+    "check",
+    "complete",
+    "compute",
+    "gaussian",
+]

@@ -1,0 +1,68 @@
+"""What the data say against an estimator that assumes something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from onnxplain_server.methods.firm.binding import Bound
+from onnxplain_server.methods.firm.draw import Draw
+from onnxplain_server.methods.firm.options import Estimator
+from onnxplain_server.model import Note
+from onnxplain_server.table import listed
+
+_TOLD = 0.25
+"""Difference from the spread of bin means, as a share of it, from which it is told."""
+
+_BLIND = {
+    Estimator.SLOPE: Note(
+        "SLOPE_BLIND",
+        "A slope does not see a score that rises and falls again; ask for BINNED. The expected "
+        "score of these features is no straight line: ",
+    ),
+    Estimator.TAYLOR: Note(
+        "TAYLOR_BLIND",
+        "The gradient at the mean does not see curvature; ask for BINNED. The expected score of "
+        "these features spreads otherwise than it says: ",
+    ),
+    Estimator.GAUSSIAN: Note(
+        "GAUSSIAN_OFF",
+        "The closed form is for columns that are jointly Gaussian; ask for BINNED. The expected "
+        "score of these features spreads otherwise than it says: ",
+    ),
+}
+
+
+def notes(bounds: Sequence[Bound], draw: Draw) -> Iterator[Note]:
+    """Tell which features an estimator is blind to."""
+    for estimator, note in _BLIND.items():
+        wrong = tuple(
+            bound.expression.text
+            for bound in bounds
+            if bound.measure.estimator is estimator and _disagrees(bound, draw)
+        )
+        if wrong:
+            yield Note(note.code, f"{note.message}{listed(wrong)}.")
+
+
+def constant_notes(bounds: Sequence[Bound]) -> Iterator[Note]:
+    """Name features of which nothing can be said."""
+    same = tuple(bound.expression.text for bound in bounds if bound.bins.count == 1)
+    if same:
+        yield Note(
+            "CONSTANT_FIRM_FEATURE",
+            f"The same in every row, so their importance is 0: {listed(same)}.",
+        )
+
+
+def _disagrees(bound: Bound, draw: Draw) -> bool:
+    """Compare with the spread of bin means, by more than rows make them scatter."""
+    found = draw.by_bin(bound.bins)
+    seen = np.maximum(found.between - found.noise, 0.0)
+    raw = bound.measure.raw(draw)
+    told = raw**2 if bound.measure.is_signed else raw
+    bins = max(bound.bins.count - 1, 1)
+    chance = 4 * (found.noise * np.sqrt(2 / bins) + 2 * np.sqrt(seen * found.noise / bins))
+    apart = np.abs(np.sqrt(seen) - np.sqrt(told)) > _TOLD * np.sqrt(np.maximum(seen, told))
+    return bool((apart & (np.abs(seen - told) > chance)).any())

@@ -1,0 +1,178 @@
+"""From features and scores to importances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.methods.firm import checks
+from onnxplain_server.methods.firm.binding import Bound, bind
+from onnxplain_server.methods.firm.draw import Draw, Moments
+from onnxplain_server.methods.firm.language import Columns, Expression, evaluate
+from onnxplain_server.methods.firm.options import Options
+from onnxplain_server.methods.firm.result import (
+    Cloud,
+    Compared,
+    Curve,
+    Importance,
+    Literals,
+    Result,
+    Spread,
+)
+from onnxplain_server.methods.resampling import Resampling, replicate
+
+Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
+"""Runs a function on parts, side by side; results in the order of the parts."""
+
+_REPLICATE_NUMBERS = 4_000_000
+"""Weights of replicates that are held at once."""
+_SHOWN_ROWS = 400
+_SHOWN_FEATURES = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    columns : Columns
+    weights : (n,)
+        All positive.
+    scores : (n, n_outputs)
+    output_names : tuple of str
+    """
+
+    columns: Columns
+    weights: Vector
+    scores: Matrix
+    output_names: tuple[str, ...]
+
+
+def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
+    expressions: Sequence[Expression],
+    sheet: Sheet,
+    options: Options,
+    moments: Moments | None,
+    seed: int,
+    run: Run,
+) -> Result:
+    """Measure features; see `Result`.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+    options : Options
+        Resolved.
+    moments : Moments or None
+        For the estimators GAUSSIAN and TAYLOR.
+    """
+    means = np.average(sheet.scores, axis=0, weights=sheet.weights)
+    draw = Draw(sheet.scores - means, sheet.weights, moments)
+
+    def one(expression: Expression) -> Bound:
+        return bind(expression, sheet.columns, sheet.weights, options, moments)
+
+    bounds = run(one, expressions)
+    raws = np.array([_raw(bound, draw, options) for bound in bounds])
+    spreads = _spreads(bounds, draw, options, seed, run)
+    importances = [
+        Importance(
+            bound.expression.text,
+            bound.measure.estimator,
+            _finish(bound, raw),
+            spread,
+            _curve(bound, draw, means),
+        )
+        for bound, raw, spread in zip(bounds, raws, spreads, strict=True)
+    ]
+    told = (*checks.notes(bounds, draw), *checks.constant_notes(bounds))
+    return Result(
+        sheet.output_names,
+        tuple(importances),
+        (),
+        means,
+        draw.deviations,
+        options.standardize,
+        options.resampling.confidence_level if options.resampling.repeat_count else 0.0,
+        _cloud(expressions, importances, sheet),
+        (),
+        told,
+    )
+
+
+def complete(
+    result: Result, compared: tuple[Compared, ...], literals: tuple[Literals, ...]
+) -> Result:
+    """Add what is not computed from rows and scores alone."""
+    return replace(result, compared=compared, literals=literals)
+
+
+def _raw(bound: Bound, draw: Draw, options: Options) -> Vector:
+    """Measure in the unit of the score, or of its standard deviation; squared where unsigned."""
+    raw = bound.measure.raw(draw)
+    if not options.standardize:
+        return raw
+    unit = draw.deviations if bound.measure.is_signed else draw.deviations**2
+    return np.divide(raw, unit, out=np.zeros_like(raw), where=unit > 0)
+
+
+def _finish(bound: Bound, raw: Array) -> Array:
+    """Bring raw numbers, (..., n_outputs), to importances."""
+    return raw if bound.measure.is_signed else np.sqrt(np.maximum(raw, 0.0))
+
+
+def _spreads(
+    bounds: Sequence[Bound], draw: Draw, options: Options, seed: int, run: Run
+) -> list[Spread | None]:
+    """Measure under replicates of the rows; no row is predicted again."""
+    resampling = options.resampling
+    if not resampling.repeat_count:
+        return [None] * len(bounds)
+    size = max(1, _REPLICATE_NUMBERS // len(draw.weights))
+
+    def some(start: int) -> list[list[Vector]]:
+        count = min(size, resampling.repeat_count - start)
+        weights = replicate(Resampling(repeat_count=count), draw.weights, seed * 10_007 + start)
+        drawn = [Draw(draw.scores, w, draw.moments, is_replicate=True) for w in weights]
+        return [[_raw(bound, one, options) for bound in bounds] for one in drawn]
+
+    parts = run(some, range(0, resampling.repeat_count, size))
+    raws = np.array([replicated for part in parts for replicated in part])
+    return [_spread(bound, raws[:, i], resampling) for i, bound in enumerate(bounds)]
+
+
+def _spread(bound: Bound, raws: Matrix, resampling: Resampling) -> Spread:
+    """Take percentiles of replicates: (n_replicates, n_outputs), centred on the number itself."""
+    tail = (1 - resampling.confidence_level) / 2
+    lower, upper = np.quantile(raws, [tail, 1 - tail], axis=0)
+    errors = _finish(bound, raws).std(axis=0, ddof=1)
+    return Spread(errors, _finish(bound, lower), _finish(bound, upper))
+
+
+def _curve(bound: Bound, draw: Draw, means: Vector) -> Curve:
+    bins = bound.bins
+    shares = np.bincount(bins.codes.astype(np.intp), draw.weights, bins.count)
+    return Curve(
+        bins.levels,
+        bins.is_by_value,
+        bound.measure.curve(draw, bins.levels) + means,
+        shares / shares.sum(),
+    )
+
+
+def _cloud(
+    expressions: Sequence[Expression], importances: Sequence[Importance], sheet: Sheet
+) -> Cloud:
+    """Choose some rows, evenly over the table, and the features that show in plots."""
+    n = len(sheet.weights)
+    rows = np.unique(np.linspace(0, n - 1, min(n, _SHOWN_ROWS)).astype(np.intp))
+    strength = [-np.nan_to_num(np.abs(importance.values)).sum() for importance in importances]
+    shown = np.argsort(strength, kind="stable")[:_SHOWN_FEATURES]
+    some = sheet.columns.take(rows)
+    values = {expressions[i].text: evaluate(expressions[i], some) for i in np.sort(shown)}
+    return Cloud(values, sheet.scores[rows])

@@ -1,0 +1,61 @@
+"""The columns of a table, as expressions take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.methods.firm.language.tree import Kind
+
+
+class Columns:
+    """Columns at some rows.
+
+    Parameters
+    ----------
+    columns : mapping of name to (n_rows,)
+        float64 with NaN where a value is missing, or str objects with "" there.
+    rows : (n,) or None
+        Which rows are taken; None: all.
+    """
+
+    def __init__(self, columns: Mapping[str, Array], rows: Indices | None = None) -> None:
+        self._columns = columns
+        self._rows = rows
+        self._letters: dict[str, Array] = {}
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What each column holds."""
+        return {
+            name: Kind.TEXT if column.dtype == object else Kind.NUMBER
+            for name, column in self._columns.items()
+        }
+
+    def __getitem__(self, name: str) -> Array:
+        column = self._columns[name]
+        return column if self._rows is None else column[self._rows]
+
+    def take(self, rows: Indices) -> Columns:
+        """Keep some of the rows."""
+        return Columns(self._columns, rows if self._rows is None else self._rows[rows])
+
+    def missing(self, name: str) -> Array:
+        """Tell where a column has no value: (n,)."""
+        column = self[name]
+        return column == "" if column.dtype == object else np.isnan(column)
+
+    def letters(self, name: str) -> Array:
+        """Split texts into their letters, padded by 0: (n, longest)."""
+        if name not in self._letters:
+            texts = self[name].astype(np.str_)
+            longest = max(1, texts.dtype.itemsize // 4)
+            self._letters[name] = np.ascontiguousarray(texts).view(np.uint32).reshape(-1, longest)
+        return self._letters[name]
+
+
+def codes_of(text: str) -> Vector:
+    """Give the letters of a text the numbers that they have in `Columns.letters`."""
+    return np.array([ord(letter) for letter in text], dtype=np.uint32)

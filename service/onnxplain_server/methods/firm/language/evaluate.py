@@ -1,0 +1,170 @@
+"""Trees to values, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.firm.language.columns import Columns, codes_of
+from onnxplain_server.methods.firm.language.tree import (
+    Column,
+    Constant,
+    Expression,
+    Node,
+    Operation,
+    walk,
+)
+
+
+def _comparing(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Vector]:
+    """Compare where there are values on both sides; elsewhere the answer is missing."""
+
+    def compared(left: Array, right: Array) -> Vector:
+        found: Vector = np.asarray(compare(left, right)).astype(np.float64)
+        absent = _absent(left) | _absent(right)
+        return np.where(absent, np.nan, found)
+
+    return compared
+
+
+def _absent(values: Array) -> Array:
+    return values == "" if values.dtype == object else np.isnan(values)
+
+
+def _not(condition: Vector) -> Vector:
+    return 1.0 - condition
+
+
+def _xor(first: Vector, second: Vector) -> Vector:
+    return np.abs(first - second)
+
+
+OPERATIONS: dict[str, Callable[..., Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "**": np.power,
+    "negative": np.negative,
+    "<": _comparing(np.less),
+    "<=": _comparing(np.less_equal),
+    ">": _comparing(np.greater),
+    ">=": _comparing(np.greater_equal),
+    "==": _comparing(np.equal),
+    "!=": _comparing(np.not_equal),
+    # Of 0, 1 and NaN: what is missing stays missing.
+    "and": np.multiply,
+    "or": np.maximum,
+    "not": _not,
+    "xor": _xor,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "max": np.maximum,
+    "min": np.minimum,
+    "sqrt": np.sqrt,
+}
+"""What can be done with values; those that need columns are in `_Evaluator`."""
+
+
+def evaluate(expression: Expression, columns: Columns) -> Array:
+    """Compute a feature: (n,), float64 with NaN where it is missing, or str objects.
+
+    A feature is missing where a column that it is computed from is, unless it
+    asks for that by `missing`.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where it is not finite, or where a column is no condition.
+    """
+    with np.errstate(all="ignore"):
+        values = _Evaluator(expression, columns).values(expression.root)
+    if values.dtype != object:
+        _check_finite(expression, columns, values)
+    return values
+
+
+class _Evaluator:
+    def __init__(self, expression: Expression, columns: Columns) -> None:
+        self._expression = expression
+        self._columns = columns
+
+    def values(self, node: Node) -> Array:
+        """Compute the values of a node: (n,), or () of a constant."""
+        match node:
+            case Column():
+                return self._columns[node.name]
+            case Constant():
+                return np.array(node.value, dtype=object if isinstance(node.value, str) else float)
+            case Operation(name="holds"):
+                return self._holds(node)
+            case Operation(name="missing"):
+                return self._missing(node)
+            case Operation(name="kmer"):
+                return self._kmer(node)
+            case _:
+                return OPERATIONS[node.name](*[self.values(operand) for operand in node.operands])
+
+    def _holds(self, node: Operation) -> Array:
+        """Take a column for a condition, if it is one."""
+        values = self.values(node.operands[0])
+        wrong = ~((values == 0) | (values == 1) | np.isnan(values))
+        if wrong.any():
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"{_name(node)!r} holds {values[wrong][0]:g}, but a condition is 0 or 1; compare "
+                f"it, as in x > 0, at position {node.place + 1} of {self._expression.text!r}",
+                self._expression.path,
+            )
+        return values
+
+    def _missing(self, node: Operation) -> Array:
+        found: Vector = self._columns.missing(_name(node)).astype(np.float64)
+        return found
+
+    def _kmer(self, node: Operation) -> Array:
+        """Tell where a motif begins at a position, or anywhere."""
+        name, motif = _name(node), node.operands[1]
+        letters, sought = self._columns.letters(name), codes_of(str(_constant(motif)))
+        last = letters.shape[1] - len(sought)
+        starts = range(last + 1)
+        if len(node.operands) == 3:
+            start = int(_constant(node.operands[2]))
+            starts = range(start, start + 1) if start <= last else range(0)
+        found = np.zeros(len(letters))
+        for start in starts:
+            found[(letters[:, start : start + len(sought)] == sought).all(axis=1)] = 1.0
+        found[self._columns.missing(name)] = np.nan
+        return found
+
+
+def _name(node: Operation) -> str:
+    column = node.operands[0]
+    return column.name if isinstance(column, Column) else ""
+
+
+def _constant(node: Node) -> float | str:
+    return node.value if isinstance(node, Constant) else ""
+
+
+def _check_finite(expression: Expression, columns: Columns, values: Vector) -> None:
+    wrong = ~np.isfinite(values)
+    if not wrong.any():
+        return
+    for node in walk(expression.root):
+        if isinstance(node, Column):
+            wrong &= ~columns.missing(node.name) | np.isinf(values)
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{expression.text!r} is {values[rows[0]]:g} in {len(rows):,} of {len(values):,} rows, "
+            "though nothing is missing there; keep it finite, or leave these rows out",
+            expression.path,
+        )

@@ -1,0 +1,112 @@
+"""All pairs of some features, as expressions."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.firm.options import MOST_FEATURES, Combination, Options, Pairs
+from onnxplain_server.methods.firm.result import Literals
+
+_JOINTS = {
+    Combination.CONJUNCTION: "{} and {}",
+    Combination.DISJUNCTION: "{} or {}",
+    Combination.EXCLUSIVE_OR: "xor({}, {})",
+    Combination.PRODUCT: "{} * {}",
+}
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Texts of features, each once, and what shows which are pairs of which.
+
+    Attributes
+    ----------
+    texts : list of str
+    paths : list of str
+        Fields of the request that they come from.
+    literals : list of Literals
+    """
+
+    texts: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    literals: list[Literals] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def add(self, text: str, path: str) -> int:
+        """Take a feature, unless it is there, and return its position."""
+        if text not in self._places:
+            if len(self.texts) == MOST_FEATURES:
+                raise ExplainError(
+                    Reason.INVALID_OPTION, f"more than {MOST_FEATURES:,} features", path
+                )
+            self._places[text] = len(self.texts)
+            self.texts.append(text)
+            self.paths.append(path)
+        return self._places[text]
+
+
+def expand(options: Options, names: Sequence[str], columns: Collection[str], path: str) -> Wanted:
+    """List all features: those named, or all that the model takes, then pairs.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns that the model takes.
+    columns : collection of str
+        All of the table.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    wanted = Wanted()
+    for i, text in enumerate(options.features or (() if options.pairs else names)):
+        wanted.add(text, f"{path}.features[{i}]")
+    for i, pairs in enumerate(options.pairs):
+        wanted.literals.append(_pair(pairs, wanted, columns, f"{path}.pairs[{i}]"))
+    return wanted
+
+
+def _pair(pairs: Pairs, wanted: Wanted, columns: Collection[str], path: str) -> Literals:
+    if pairs.include_negations and pairs.combination is Combination.PRODUCT:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "a product has no negations; leave include_negations out, or ask for CONJUNCTION",
+            f"{path}.include_negations",
+        )
+    literals = []
+    for owner, text in enumerate(pairs.features):
+        quoted = _quoted(text, columns, path)
+        literals.append((owner, text, quoted))
+        if pairs.include_negations:
+            negated = f"not {quoted}"
+            literals.append((owner, negated, negated))
+    joint = _JOINTS[pairs.combination]
+    singles = [wanted.add(text, f"{path}.features[{owner}]") for owner, text, _ in literals]
+    cells = [
+        (i, j, wanted.add(joint.format(first[2], second[2]), path))
+        for (i, first), (j, second) in combinations(enumerate(literals), 2)
+        if first[0] != second[0]
+    ]
+    names = tuple(text for _, text, _ in literals)
+    return Literals(names, tuple(cells), tuple(singles), pairs.combination.value)
+
+
+def _quoted(text: str, columns: Collection[str], path: str) -> str:
+    """Write a feature so that it can be a part of an expression."""
+    if text not in columns:
+        return f"({text})"
+    if text.isidentifier() and not keyword.iskeyword(text):
+        return text
+    if "`" in text:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"column {text!r} has a backquote in its name and cannot be paired; rename it",
+            f"{path}.features",
+        )
+    return f"`{text}`"

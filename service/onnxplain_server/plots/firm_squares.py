@@ -1,0 +1,152 @@
+"""Pairs of features as a square, with the features by themselves above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from onnxplain_server.methods.firm import Result
+from onnxplain_server.methods.firm.result import Literals
+from onnxplain_server.plots.chart import Plot, finish, tooltip
+from onnxplain_server.plots.style import PLOT_WIDTH, Spec
+from onnxplain_server.plots.words import (
+    clean,
+    data_number,
+    distinguish,
+    identifiers,
+    share_format,
+    shorten,
+    shorten_inside,
+)
+
+_MOST_LITERALS = 30
+_MOST_OUTPUTS = 2
+_JOINTS = {
+    "CONJUNCTION": "both hold",
+    "DISJUNCTION": "one or both hold",
+    "EXCLUSIVE_OR": "exactly one holds",
+    "PRODUCT": "their product",
+}
+DIVERGING = ("#0072B2", "#f7f7f7", "#D55E00")
+"""Below 0, at 0, above 0."""
+
+
+def plots(result: Result) -> Iterator[Plot]:
+    """Draw a square for each list of pairs."""
+    names = identifiers(f"firm-pairs-{one.combination.lower()}" for one in result.literals)
+    for name, literals in zip(names, result.literals, strict=True):
+        yield _square(result, literals, name)
+
+
+def _square(result: Result, literals: Literals, name: str) -> Plot:
+    outputs = range(min(_MOST_OUTPUTS, len(result.output_names)))
+    kept = _kept(result, literals)
+    labels = distinguish(shorten_inside(clean(literals.names[i]), 28) for i in kept)
+    reach = _reach(result, literals)
+    blocks = [_block(result, literals, kept, labels, output, reach) for output in outputs]
+    title = f"Pairs: {_JOINTS[literals.combination]}"
+    remarks = ["Above: each feature by itself; below: pairs. Above 0 the score rises with them"]
+    if len(kept) < len(literals.names):
+        remarks.append(f"{len(kept)} most important of {len(literals.names)} features")
+    if len(outputs) < len(result.output_names):
+        remarks.append(f"First {len(outputs)} of {len(result.output_names)} outputs")
+    sentences = [title, _finding(result, literals), *remarks]
+    description = " ".join(f"{sentence}." for sentence in sentences)
+    body = {"hconcat": blocks, "spacing": 40} if len(blocks) > 1 else blocks[0]
+    return finish(name, title, [_finding(result, literals), *remarks], description, body)
+
+
+def _kept(result: Result, literals: Literals) -> list[int]:
+    """Choose literals by the importance of theirs and of their pairs."""
+    sizes = np.zeros(len(literals.names))
+    for i, j, place in literals.cells:
+        found = np.nan_to_num(np.abs(result.importances[place].values)).max()
+        sizes[[i, j]] = np.maximum(sizes[[i, j]], found)
+    kept: list[int] = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LITERALS]).tolist()
+    return kept
+
+
+def _reach(result: Result, literals: Literals) -> float:
+    """Largest size of any number shown, for a scale that is even around 0."""
+    places = [*literals.singles, *(place for _, _, place in literals.cells)]
+    sizes = np.abs([result.importances[place].values[:_MOST_OUTPUTS] for place in places])
+    return data_number(float(np.nanmax(sizes, initial=0.0)) or 1.0)
+
+
+def _block(  # noqa: PLR0917 - all that a block shows
+    result: Result,
+    literals: Literals,
+    kept: Sequence[int],
+    labels: Sequence[str],
+    output: int,
+    reach: float,
+) -> Spec:
+    """Draw one output: a row of features above the square of pairs."""
+    place = dict(zip(kept, labels, strict=True))
+    singles = [_cell(place[i], "alone", result, literals.singles[i], output) for i in kept]
+    pairs = [
+        _cell(place[a], place[b], result, at, output)
+        for i, j, at in literals.cells
+        if i in place and j in place
+        for a, b in ((i, j), (j, i))
+    ]
+    side = max(14, min(44, PLOT_WIDTH // len(kept)))
+    named = shorten(clean(result.output_names[output]), 40)
+    row = _cells(singles, list(labels), ["alone"], side, reach)
+    square = _cells(pairs, list(labels), list(labels), side, reach)
+    row["encoding"]["x"]["axis"] = None
+    heading = {"title": {"text": named, "fontSize": 12, "anchor": "middle"}}
+    return {"vconcat": [{**row, **heading}, square], "spacing": 8}
+
+
+def _cell(first: str, second: str, result: Result, at: int, output: int) -> Spec:
+    importance = result.importances[at]
+    value = float(importance.values[output])
+    return {
+        "first": first,
+        "second": second,
+        "feature": clean(importance.feature),
+        "value": data_number(value) if np.isfinite(value) else None,
+    }
+
+
+def _cells(
+    rows: list[Spec],
+    across: list[str],
+    down: list[str],
+    side: int,
+    reach: float,
+) -> Spec:
+    scale = {"domain": [-reach, 0, reach], "range": list(DIVERGING), "type": "linear"}
+    look = {"title": None, "domain": False, "ticks": False, "labelLimit": 180}
+    values = np.array([row["value"] or 0.0 for row in rows])
+    return {
+        "data": {"values": rows},
+        "width": {"step": side},
+        "height": {"step": side},
+        "mark": {"type": "rect", "stroke": "white"},
+        "encoding": {
+            "x": {"field": "first", "type": "nominal", "sort": across, "scale": {"domain": across},
+                  "axis": {**look, "labelAngle": -45}},
+            "y": {"field": "second", "type": "nominal", "sort": down, "scale": {"domain": down},
+                  "axis": look},
+            "color": {
+                "field": "value",
+                "type": "quantitative",
+                "scale": scale,
+                "legend": {"title": "importance"},
+            },
+            "tooltip": tooltip(
+                ("feature", "feature", ""), ("value", "importance", share_format(values))
+            ),
+        },
+    }  # fmt: skip
+
+
+def _finding(result: Result, literals: Literals) -> str:
+    """Name the strongest pair of the first output."""
+    pairs = [result.importances[place] for _, _, place in literals.cells]
+    sizes = [float(np.nan_to_num(np.abs(pair.values[0]))) for pair in pairs]
+    strongest = pairs[int(np.argmax(sizes))]
+    return f"{shorten(clean(strongest.feature), 60)} is strongest"

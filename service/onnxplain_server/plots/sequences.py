@@ -1,0 +1,203 @@
+"""FIRM of sequences: motifs along positions, and strings × positions as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix
+from onnxplain_server.methods.firm.sequences import Result
+from onnxplain_server.methods.firm.sequences.kmers import text_of
+from onnxplain_server.methods.firm.sequences.result import Kmers, Mismatched, Motif
+from onnxplain_server.plots.chart import Plot, finish, tooltip
+from onnxplain_server.plots.firm_squares import DIVERGING
+from onnxplain_server.plots.style import PLOT_WIDTH, SERIES_COLOURS, Spec
+from onnxplain_server.plots.words import clean, data_number, identifiers, share_format, shorten
+
+_MOST_STRINGS = 20
+_MOST_MISMATCHES = 2
+_HEIGHT = 260
+_COLOURS = (SERIES_COLOURS[5], SERIES_COLOURS[3], SERIES_COLOURS[0])
+_BAND_COLOUR = "#9aa0a6"
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw each motif, and the strings of one letter and of the most letters."""
+    return tuple(_plots(result))
+
+
+def _plots(result: Result) -> Iterator[Plot]:
+    output = int(np.argmax(result.deviations))
+    names = identifiers(f"firm-motif-{motif.motif}" for motif in result.motifs)
+    for name, motif in zip(names, result.motifs, strict=True):
+        yield _motif(result, motif, name, output)
+    for kmers in {k.length: k for k in (result.kmers[0], result.kmers[-1])}.values():
+        yield _map(result, kmers, output)
+
+
+def _motif(result: Result, motif: Motif, name: str, output: int) -> Plot:
+    """Draw a motif and its neighbours over the band of what is irrelevant."""
+    irrelevant = motif.mismatched[-1]
+    near = [m for m in motif.mismatched[:-1] if m.mismatch_count <= _MOST_MISMATCHES]
+    panels = [_lines(near, irrelevant, output, "importance", "Importance (Q)")]
+    if irrelevant.weights is not None:
+        panels.insert(0, _lines(near, irrelevant, output, "weight", "Raw weight (w)"))
+    title = f"{shorten(clean(motif.motif), 30)} along the sequence"
+    peak = int(np.nanargmax(np.abs(near[0].importances[:, output])))
+    value = near[0].importances[peak, output]
+    found = f"{clean(motif.motif)} matters most at position {peak}, with {value:.3g}"
+    remarks = [
+        found,
+        f"Grey: mean ± 1 SD of {irrelevant.kmer_count:,} strings that agree nowhere",
+        *_of_output(result, output),
+    ]
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    body = {"hconcat": panels, "spacing": 40} if len(panels) > 1 else panels[0]
+    return finish(name, title, remarks, description, body)
+
+
+def _numbers(found: Mismatched, kind: str) -> tuple[Matrix, Matrix]:
+    if kind == "importance" or found.weights is None or found.weight_deviations is None:
+        return found.importances, found.importance_deviations
+    return found.weights, found.weight_deviations
+
+
+def _lines(
+    near: list[Mismatched], irrelevant: Mismatched, output: int, kind: str, title: str
+) -> Spec:
+    names = [_named(m.mismatch_count) for m in near]
+    rows = [
+        {"position": position, "value": data_number(value), "strings": name}
+        for m, name in zip(near, names, strict=True)
+        for position, value in enumerate(_numbers(m, kind)[0][:, output].tolist())
+        if np.isfinite(value)
+    ]
+    means, spreads = (numbers[:, output] for numbers in _numbers(irrelevant, kind))
+    band = [
+        {"position": i, "low": data_number(mean - sd), "high": data_number(mean + sd)}
+        for i, (mean, sd) in enumerate(zip(means.tolist(), spreads.tolist(), strict=True))
+        if np.isfinite(mean)
+    ]
+    across = {
+        "field": "position",
+        "type": "quantitative",
+        "scale": {"nice": False, "zero": False},
+        "axis": {"title": "position, from 0", "format": "d", "tickMinStep": 1},
+    }
+    formatted = share_format(np.array([row["value"] for row in rows] or [0.0]))
+    colour = {
+        "field": "strings",
+        "type": "nominal",
+        "scale": {"domain": names, "range": list(_COLOURS[: len(names)])},
+        "legend": {"title": None, "orient": "bottom"},
+    }
+    return {
+        "width": 400 if kind == "importance" else 300,
+        "height": _HEIGHT,
+        "layer": [
+            {
+                "data": {"values": band},
+                "mark": {"type": "area", "color": _BAND_COLOUR, "opacity": 0.35},
+                "encoding": {
+                    "x": across,
+                    "y": {"field": "low", "type": "quantitative", "axis": {"title": title}},
+                    "y2": {"field": "high"},
+                },
+            },
+            {
+                "data": {"values": rows},
+                "mark": {"type": "line", "strokeWidth": 1.8, "point": {"size": 14}},
+                "encoding": {
+                    "x": across,
+                    "y": {"field": "value", "type": "quantitative"},
+                    "color": colour,
+                    "tooltip": tooltip(
+                        ("strings", "strings", ""),
+                        ("position", "position", ",.0f"),
+                        ("value", title, formatted),
+                    ),
+                },
+            },
+        ],
+    }
+
+
+def _named(count: int) -> str:
+    return {0: "the motif", 1: "1 mismatch"}.get(count, f"{count} mismatches")
+
+
+def _map(result: Result, kmers: Kmers, output: int) -> Plot:
+    """Draw strings × positions: all of one letter, the strongest of several."""
+    importances = kmers.importances[:, :, output]
+    sizes = np.nan_to_num(np.abs(importances)).max(axis=1)
+    kept = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_STRINGS])
+    texts = [text_of(int(code), kmers.length, result.alphabet) for code in kept]
+    rows = [
+        {"kmer": text, "position": position, "value": data_number(value)}
+        for text, code in zip(texts, kept, strict=True)
+        for position, value in enumerate(importances[code].tolist())
+        if np.isfinite(value)
+    ]
+    letters = "1 letter" if kmers.length == 1 else f"{kmers.length} letters"
+    title = f"Importance of strings of {letters} by position"
+    code, position = np.unravel_index(int(np.nanargmax(np.abs(importances))), importances.shape)
+    strongest = text_of(int(code), kmers.length, result.alphabet)
+    remarks = [f"{strongest} at position {position} is strongest"]
+    if len(kept) < len(importances):
+        remarks.append(f"{len(kept)} strongest of {len(importances):,} strings")
+    remarks += _of_output(result, output)
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    body = _cells(rows, texts, importances.shape[1])
+    return finish(f"firm-kmers-{kmers.length}", title, remarks, description, body)
+
+
+def _cells(rows: list[Spec], texts: list[str], positions: int) -> Spec:
+    values = np.array([row["value"] for row in rows])
+    reach = data_number(float(np.abs(values).max(initial=0.0)) or 1.0)
+    width = max(2.0, min(24.0, 1.5 * PLOT_WIDTH / positions))
+    step = max(1, -(-positions // 15))
+    return {
+        "data": {"values": rows},
+        "width": {"step": width},
+        "height": {"step": 18},
+        "mark": "rect",
+        "encoding": {
+            "x": {
+                "field": "position",
+                "type": "ordinal",
+                "axis": {
+                    "title": "position, from 0",
+                    "values": list(range(0, positions, step)),
+                    "labelAngle": 0,
+                    "ticks": False,
+                },
+            },
+            "y": {
+                "field": "kmer",
+                "type": "nominal",
+                "sort": texts,
+                "axis": {"title": None, "domain": False, "ticks": False},
+            },
+            "color": {
+                "field": "value",
+                "type": "quantitative",
+                "scale": {"domain": [-reach, 0, reach], "range": list(DIVERGING)},
+                "legend": {"title": "importance"},
+            },
+            "tooltip": tooltip(
+                ("kmer", "string", ""),
+                ("position", "position", ""),
+                ("value", "importance", share_format(values)),
+            ),
+        },
+    }
+
+
+def _of_output(result: Result, output: int) -> list[str]:
+    """Say which output is drawn, and how numbers were had."""
+    told = [] if result.is_exact else ["From sampled sequences"]
+    if len(result.output_names) == 1:
+        return told
+    named = shorten(clean(result.output_names[output]), 40)
+    return [f"Output {named}, the one of {len(result.output_names)} that varies most", *told]

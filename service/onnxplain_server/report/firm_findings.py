@@ -1,0 +1,127 @@
+"""FIRM as tables of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult, FirmSequencesResult
+
+from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.report.finding import Finding, Heading, first, if_several, unit
+
+
+def of_firm(result: FirmResult) -> Iterator[Finding]:
+    """Write importances, the largest first, other measures, and strings of sequences."""
+    if result.HasField("sequences"):
+        yield _strings(result, result.sequences)
+        return
+    yield _importances(result)
+    yield _contrasts(result)
+
+
+def _importances(result: FirmResult) -> Finding:
+    outputs = distinguish(result.output_names)
+    ranked = sorted(result.importances, key=lambda i: -np.nansum(np.abs(i.values)))
+    kept, left_out = first(ranked, len(outputs), "less important ones")
+    values = np.array([one.values for one in kept])
+    has_interval = result.confidence_level > 0
+    rows = [
+        (
+            clean(one.feature),
+            *if_several(outputs, output),
+            spell_beside(one.values[k], values),
+            *(
+                [
+                    spell_beside(one.standard_errors[k], values),
+                    f"{spell_beside(one.lower[k], values)} … {spell_beside(one.upper[k], values)}",
+                ]
+                if has_interval
+                else []
+            ),
+            FirmOptions.Estimator.Name(one.estimator),
+        )
+        for one in kept
+        for k, output in enumerate(outputs)
+    ]
+    percent = f"{100 * result.confidence_level:.3g} % interval"
+    intervals = [Heading("± s.e.", is_number=True), Heading(percent, is_number=True)]
+    columns = (
+        Heading("feature"),
+        *if_several(outputs, Heading("output")),
+        Heading(f"importance ({unit(result.output_names)})", is_number=True),
+        *(intervals if has_interval else []),
+        Heading("estimator"),
+    )
+    return Finding(
+        "Feature importance ranking measure",
+        "standard deviation of the expected score given the feature; with a sign where the score "
+        "only rises or falls with it",
+        "a feature that goes along with others is credited with what they do",
+        columns,
+        tuple(rows),
+        left_out,
+    )
+
+
+def _contrasts(result: FirmResult) -> Finding:
+    outputs = distinguish(result.output_names)
+    kept, left_out = first(result.contrasts, len(outputs), "others")
+    rows = [
+        (
+            FirmOptions.Contrast.Name(one.contrast).replace("_", " ").lower(),
+            clean(one.feature),
+            *if_several(outputs, outputs[k]),
+            spell_beside(value, np.array(one.values)),
+        )
+        for one in kept
+        for k, value in enumerate(one.values)
+    ]
+    columns = (
+        Heading("measure"),
+        Heading("feature"),
+        *if_several(outputs, Heading("output")),
+        Heading("value", is_number=True),
+    )
+    return Finding(
+        "Other measures, for contrast",
+        "none of them takes into account that features go along with each other",
+        "they compare among themselves only",
+        columns,
+        tuple(rows),
+        left_out,
+    )
+
+
+def _strings(result: FirmResult, found: FirmSequencesResult) -> Finding:
+    outputs = distinguish(result.output_names)
+    kept, left_out = first(found.top, 1, "less important ones")
+    importances = np.array([top.importance for top in kept])
+    differences = np.array([top.difference for top in kept])
+    rows = [
+        (
+            clean(top.kmer),
+            str(top.position),
+            *if_several(outputs, outputs[top.output_index]),
+            spell_beside(top.difference, differences),
+            spell_beside(top.importance, importances),
+        )
+        for top in kept
+    ]
+    columns = (
+        Heading("string"),
+        Heading("position, from 0", is_number=True),
+        *if_several(outputs, Heading("output")),
+        Heading("expected score, minus the mean", is_number=True),
+        Heading("importance", is_number=True),
+    )
+    how = "exact" if found.is_exact else "from sampled sequences"
+    return Finding(
+        "Strings that matter most",
+        f"{how}; the first number tells what the string does where it is, the second also how "
+        "often it is there",
+        "numbers are about sequences as the background has them",
+        columns,
+        tuple(rows),
+        left_out,
+    )

@@ -1,0 +1,38 @@
+"""Features of columns and scores, without a model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.arrays import Array
+from onnxplain_server.methods.firm import Moments, Options, Result, Sheet, compute
+from onnxplain_server.methods.firm.language import Columns, parse
+from onnxplain_server.methods.resampling import Resampling
+
+
+@pytest.fixture(scope="session")
+def firm() -> Callable[..., Result]:
+    """Measure features; `repeats` is the number of replicates."""
+
+    def measured(
+        columns: Mapping[str, Array],
+        scores: Any,
+        features: Sequence[str],
+        weights: Any = None,
+        moments: Moments | None = None,
+        repeats: int = 0,
+        seed: int = 0,
+        **options: Any,
+    ) -> Result:
+        held = Columns(columns)
+        expressions = [parse(text, held.kinds, "features") for text in features]
+        score = np.asarray(scores, dtype=float)
+        score = score if score.ndim == 2 else score[:, None]
+        shares = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=float)
+        names = tuple(f"y{k}" for k in range(score.shape[1]))
+        asked = Options(resampling=Resampling(repeats), **options)
+        sheet = Sheet(held, shares, score, names)
+        return compute(expressions, sheet, asked, moments, seed, lambda f, p: list(map(f, p)))
+
+    return measured
