@@ -119,7 +119,7 @@ def fit(task: Task, growth: Growth, run: Run) -> Fit:
     scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, _FOLDS)
     means = scores.mean(axis=1)
     best = int(means.argmax())
-    return Fit(depths[best], float(scores.max()))
+    return Fit(depths[best], float(means[best]))
 
 
 def _score(task: Task, depth: int, train: Indices, test: Indices) -> float:
