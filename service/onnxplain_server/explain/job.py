@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.grove import Grove
@@ -35,7 +36,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """What reads the model's own trees, and shares the work with them."""
+    """What reads the model's own trees, shares the work with them, and knows what was found."""
 
     trees: Trees
     crew: Crew
+    ledger: Ledger

@@ -112,6 +112,31 @@ def test_exchangeable_features_have_one_direction() -> None:
     assert reading.norms(found.vectors)[0] == pytest.approx(3 * reading.norms(found.vectors)[1])
 
 
+def synonyms(within: int, across: int) -> np.ndarray:
+    """Two pairs: how often the two of a pair meet each other, and how often any of the others."""
+    matrix = np.full((4, 4), across)
+    matrix[:2, :2] = matrix[2:, 2:] = within
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+def test_synonyms_that_meet_seldom_have_one_direction() -> None:
+    """By hand: swapping them leaves 5 + 2·8 and 5 - 2·8, and turns two -5 around."""
+    apart = reading.between(embed(sparse.csr_array(synonyms(5, 8)), 2).vectors)
+
+    assert [apart[0, 1], apart[2, 3]] == pytest.approx([0, 0], abs=1e-5)
+    assert apart[0, 2] > 50
+
+
+def test_synonyms_that_meet_often_drift_apart() -> None:
+    """The two -8 that swapping turns around outweigh 8 - 2·5."""
+    found = embed(sparse.csr_array(synonyms(8, 5)), 2)
+
+    apart = reading.between(found.vectors)
+    assert found.singular_values[:4] == pytest.approx([18, 8, 8, 2])
+    assert max(apart[0, 1], apart[2, 3]) > 20
+
+
 @pytest.mark.parametrize("size", [30, 330])
 def test_the_order_of_features_changes_nothing(size: int) -> None:
     matrix = counts(size, seed=1)
@@ -159,6 +184,12 @@ def test_groups_are_features_of_one_direction() -> None:
     assert chosen.tolist() == [0, 1, 2, 3]
     assert reading.groups(vectors, chosen, 10.0).tolist() == [1, 2, 1, 2, 0]
     assert reading.groups(vectors, chosen, 180.0).tolist() == [1, 1, 1, 1, 0]
+
+
+def test_what_is_long_enough_is_a_share_of_the_longest() -> None:
+    vectors = directions(0, 30, 60) * [[1000], [51], [49]]
+
+    assert reading.important(vectors, 0.05).tolist() == [0, 1]
 
 
 def test_neighbors_are_the_nearest_in_direction() -> None:
