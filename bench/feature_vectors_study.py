@@ -1,6 +1,6 @@
 """The studies of the paper again: explained variance, stability, knockoffs.
 
-    bench/feature_vectors_study.py explained-variance|stability [SENTENCES] [TABLE]...
+    bench/feature_vectors_study.py explained-variance|diagonal|stability [SENTENCES] [TABLE]...
     bench/feature_vectors_study.py knockoffs [SENTENCES]
 
 Figure 2 is in synonyms.py, and Section 3.4 in importance_curves.py. Figures are in
@@ -25,6 +25,7 @@ from onnxplain_server.methods.feature_vectors import (
     Lesson,
     Options,
     Result,
+    Rule,
     Source,
     of_lesson,
 )
@@ -75,6 +76,16 @@ def explained_variance(sentence_count: int, names: Sequence[str]) -> None:
         )
         if name == "Adult":
             _education(found)
+
+
+def with_diagonal(sentence_count: int, names: Sequence[str]) -> None:
+    """Table A1 as it comes out where features beside themselves count, at the package's depth."""
+    for name in names or PAPER:
+        growth, data = Growth(sentence_count, 3), tables.load(name)
+        both = [vectors(data, growth, rule=Rule(fill_diagonal=fill)) for fill in (False, True)]
+        shares = [found.embedding.variance_ratio for found in both]
+        print(f"{name}: {shares[0]:.1%}, with the diagonal {shares[1]:.1%}, paper {PAPER[name]} %",
+              flush=True)  # fmt: skip
 
 
 def _education(found: Result) -> None:
@@ -177,6 +188,8 @@ def main() -> None:
     match study:
         case "explained-variance":
             explained_variance(count, more)
+        case "diagonal":
+            with_diagonal(count, more)
         case "stability":
             stable(count, more)
         case "knockoffs":

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tables
 import tree_shap
+import vl_convert
 from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Source, of_lesson
 from scipy.stats import spearmanr
@@ -31,6 +32,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
 
 KEPT = Path(__file__).parents[1] / "build/curves"
+PICTURE = Path(__file__).parents[1] / "docs/images/feature-vectors-curves.png"
 METHODS = ("feature vectors", "Gini", "permutation", "TreeSHAP")
 TABLES = (
     "breast cancer", "digits", "Spambase", "Adult", "Bank Marketing", "Parkinson",
@@ -229,6 +231,35 @@ def report(run: Any) -> None:
                   f"spread {(max(areas) - min(areas)) / max(areas):.2%}")  # fmt: skip
 
 
+def draw(run: Any) -> None:
+    """Draw the curves of all tables that were computed."""
+    present = [name for name in TABLES if (KEPT / f"{_file(name)}-curves.json").exists()]
+    values = [
+        {"table": name, "curve": which, "method": method, "features": k, "score": score}
+        for name in present
+        for method, found in curves(name, run).items()
+        for which in ("SSS", "SDS")
+        for k, score in zip(found["count"], found[which], strict=True)
+    ]
+    spec = {
+        "data": {"values": values},
+        "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8},
+        "width": 130,
+        "height": 110,
+        "encoding": {
+            "row": {"field": "curve", "sort": ["SSS", "SDS"], "title": None},
+            "column": {"field": "table", "sort": present, "title": None},
+            "x": {"field": "features", "type": "quantitative", "title": "features"},
+            "y": {"field": "score", "type": "quantitative", "scale": {"zero": False}},
+            "color": {"field": "method", "sort": list(METHODS), "title": "ranked by"},
+            "strokeDash": {"field": "method", "sort": list(METHODS)},
+        },
+        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+        "config": {"legend": {"orient": "top"}, "axis": {"tickCount": 4}},
+    }
+    PICTURE.write_bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=1.5))
+
+
 def _file(name: str) -> str:
     return name.replace(" ", "-").replace(",", "")
 
@@ -253,6 +284,7 @@ def main() -> None:
                     spread(name, run)
             case "report":
                 report(run)
+                draw(run)
             case _:
                 raise SystemExit(__doc__)
 

@@ -1,9 +1,10 @@
 """Figure 2 of the paper: pairs of features that could stand in for each other, and are independent.
 
-    bench/synonyms.py [SEEDS]
+    bench/synonyms.py [SEEDS] [CASE]
 
-Prints, for each seed, the angles within pairs and the smallest across them, by feature vectors
-and by two baselines. Figures are in docs/studies/feature-vectors.md.
+CASE is the start of a name in CASES; all without one. Prints, for each seed, the angles within
+pairs and the smallest across them, by feature vectors and by two baselines. Figures are in
+docs/studies/feature-vectors.md.
 """
 
 from __future__ import annotations
@@ -147,12 +148,15 @@ CASES: dict[str, tuple[Callable[[int], Table], int, int | None]] = {
 
 def main() -> None:
     seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def run(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
             return list(pool.map(function, parts))
 
         for name, (draw, sentence_count, depth) in CASES.items():
+            if not name.startswith(wanted):
+                continue
             print(name, flush=True)
             for seed in seeds:
                 table = draw(seed)
