@@ -117,7 +117,7 @@ examples: $(ENV) ## Run the documented examples, and write their numbers and pic
 .PHONY: studies
 studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken up where it was ended
 	$(BIN)/python bench/feature_vectors_study.py explained-variance
-	$(BIN)/python bench/feature_vectors_study.py diagonal 20000
+	$(BIN)/python bench/feature_vectors_study.py diagonal 2000
 	$(BIN)/python bench/feature_vectors_study.py knockoffs 40000
 	$(BIN)/python bench/feature_vectors_study.py stability
 	$(BIN)/python bench/synonyms.py

@@ -34,8 +34,9 @@ from sklearn.inspection import permutation_importance
 KEPT = Path(__file__).parents[1] / "build/curves"
 PICTURE = Path(__file__).parents[1] / "docs/images/feature-vectors-curves.png"
 METHODS = ("feature vectors", "Gini", "permutation", "TreeSHAP")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
 TABLES = (
-    "breast cancer", "digits", "Spambase", "Adult", "Bank Marketing", "Parkinson",
+    "breast cancer", "digits", "diabetes", "Spambase", "Adult", "Bank Marketing", "Parkinson",
     "Wine Quality, red", "SMS Spam",
 )  # fmt: skip
 _ROWS = 4_000
@@ -241,6 +242,7 @@ def draw(run: Any) -> None:
         for which in ("SSS", "SDS")
         for k, score in zip(found["count"], found[which], strict=True)
     ]
+    ranked_by = {"field": "method", "type": "nominal", "title": "ranked by"}
     spec = {
         "data": {"values": values},
         "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8},
@@ -251,8 +253,8 @@ def draw(run: Any) -> None:
             "column": {"field": "table", "sort": present, "title": None},
             "x": {"field": "features", "type": "quantitative", "title": "features"},
             "y": {"field": "score", "type": "quantitative", "scale": {"zero": False}},
-            "color": {"field": "method", "sort": list(METHODS), "title": "ranked by"},
-            "strokeDash": {"field": "method", "sort": list(METHODS)},
+            "color": ranked_by | {"scale": {"domain": METHODS, "range": COLOURS}},
+            "strokeDash": ranked_by | {"scale": {"domain": METHODS}},
         },
         "resolve": {"scale": {"x": "independent", "y": "independent"}},
         "config": {"legend": {"orient": "top"}, "axis": {"tickCount": 4}},
