@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.model import Note
 from onnxplain_server.trees.crew import Crew
@@ -40,8 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """What reads the model's own trees, shares the work with them, and knows what was found."""
+    """What reads the model's own trees, and shares the work with them."""
 
     trees: Trees
     crew: Crew
-    ledger: Ledger

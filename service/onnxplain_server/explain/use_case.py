@@ -68,7 +68,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     choice, ledger = choose(model, features, outputs, question, means)
     sample = take_sample(table, features, question, choice.row_count)
     effects = choice.on(sample.merged(sample.drawn))
-    reader = Reader(means.grove, Crew(means.threads, ledger), ledger)
+    reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -90,7 +90,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
     ledger = Ledger(means.host)
-    reader = Reader(means.grove, Crew(means.threads, ledger), ledger)
+    reader = Reader(means.grove, Crew(means.threads, ledger))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)

@@ -120,7 +120,7 @@ def _grown(  # noqa: PLR0917 - likewise
             sample.weights[rows],
         )
         return feature_vectors.of_lesson(
-            options, lesson, question.seed, reader.crew.run, partial(kept, reader.ledger)
+            options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
     return Job(options, 0 if of_labels else len(rows), run)
