@@ -120,6 +120,17 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
 	$(BIN)/python examples/run.py
 
+.PHONY: studies
+studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken up where it was ended
+	$(BIN)/python bench/feature_vectors_study.py explained-variance
+	$(BIN)/python bench/feature_vectors_study.py diagonal 2000
+	$(BIN)/python bench/feature_vectors_study.py knockoffs 40000
+	$(BIN)/python bench/feature_vectors_study.py stability
+	$(BIN)/python bench/synonyms.py
+	$(BIN)/python bench/importance_curves.py curves
+	$(BIN)/python bench/importance_curves.py spread
+	$(BIN)/python bench/importance_curves.py report
+
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows
 	$(BIN)/python tools/reference.py docs

@@ -1,111 +1,91 @@
-"""The studies of the paper again: explained variance, stability, exchangeable pairs, knockoffs.
+"""The studies of the paper again: explained variance, stability, knockoffs.
 
-    bench/feature_vectors_study.py explained-variance DATA [SENTENCES]
-    bench/feature_vectors_study.py stability|pairs|knockoffs [SENTENCES]
+    bench/feature_vectors_study.py explained-variance|diagonal|stability [SENTENCES] [TABLE]...
+    bench/feature_vectors_study.py knockoffs [SENTENCES]
 
-DATA is a folder with the tables of the paper that are not bundled with scikit-learn, as CSV files
-with the target in the last column. Figures are in docs/methods/feature-vectors.md.
+Figure 2 is in synonyms.py, and Section 3.4 in importance_curves.py. Figures are in
+docs/studies/feature-vectors.md.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyarrow.csv as arrow_csv
-from onnxplain_server.arrays import Array, Matrix
+import tables
+from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import (
     Growth,
     Knockoffs,
     Lesson,
     Options,
     Result,
+    Rule,
     Source,
     of_lesson,
 )
 from onnxplain_server.methods.feature_vectors.reading import between, difference
 from onnxplain_server.methods.feature_vectors.stability import align
-from sklearn import datasets
+from scipy.stats import rankdata
+from tables import Table
 
-_ROWS = 10_000
+PAPER = {
+    "breast cancer": 87,
+    "Spambase": 86,
+    "Wine Quality, red": 98,
+    "Wine Quality, white": 98,
+    "Parkinson": 99,
+    "Adult": 92,
+    "Bank Marketing": 98,
+}
+"""Explained variance in percent, by Table A1."""
+BUNDLED = ("iris", "wine", "diabetes", "breast cancer", "digits")
+"""Tables that come with scikit-learn."""
+KEPT = Path(__file__).parents[1] / "build/stability"
+"""Where runs are kept, so that a study can be ended and taken up again."""
 _POOL = ThreadPoolExecutor(2)
-
-
-class Data(NamedTuple):
-    """A table: columns, and a target of numbers or of classes."""
-
-    names: tuple[str, ...]
-    columns: tuple[Array, ...]
-    target: Array
 
 
 def run(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
     return list(_POOL.map(function, parts))
 
 
-def bundled(name: str) -> Data:
-    found = getattr(datasets, f"load_{name}")()
-    target = found.target if name == "diabetes" else found.target.astype(str)
-    names = tuple(map(str, found.feature_names))
-    return Data(names, tuple(found.data.T), target)
-
-
-def read(path: Path, *, classes: bool, without: tuple[str, ...] = ()) -> Data:
-    table = arrow_csv.read_csv(path)
-    names = [name for name in table.column_names[:-1] if name not in without]
-    columns = [table[name].to_numpy() for name in names]
-    columns = [
-        np.array(["" if v is None else str(v) for v in column], dtype=object)
-        if column.dtype == object
-        else column.astype(float)
-        for column in columns
-    ]
-    target = table[table.column_names[-1]].to_numpy()
-    chosen = np.sort(np.random.default_rng(0).permutation(len(target))[:_ROWS])
-    target = target.astype(str) if classes else target.astype(float)
-    return Data(tuple(names), tuple(c[chosen] for c in columns), target[chosen])
-
-
-def vectors(data: Data, growth: Growth, seed: int = 0, **more: Any) -> Result:
+def vectors(data: Table, growth: Growth, seed: int = 0, **more: Any) -> Result:
     options = Options(Source.LABELS, data.names, growth=growth, **more)
-    is_classes = data.target.dtype.kind in "OU"
-    target = data.target if is_classes else data.target[:, None]
-    lesson = Lesson(data.columns, None, target, is_classes, np.ones(len(target)))
+    target = data.target if data.is_classes else data.target[:, None]
+    lesson = Lesson(data.columns, None, target, data.is_classes, np.ones(len(target)))
     return of_lesson(options, lesson, seed, run)
 
 
-def explained_variance(folder: Path, sentence_count: int) -> None:
+def explained_variance(sentence_count: int, names: Sequence[str]) -> None:
     """Table A1."""
-
-    def table(name: str, *, classes: bool = False, without: tuple[str, ...] = ()) -> Data:
-        return read(folder / name, classes=classes, without=without)
-
-    tables: dict[tuple[str, int], Callable[[], Data]] = {
-        ("breast cancer", 87): lambda: bundled("breast_cancer"),
-        ("Spambase", 86): lambda: table("spambase.csv.gz", classes=True),
-        ("Wine Quality, red", 98): lambda: table("wine_quality_red.csv"),
-        ("Wine Quality, white", 98): lambda: table("wine_quality_white.csv"),
-        ("Parkinson", 99): lambda: table("parkinsons_telemonitoring.csv", without=("motor_UPDRS",)),
-        ("Adult", 92): lambda: table("adult_train.csv.gz", classes=True),
-        ("Bank Marketing", 98): lambda: table("bank_marketing.csv.gz", classes=True),
-    }
-    for (name, paper), load in tables.items():
+    for name in names or PAPER:
         start = time.perf_counter()
-        found = vectors(load(), Growth(sentence_count))
+        found = vectors(tables.load(name), Growth(sentence_count))
         shares = found.embedding.variance_ratio, found.embedding.energy_ratio
         depth = found.fit.depth if found.fit else 0
         print(
-            f"{name}: variance {shares[0]:.1%}, energy {shares[1]:.1%}, paper {paper} %, "
+            f"{name}: variance {shares[0]:.1%}, energy {shares[1]:.1%}, paper {PAPER[name]} %, "
             f"depth {depth}, {time.perf_counter() - start:.0f} s",
             flush=True,
         )
         if name == "Adult":
             _education(found)
+
+
+def with_diagonal(sentence_count: int, names: Sequence[str]) -> None:
+    """Table A1 as it comes out where features beside themselves count, at the package's depth."""
+    for name in names or PAPER:
+        growth, data = Growth(sentence_count, 3), tables.load(name)
+        both = [vectors(data, growth, rule=Rule(fill_diagonal=fill)) for fill in (False, True)]
+        shares = [found.embedding.variance_ratio for found in both]
+        print(f"{name}: {shares[0]:.1%}, with the diagonal {shares[1]:.1%}, paper {PAPER[name]} %",
+              flush=True)  # fmt: skip
 
 
 def _education(found: Result) -> None:
@@ -119,23 +99,46 @@ def _education(found: Result) -> None:
     )
 
 
-def stable(sentence_count: int, run_count: int = 10) -> None:
-    """Section 3.4: ten runs."""
-    for name in ("wine", "diabetes", "breast_cancer"):
-        data = bundled(name)
-        found = [vectors(data, Growth(sentence_count), seed) for seed in range(run_count)]
-        turned = [align(r.embedding.vectors, found[0].embedding.vectors) for r in found]
-        lengths = np.array([r.norms / r.norms.max() for r in found])
-        ranks = np.argsort(np.argsort(lengths, axis=1), axis=1)
-        rank = np.asarray(np.corrcoef(ranks))[np.triu_indices(run_count, 1)].mean()
-        angles = np.degrees([np.arctan2(v[:, 1], v[:, 0]) for v in turned])
-        moved = np.ptp(difference(angles, angles[0]), axis=0)
-        spread = (np.ptp(lengths, axis=0) / lengths.max(axis=0)).mean()
-        print(
-            f"{name}: Spearman {rank:.3f} (paper .984), angle range {moved.mean():.1f} (5.2), "
-            f"norm range {spread:.1%} (15.5 %)",
-            flush=True,
-        )
+def stable(sentence_count: int, names: Sequence[str], run_count: int = 10) -> None:
+    """Section 3.4: ten runs, and the mean over tables."""
+    told = []
+    for name in names or BUNDLED:
+        found = [_run_of(name, sentence_count, seed) for seed in range(run_count)]
+        told.append(_spread(found))
+        _tell_spread(name, told[-1])
+    _tell_spread("mean", np.mean(told, axis=0))
+
+
+def _run_of(name: str, sentence_count: int, seed: int) -> Matrix:
+    """Compute vectors of one run, or take those of a study that was ended."""
+    file = KEPT / f"{name.replace(' ', '-')}-{sentence_count}-{seed}.npy"
+    if not file.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        found = vectors(tables.load(name), Growth(sentence_count), seed)
+        np.save(file, found.embedding.vectors)
+    return np.asarray(np.load(file))
+
+
+def _spread(found: Sequence[Matrix]) -> Vector:
+    """Spearman's correlation of lengths, mean range of angles, mean range of lengths."""
+    turned = np.array([align(one, found[0]) for one in found])
+    used = (turned != 0).any(axis=(0, 2))
+    lengths = np.linalg.norm(turned, axis=2)
+    lengths /= lengths.max(axis=1, keepdims=True)
+    ranks = rankdata(lengths, axis=1)
+    rank = np.corrcoef(ranks)[np.triu_indices(len(found), 1)].mean()
+    angles = np.degrees(np.arctan2(turned[..., 1], turned[..., 0]))[:, used]
+    moved = np.ptp(difference(angles, angles[0]), axis=0)
+    ranges = np.ptp(lengths[:, used], axis=0) / lengths[:, used].max(axis=0)
+    return np.array([rank, moved.mean(), ranges.mean()])
+
+
+def _tell_spread(name: str, told: Vector) -> None:
+    print(
+        f"{name}: Spearman {told[0]:.3f} (paper .984), angle range {told[1]:.1f} (5.2), "
+        f"norm range {told[2]:.1%} (15.5 %)",
+        flush=True,
+    )
 
 
 def mixture(seed: int, row_count: int = 2_000, size: int = 20) -> tuple[Matrix, Array]:
@@ -154,57 +157,16 @@ def mixture(seed: int, row_count: int = 2_000, size: int = 20) -> tuple[Matrix, 
     return values, (noisy > np.median(told)) * 1.0
 
 
-PAIRS = ((0, 1), (2, 3), (4, 5))
-_JOINED = ((0, 1, 1.0), (1, 2, 0.6), (0, 2, 0.4))
-"""Which pairs act together, and how strongly: unlike strengths give each its own direction."""
-
-
-def paired(seed: int, row_count: int = 20_000, size: int = 20) -> tuple[Matrix, Array]:
-    """Independent normal columns, of which the first six are three pairs of synonyms.
-
-    For each feature of a pair and each of another there is an expression of thresholds,
-    (x > 0 and z > 0) or (x < 0 and z < 0); the more of them are true, by weight, the likelier is
-    class 1. Such expressions have no main effects, so that synonyms seldom follow each other on a
-    path.
-    """
-    random = np.random.default_rng(seed)
-    values = random.normal(size=(row_count, size))
-    above = values > 0
-    told = np.zeros(row_count)
-    for first, second, weight in _JOINED:
-        true = [above[:, i] == above[:, j] for i in PAIRS[first] for j in PAIRS[second]]
-        told += weight * np.mean(true, axis=0)
-    return values, (told + random.normal(0, 0.02, row_count) > 1.0) * 1.0
-
-
-def pairs(sentence_count: int, seed_count: int = 3) -> None:
-    """Figure 2: angles within pairs, and the smallest across them."""
-    for seed in range(seed_count):
-        values, target = paired(seed)
-        names = tuple(f"x{j + 1}" for j in range(values.shape[1]))
-        found = vectors(Data(names, tuple(values.T), target), Growth(sentence_count, 7), seed)
-        apart = between(found.embedding.vectors)
-        within = [apart[pair] for pair in PAIRS]
-        across = [apart[i, j] for i in range(6) for j in range(i) if i // 2 != j // 2]
-        correlation = np.abs(np.asarray(np.corrcoef(values[:, :6], rowvar=False)))
-        print(
-            f"seed {seed}: within pairs {within[0]:.1f}, {within[1]:.1f}, {within[2]:.1f} degrees; "
-            f"across at least {min(across):.1f}; largest correlation of columns "
-            f"{(correlation - np.eye(6)).max():.3f}",
-            flush=True,
-        )
-
-
 def knockoffs(sentence_count: int, seed_count: int = 10) -> None:
     """Section 3.3, on the mixture; then on two real tables."""
     for seed in range(seed_count):
         values, target = mixture(seed)
         names = tuple(f"x{j + 1}" for j in range(values.shape[1]))
         growth, wanted = Growth(sentence_count, 6), Knockoffs(component_count=3)
-        found = vectors(Data(names, tuple(values.T), target), growth, seed, knockoffs=wanted)
+        found = vectors(Table(names, tuple(values.T), target), growth, seed, knockoffs=wanted)
         _tell_knockoffs(f"mixture, seed {seed}", found)
-    for name in ("wine", "breast_cancer"):
-        found = vectors(bundled(name), Growth(sentence_count), knockoffs=Knockoffs())
+    for name in ("wine", "breast cancer"):
+        found = vectors(tables.load(name), Growth(sentence_count), knockoffs=Knockoffs())
         _tell_knockoffs(name, found)
 
 
@@ -222,14 +184,14 @@ def _tell_knockoffs(name: str, found: Result) -> None:
 
 def main() -> None:
     study, *more = sys.argv[1:]
-    count = int(more[-1]) if more and more[-1].isdigit() else 100_000
+    count = int(more.pop(0)) if more and more[0].isdigit() else 100_000
     match study:
         case "explained-variance":
-            explained_variance(Path(more[0]), count)
+            explained_variance(count, more)
+        case "diagonal":
+            with_diagonal(count, more)
         case "stability":
-            stable(count)
-        case "pairs":
-            pairs(count)
+            stable(count, more)
         case "knockoffs":
             knockoffs(count)
         case _:

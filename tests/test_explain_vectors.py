@@ -216,6 +216,20 @@ def test_repetitions_tell_how_far_vectors_would_move(ask: Ask) -> None:
     assert 0.01 < np.max(np.array(found.norm_standard_errors) / np.array(found.norms)) < 0.5
 
 
+def test_repetitions_count_the_paths_that_the_rows_take(ask: Ask) -> None:
+    """One of some thirty of each tree, so lengths and their errors are those of few paths."""
+    found = of(ask(FOREST, rows(), row_indices=[4], repeat_count=20))
+
+    longest = np.argmax(found.norms)
+    assert 0 < found.norm_standard_errors[longest] < 0.5 * found.norms[longest]
+
+
+def test_forests_are_grown_anew_for_each_repetition(ask: Ask) -> None:
+    found = of(ask(FOREST, rows(), source="SURROGATE", repeat_count=3, **SMALL))
+
+    assert (np.array(found.norm_standard_errors) > 0).all()
+
+
 def test_a_seed_gives_the_same_answer_twice(ask: Ask) -> None:
     one, other = (of(ask(FOREST, rows(), source="SURROGATE", repeat_count=2, **SMALL))
                   for _ in range(2))  # fmt: skip
@@ -253,6 +267,36 @@ def test_knockoffs_come_with_a_test(ask: Ask) -> None:
     assert len(found.norms) == len(found.knockoff_norms) == 10
     assert sum(found.permuted_counts) == 500
     assert 0 < found.p_value <= 1
+
+
+def test_a_feature_that_matters_is_longer_than_its_knockoff(ask: Ask) -> None:
+    """The target is the first column, whatever the model."""
+    table = rows(n=300)
+    truth = Column(name="target", numbers=list(table.columns.columns[0].numbers))
+    table.columns.columns.append(truth)
+
+    found = of(ask(FOREST, table, source="LABELS", feature_columns=NAMES, target_column="target",
+                   knockoffs={"permutation_count": 100}, **SMALL)).knockoff_check  # fmt: skip
+
+    assert found.norms[0] > 2 * found.knockoff_norms[0]
+
+
+@pytest.mark.parametrize("engine", [ExplainRequest.TREES, ExplainRequest.BLACK_BOX])
+def test_asked_again_no_forest_is_grown(runner: InProcess, make: Any, engine: Any) -> None:
+    options = FeatureVectorsOptions(source="SURROGATE", repeat_count=2, sentence_count=600, depth=3)
+    request = ExplainRequest(
+        model=Model(content=FOREST.read_bytes()),
+        table=rows(),
+        engine=engine,
+        methods=[MethodOptions(feature_vectors=options)],
+    ).SerializeToString()
+    host = make.host()
+
+    first, again = (ExplainResponse.FromString(runner.explain(request, {}, host)) for _ in range(2))
+
+    assert of(again) == of(first)
+    assert first.receipt.cache_miss_count >= 4
+    assert (again.receipt.cache_miss_count, again.receipt.predicted_row_count) == (0, 0)
 
 
 def test_the_answer_is_canonical_json(ask: Ask) -> None:

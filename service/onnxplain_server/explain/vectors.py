@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.shelf import kept
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
@@ -117,7 +119,9 @@ def _grown(  # noqa: PLR0917 - likewise
             learned.ndim == 1,
             sample.weights[rows],
         )
-        return feature_vectors.of_lesson(options, lesson, question.seed, reader.crew.run)
+        return feature_vectors.of_lesson(
+            options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
+        )
 
     return Job(options, 0 if of_labels else len(rows), run)
 

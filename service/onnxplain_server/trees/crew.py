@@ -24,11 +24,16 @@ class Crew:
         Its threads wait for nothing else of this crew.
     ledger : Ledger
         Asked before each block whether the answer is still wanted.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        The same, for who keeps numbers of the work.
     """
 
     def __init__(self, threads: ThreadPoolExecutor, ledger: Ledger) -> None:
         self._threads = threads
-        self._ledger = ledger
+        self.ledger = ledger
 
     def run(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
         """Run a function on parts; results in the order of the parts.
@@ -46,7 +51,7 @@ class Crew:
             raise
 
     def _watched(self, function: Callable[[_T], _R], part: _T) -> _R:
-        self._ledger.spend(0, 0)
+        self.ledger.spend(0, 0)
         return function(part)
 
 

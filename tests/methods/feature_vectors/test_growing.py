@@ -44,6 +44,28 @@ def test_a_split_looks_at_some_features_only(run: Any) -> None:
     assert share == pytest.approx(3 / 5, abs=0.06)
 
 
+def test_each_tree_is_grown_on_rows_drawn_anew() -> None:
+    """With one column to split on, trees of the same rows would have the same threshold."""
+    lesson, random = task(lambda values: values[:, 0], d=1), np.random.default_rng(0)
+
+    thresholds = {float(lesson.tree(1, random).tree_.threshold[0]) for _ in range(20)}
+
+    assert len(thresholds) > 5
+
+
+def test_rows_of_weight_0_teach_nothing(run: Any) -> None:
+    """In half of the rows column 0 tells the target, but only the others count."""
+    lesson = task(lambda values: values[:, 3])
+    counts = np.arange(300) % 2 == 0
+    target = np.where(counts[:, None], lesson.target, 100 * lesson.rows.values[:, :1])
+    weighted = Task(lesson.rows, target, counts * 1.0, False, 5)
+
+    paths = grow(weighted, 1, 400, 0, run).paths
+
+    share = np.mean(paths.feature[paths.parent[paths.leaf]] == 3)
+    assert share == pytest.approx(3 / 5, abs=0.15)
+
+
 def test_the_number_of_threads_changes_nothing(run: Any) -> None:
     def backwards(function: Any, parts: Any) -> list[Any]:
         return [function(part) for part in reversed(list(parts))][::-1]
@@ -104,6 +126,32 @@ def test_one_threshold_is_told_almost_wholly(run: Any) -> None:
     fitted = fit(task(lambda values: (values[:, 0] > 0) * 1.0, d=1), Growth(), run)
 
     assert fitted.fidelity > 0.95
+
+
+def test_trees_are_as_deep_as_tells_most_of_other_rows(run: Any) -> None:
+    """A straight line is told the better the finer; of a step under noise, all else is noise."""
+    noise = np.random.default_rng(5).normal(size=300)
+
+    fine = fit(task(lambda values: values[:, 0], d=1), Growth(), run)
+    coarse = fit(task(lambda values: (values[:, 0] > 0) + noise, d=1), Growth(), run)
+
+    assert fine.depth >= 6
+    assert coarse.depth <= 3
+
+
+def test_fidelity_is_the_mean_over_folds(run: Any) -> None:
+    """Told on rows held out, so a line is not told wholly, and folds differ."""
+    lesson = task(lambda values: values[:, 0] * values[:, 1], n=60)
+    scores: list[list[float]] = []
+
+    def kept(function: Any, parts: Any) -> list[Any]:
+        scores.append(run(function, parts))
+        return scores[-1]
+
+    fitted = fit(lesson, Growth(depth=4), kept)
+
+    assert len(set(scores[0])) == 3
+    assert fitted.fidelity == pytest.approx(np.mean(scores[0]))
 
 
 def test_noise_cannot_be_told(run: Any) -> None:

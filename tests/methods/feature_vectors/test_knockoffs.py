@@ -33,12 +33,28 @@ def test_a_mixture_keeps_its_clusters_apart() -> None:
     assert (np.sign(fake) == np.sign(real)).all()
 
 
+def test_columns_of_two_clusters_have_knockoffs_of_two() -> None:
+    """One Gaussian would fill what is empty between -10 and 10."""
+    random = np.random.default_rng(0)
+    real = random.normal(size=(2_000, 2)) + random.choice([-10, 10], (2_000, 2))
+
+    fake = draw(real, None, seed=0)
+
+    assert (np.abs(np.abs(fake) - 10) < 5).all()
+
+
+def test_one_cluster_is_taken_for_one() -> None:
+    real = np.random.default_rng(0).multivariate_normal(np.zeros(3), correlation(3, 0.5), 1_000)
+
+    assert np.array_equal(draw(real, None, seed=0), draw(real, 1, seed=0))
+
+
 def test_the_unit_of_a_column_is_that_of_its_knockoff() -> None:
     real = np.random.default_rng(0).normal(size=(500, 3))
 
-    once, scaled = draw(real, 1, seed=0), draw(1e6 * real + 5, 1, seed=0)
+    once, scaled = draw(real, 1, seed=0), draw(1e6 * real + 5e8, 1, seed=0)
 
-    assert scaled == pytest.approx(1e6 * once + 5, rel=1e-3, abs=1e3)
+    assert scaled == pytest.approx(1e6 * once + 5e8, rel=0, abs=1e4)
 
 
 def test_columns_that_say_the_same_have_knockoffs() -> None:
@@ -48,15 +64,17 @@ def test_columns_that_say_the_same_have_knockoffs() -> None:
     assert np.isfinite(draw(real, None, seed=0)).all()
 
 
-def test_columns_apart_may_differ_wholly() -> None:
-    assert differences(np.eye(5)) == pytest.approx(np.ones(5), abs=2e-3)
+@pytest.mark.parametrize("size", [5, 120])
+def test_columns_apart_may_differ_wholly(size: int) -> None:
+    assert differences(np.eye(size)) == pytest.approx(np.ones(size), abs=2e-3)
 
 
-def test_equal_correlations_leave_what_is_known() -> None:
+@pytest.mark.parametrize("size", [5, 120])
+def test_equal_correlations_leave_what_is_known(size: int) -> None:
     """All correlations 0.8: the largest common s is 2 · (1 − 0.8), and no other sum is larger."""
-    found = differences(np.full((5, 5), 0.8) + 0.2 * np.eye(5))
+    found = differences(np.full((size, size), 0.8) + 0.2 * np.eye(size))
 
-    assert found == pytest.approx(np.full(5, 0.4), abs=2e-3)
+    assert found == pytest.approx(np.full(size, 0.4), abs=2e-3)
 
 
 @pytest.mark.parametrize("size", [6, 120])
@@ -89,6 +107,23 @@ def test_knockoffs_of_the_same_direction_are_no_chance() -> None:
 
     assert found.mean_angle_degrees == pytest.approx(2)
     assert found.p_value == pytest.approx(1 / 1_001)
+
+
+def test_directions_on_both_sides_of_half_a_turn_are_near() -> None:
+    """179 and -179 degrees are 2 apart."""
+    found = pairing.check(
+        directions(np.array([179.0, 0])), directions(np.array([-179.0, 2])), 100, seed=0
+    )
+
+    assert found.mean_angle_degrees == pytest.approx(2)
+
+
+def test_random_pairs_are_drawn_among_features_and_knockoffs() -> None:
+    """Ten at 0 and ten at 90 degrees: of the 19 partners that one can have, 10 are 90 apart."""
+    found = pairing.check(directions(np.zeros(10)), directions(np.full(10, 90.0)), 4_000, seed=0)
+
+    assert found.permuted_mean_angles_degrees.mean() == pytest.approx(90 * 10 / 19, abs=1)
+    assert found.p_value == pytest.approx(1)
 
 
 def test_random_directions_are_chance() -> None:

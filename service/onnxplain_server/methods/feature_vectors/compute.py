@@ -11,7 +11,8 @@ from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import knockoffs, pairing
 from onnxplain_server.methods.feature_vectors.cooccurrence import count
 from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
-from onnxplain_server.methods.feature_vectors.growing import Grown, Run, Task, fit, grow
+from onnxplain_server.methods.feature_vectors.growing import Run, Task
+from onnxplain_server.methods.feature_vectors.harvest import Field, Harvest, Keep, anew
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
 from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
 from onnxplain_server.methods.feature_vectors.result import Result, Trunk, embed_counts, finish
@@ -97,29 +98,33 @@ class Lesson:
         return task, asked
 
 
-def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run) -> Result:
-    """Grow a forest, and compute vectors from its paths; `options` are resolved."""
-    task, asked = lesson.task()
-    fitted = fit(task, options.growth, run)
+def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run, keep: Keep = anew) -> Result:
+    """Grow a forest, and compute vectors from its paths; `options` are resolved.
 
-    def forest(key: int) -> Grown:
-        return grow(task, fitted.depth, options.growth.sentence_count, _seed(seed, key), run, asked)
+    Parameters
+    ----------
+    keep : Keep
+        Where forests grown before may be found.
+    """
+    task, asked = lesson.task()
+    field = Field(task, asked, options.growth, options.rule, run, keep)
+    fitted = field.fit()
+
+    def forest(key: int) -> Harvest:
+        return field.forest(fitted.depth, _seed(seed, key))
 
     grown = forest(0)
-    counted = count(grown.paths, options.rule, grown.visits)
-    sentences = len(grown.paths) if grown.visits is None else int(grown.visits.sum())
-    trunk = Trunk(counted, sentences, grown.paths.tree_count, fitted)
+    trunk = Trunk(grown.counted, grown.sentence_count, grown.tree_count, fitted)
     embedding = embed_counts(trunk.counted, options)
 
     def repeat(key: int) -> Matrix:
-        again = forest(key + 1)
-        return embed_counts(count(again.paths, options.rule, again.visits), options).vectors
+        return embed_counts(forest(key + 1).counted, options).vectors
 
     # Each forest is grown side by side already.
     found = _repeated(options, embedding.vectors, repeat, lambda f, parts: [f(p) for p in parts])
     check = None
     if options.knockoffs is not None:
-        check = _check(options, options.knockoffs, lesson, fitted.depth, seed, run)
+        check = _check(options, options.knockoffs, lesson, fitted.depth, seed, run, keep)
     return finish(options, trunk, embedding, spread=found, check=check)
 
 
@@ -132,7 +137,13 @@ def _repeated(
 
 
 def _check(  # noqa: PLR0917 - all of one kind
-    options: Options, wanted: Knockoffs, lesson: Lesson, depth: int, seed: int, run: Run
+    options: Options,
+    wanted: Knockoffs,
+    lesson: Lesson,
+    depth: int,
+    seed: int,
+    run: Run,
+    keep: Keep,
 ) -> pairing.KnockoffCheck:
     """Grow a forest on features and knockoffs, and compare their angles."""
     values = np.stack(lesson.columns, axis=1).astype(np.float64)
@@ -141,8 +152,10 @@ def _check(  # noqa: PLR0917 - all of one kind
         (*lesson.columns, *fakes.T), None, lesson.target, lesson.is_classes, lesson.weights
     )
     task, _ = both.task()
-    grown = grow(task, depth, options.growth.sentence_count, _seed(seed, -1), run)
-    vectors = embed_counts(count(grown.paths, options.rule), options).vectors
+    grown = Field(task, None, options.growth, options.rule, run, keep).forest(
+        depth, _seed(seed, -1)
+    )
+    vectors = embed_counts(grown.counted, options).vectors
     feature_count = len(lesson.columns)
     return pairing.check(
         vectors[:feature_count], vectors[feature_count:], wanted.permutation_count, seed

@@ -69,7 +69,7 @@ def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurren
     ends, near = _ends(
         paths.parent, paths.leaf, weights, rule.window, rule.min_split_count, per_window
     )
-    size = int((near * (near + 1) // 2 if per_window else near)[ends > 0].sum())
+    size = int((near * (near - 1) // 2 if per_window else near - 1)[ends > 0].sum())
     first, second = (np.empty(size, dtype=np.int32) for _ in range(2))
     times = np.empty(size, dtype=np.int64)
     found = _pairs(
