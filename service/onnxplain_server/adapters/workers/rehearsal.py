@@ -55,17 +55,17 @@ class Nowhere:
 
 
 def requests() -> Iterator[bytes]:
-    """Every method, on trees, on links of trees and on another model, with and without weights.
+    """Every method, with weights, on trees, on links of trees and on another model.
 
     Some are refused: not every method suits every model.
     """
     models = [model.SerializeToString() for model in _models()]
-    for model, weight, method in product(models, ("", "w"), methods()):
+    for model, method in product(models, methods()):
         yield ExplainRequest(
             model=Model(content=model),
             table=Table(csv=_CSV),
             feature_columns=_FEATURES,
-            weight_column=weight,
+            weight_column="w",
             target_column="t",
             output_indices=[0],
             methods=[method],
