@@ -29,6 +29,6 @@ USER 65532:65532
 WORKDIR /tmp
 EXPOSE 8080 8081 8082
 # Over gRPC on 8081: settings of this image should leave its ports alone.
-HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["onnxplain", "health"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=300s CMD ["onnxplain", "health"]
 ENTRYPOINT ["onnxplain"]
 CMD ["serve"]

@@ -43,6 +43,7 @@ test: $(ENV) ## Run the tests
 
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models to the workers; for long nights
+	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py

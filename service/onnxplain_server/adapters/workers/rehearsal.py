@@ -59,15 +59,14 @@ class Nowhere:
 
 
 def requests() -> Iterator[bytes]:
-    """Every method, on trees and on another model, with one output and several, with weights."""
+    """Every method, with weights, on trees, on links of trees and on another model."""
     models = (_regressor(1), _regressor(2), _classifier(1), _classifier(3), _negation())
-    asked = [*product(models, ("", "w"), _repeated()), *product(models[:1], ("w",), _once())]
-    for model, weight, method in asked:
+    for model, method in [*product(models, _repeated()), *product(models[:1], _once())]:
         yield ExplainRequest(
             model=Model(content=model.SerializeToString()),
             table=Table(csv=_CSV),
             feature_columns=_FEATURES,
-            weight_column=weight,
+            weight_column="w",
             target_column="t",
             output_indices=[0],
             methods=[method],
