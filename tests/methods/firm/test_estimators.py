@@ -182,6 +182,25 @@ def test_a_threshold_from_below_is_that_from_above_with_the_other_sign(
         assert one.curve.expected == pytest.approx(other.curve.expected, abs=0.15)
 
 
+def test_intervals_reach_two_standard_errors_to_either_side(
+    firm: Firm, normal: dict[str, np.ndarray]
+) -> None:
+    (found,) = firm(
+        normal, normal["x"] + normal["u"], ["z"], estimator=Estimator.SLOPE, repeats=1_000
+    ).importances
+
+    assert found.spread is not None
+    reach = (found.spread.upper - found.spread.lower) / 2
+    assert reach == pytest.approx(1.96 * found.spread.standard_errors, rel=0.08)
+
+
+def test_a_slight_curve_is_no_blindness(firm: Firm, normal: dict[str, np.ndarray]) -> None:
+    """The slope misses 4 % of the importance: surely, and not worth a word."""
+    found = firm(normal, normal["x"] + 0.2 * normal["x"] ** 2, ["x"], estimator=Estimator.SLOPE)
+
+    assert found.notes == ()
+
+
 def test_bias_of_bins_is_taken(firm: Firm) -> None:
     """A score of pure noise has importance 0; 20 bins of 300 rows show 0.25 before."""
     random = np.random.default_rng(5)
