@@ -167,14 +167,15 @@ def test_intervals_lie_around_the_number_whether_its_bias_is_kept_or_not(
 def test_a_threshold_from_below_is_that_from_above_with_the_other_sign(
     firm: Firm, normal: dict[str, np.ndarray]
 ) -> None:
-    rows = np.stack([normal["x"], normal["u"]], axis=1)
+    columns = {"x": normal["x"] + 2, "u": normal["u"]}
+    rows = np.stack(list(columns.values()), axis=1)
     moments = Moments(("x", "u"), rows, np.array([[2.0], [1.0]]), Covariance.EMPIRICAL)
     scores = 2 * normal["x"] + normal["u"]
 
-    found = firm(
-        normal, scores, ["x > 0.5", "x < 0.5"], moments=moments, estimator=Estimator.GAUSSIAN
-    )
-    exact = firm(normal, scores, ["x > 0.5", "x < 0.5"])
+    features = ["x > 2.5", "x < 2.5"]
+
+    found = firm(columns, scores, features, moments=moments, estimator=Estimator.GAUSSIAN)
+    exact = firm(columns, scores, features)
 
     assert value(found, 1) == -value(found, 0)
     assert value(found) == pytest.approx(value(exact), rel=0.05)
