@@ -480,3 +480,20 @@ def test_sequences_stand_alone(runner: InProcess) -> None:
 
     with pytest.raises(ExplainError, match="send two requests"):
         runner.explain(request.SerializeToString(), NO_BLOBS, Host())
+
+
+def test_the_dimension_that_tells_classes_apart_comes_first_and_noise_last(ask: Ask) -> None:
+    """Section 3.2: two Gaussian classes, apart by 1 in x1, by 3 in x2, by nothing in x3."""
+    random = np.random.default_rng(7)
+    labels = np.repeat([-1.0, 1.0], 200)
+    rows = random.normal(size=(400, 3)) + np.outer(labels, [0.5, 1.5, 0.0])
+    # The best linear machine is the difference of the means, since all columns are alike.
+    weights = (rows[labels > 0].mean(axis=0) - rows[labels < 0].mean(axis=0))[:, None]
+    columns = dict(zip(["x1", "x2", "x3"], rows.T, strict=True))
+
+    for estimator in ("SLOPE", "BINNED", "GAUSSIAN", "SMOOTH"):
+        answer = firm(ask(linear(weights), columns, estimator=estimator, repeat_count=100))
+        first, second, noise = answer.importances
+        assert second.values[0] > first.values[0] > abs(noise.values[0])
+        assert second.lower[0] > first.upper[0]
+        assert noise.lower[0] < 0.3

@@ -109,8 +109,14 @@ GAUSSIAN = load("gaussian_linear.json")
 SIGMA, WEIGHTS = np.array(GAUSSIAN["covariance"]), np.array(GAUSSIAN["w"])[:, None]
 
 
+def of_columns(covariance: Array, gradient: Array) -> Array:
+    """Importances of single columns: of sums with one term."""
+    units = np.eye(len(covariance))
+    return np.concatenate([gaussian.of_sum(unit, covariance, gradient) for unit in units])
+
+
 def test_gaussian_columns() -> None:
-    found = gaussian.of_columns(SIGMA, WEIGHTS)[:, 0]
+    found = of_columns(SIGMA, WEIGHTS)
 
     assert found == pytest.approx(GAUSSIAN["Q_signed"], abs=1e-11)
     deviation = np.sqrt(GAUSSIAN["var_s"])
@@ -134,7 +140,7 @@ def test_taylor_is_blind_to_the_curvature_of_a_quadratic_score() -> None:
     quadratic = GAUSSIAN["quadratic"]
     gradient = np.array(quadratic["gradient_at_mean"])[:, None]
 
-    found = np.abs(gaussian.of_columns(SIGMA, gradient)[:, 0])
+    found = np.abs(of_columns(SIGMA, gradient))
 
     assert found == pytest.approx(quadratic["Q_taylor_eq9_abs"], abs=1e-11)
     assert found[0] < quadratic["Q_exact"][0] / 8
@@ -187,7 +193,7 @@ def test_shrunk_covariance() -> None:
 
     assert intensity == pytest.approx(case["lambda_"], rel=1e-9)
     assert covariance == pytest.approx(np.array(case["covariance"]), abs=1e-9)
-    found = gaussian.of_columns(covariance, np.array(case["w"])[:, None])[:, 0]
+    found = of_columns(covariance, np.array(case["w"])[:, None])
     assert found == pytest.approx(case["Q_signed"], abs=1e-9)
     names = tuple(f"x{j}" for j in range(1, 7))
     moments = Moments(names, rows, np.array(case["w"])[:, None], Covariance.SHRUNK)

@@ -167,19 +167,39 @@ def test_intervals_lie_around_the_number_whether_its_bias_is_kept_or_not(
 def test_a_threshold_from_below_is_that_from_above_with_the_other_sign(
     firm: Firm, normal: dict[str, np.ndarray]
 ) -> None:
-    rows = np.stack([normal["x"], normal["u"]], axis=1)
+    columns = {"x": normal["x"] + 2, "u": normal["u"]}
+    rows = np.stack(list(columns.values()), axis=1)
     moments = Moments(("x", "u"), rows, np.array([[2.0], [1.0]]), Covariance.EMPIRICAL)
     scores = 2 * normal["x"] + normal["u"]
 
-    found = firm(
-        normal, scores, ["x > 0.5", "x < 0.5"], moments=moments, estimator=Estimator.GAUSSIAN
-    )
-    exact = firm(normal, scores, ["x > 0.5", "x < 0.5"])
+    features = ["x > 2.5", "x < 2.5"]
+
+    found = firm(columns, scores, features, moments=moments, estimator=Estimator.GAUSSIAN)
+    exact = firm(columns, scores, features)
 
     assert value(found, 1) == -value(found, 0)
     assert value(found) == pytest.approx(value(exact), rel=0.05)
     for one, other in zip(found.importances, exact.importances, strict=True):
         assert one.curve.expected == pytest.approx(other.curve.expected, abs=0.15)
+
+
+def test_intervals_reach_two_standard_errors_to_either_side(
+    firm: Firm, normal: dict[str, np.ndarray]
+) -> None:
+    (found,) = firm(
+        normal, normal["x"] + normal["u"], ["z"], estimator=Estimator.SLOPE, repeats=1_000
+    ).importances
+
+    assert found.spread is not None
+    reach = (found.spread.upper - found.spread.lower) / 2
+    assert reach == pytest.approx(1.96 * found.spread.standard_errors, rel=0.08)
+
+
+def test_a_slight_curve_is_no_blindness(firm: Firm, normal: dict[str, np.ndarray]) -> None:
+    """The slope misses 4 % of the importance: surely, and not worth a word."""
+    found = firm(normal, normal["x"] + 0.2 * normal["x"] ** 2, ["x"], estimator=Estimator.SLOPE)
+
+    assert found.notes == ()
 
 
 def test_bias_of_bins_is_taken(firm: Firm) -> None:

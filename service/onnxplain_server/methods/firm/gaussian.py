@@ -11,19 +11,6 @@ from onnxplain_server.arrays import Matrix, Vector
 _NORMAL = NormalDist()
 
 
-def of_columns(covariance: Matrix, gradient: Matrix) -> Matrix:
-    """Signed importance of each column: (n_columns, n_outputs).
-
-    Parameters
-    ----------
-    covariance : (n_columns, n_columns)
-    gradient : (n_columns, n_outputs)
-        Weights of the score, or its gradient.
-    """
-    identity = np.eye(len(covariance))
-    return np.stack([of_sum(a, covariance, gradient) for a in identity])
-
-
 def of_sum(coefficients: Vector, covariance: Matrix, gradient: Matrix) -> Vector:
     """Signed importance of a sum of columns times coefficients: (n_outputs,)."""
     variance = float(coefficients @ covariance @ coefficients)
