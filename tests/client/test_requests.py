@@ -14,6 +14,7 @@ from onnxplain import (
     Interactions,
     PartialDependence,
     PermutationImportance,
+    Swarm,
 )
 from onnxplain.requests import to_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -33,6 +34,7 @@ METHODS: list[Any] = [
     PermutationImportance,
     AverageLoss,
     FeatureVectors,
+    Swarm,
 ]
 
 

@@ -16,6 +16,7 @@ from onnxplain.partial_dependence import PartialDependenceResult
 from onnxplain.permutation_importance import PermutationImportanceResult
 from onnxplain.plots import Plot
 from onnxplain.provenance import ModelDescription, Receipt
+from onnxplain.swarm import SwarmResult
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 Result: TypeAlias = (
@@ -25,6 +26,7 @@ Result: TypeAlias = (
     | PermutationImportanceResult
     | AverageLossResult
     | FeatureVectorsResult
+    | SwarmResult
 )
 
 _ResultType = TypeVar("_ResultType", bound=Result)
@@ -36,6 +38,7 @@ _READERS: dict[str, Callable[[Explanation], Result]] = {
     "permutation_importance": PermutationImportanceResult.from_message,
     "average_loss": AverageLossResult.from_message,
     "feature_vectors": FeatureVectorsResult.from_message,
+    "swarm": SwarmResult.from_message,
 }
 
 
@@ -106,6 +109,11 @@ class Explanations(Sequence[Result]):
     def feature_vectors(self) -> FeatureVectorsResult:
         """The result of `FeatureVectors`; LookupError unless there is exactly one."""
         return self._only(FeatureVectorsResult)
+
+    @property
+    def swarm(self) -> SwarmResult:
+        """The result of `Swarm`; LookupError unless there is exactly one."""
+        return self._only(SwarmResult)
 
     @property
     def plots(self) -> tuple[Plot, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from onnxplain_server.effects.caller import Caller
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.grove import Grove
@@ -35,7 +36,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """What reads the model's own trees, and shares the work with them."""
+    """What reads the model's own trees, and shares the work with them.
+
+    Attributes
+    ----------
+    trees : Trees
+    crew : Crew
+    caller : Caller
+        Asks the model for all its outputs, whichever are explained.
+    """
 
     trees: Trees
     crew: Crew
+    caller: Caller

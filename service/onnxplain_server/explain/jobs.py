@@ -13,6 +13,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.swarm import prepare as prepare_swarm
 from onnxplain_server.explain.vectors import with_table, without_table
 from onnxplain_server.methods import (
     average_loss,
@@ -21,6 +22,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
     target,
 )
 from onnxplain_server.methods.groups import Group
@@ -50,7 +52,7 @@ def prepare_without_table(
     return without_table(model, question, options, reader, f"{path}.feature_vectors")
 
 
-def prepare(  # noqa: PLR0917 - all that methods need
+def prepare(  # noqa: PLR0911, PLR0917 - all that methods need, a return for each
     effects: Effects,
     sample: Sample,
     question: Question,
@@ -81,6 +83,8 @@ def prepare(  # noqa: PLR0917 - all that methods need
         case feature_vectors.Options():
             path = f"{path}.feature_vectors"
             return with_table(effects, sample, question, options, reader, path)
+        case swarm.Options():
+            return prepare_swarm(sample, question, options, reader, f"{path}.swarm")
 
 
 def _interactions(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.engine import Means, choose
@@ -68,7 +69,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     choice, ledger = choose(model, features, outputs, question, means)
     sample = take_sample(table, features, question, choice.row_count)
     effects = choice.on(sample.merged(sample.drawn))
-    reader = Reader(means.grove, Crew(means.threads, ledger))
+    reader = _reader(model, means, ledger)
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -89,8 +90,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
 
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
-    ledger = Ledger(means.host)
-    reader = Reader(means.grove, Crew(means.threads, ledger))
+    reader = _reader(model, means, Ledger(means.host))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -99,6 +99,12 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     explanations = _explanations(jobs, results, plots=question.plots)
     told = (*model.notes, *_notes(results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
+
+
+def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
+    every = np.arange(len(model.output_names))
+    caller = Caller(model, every, ledger, means.pace, means.threads)
+    return Reader(means.grove, Crew(means.threads, ledger), caller)
 
 
 def _explanations(

@@ -11,6 +11,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.model import Note
 
@@ -21,6 +22,7 @@ Options: TypeAlias = (
     | permutation_importance.Options
     | average_loss.Options
     | feature_vectors.Options
+    | swarm.Options
 )
 
 Result: TypeAlias = (
@@ -30,9 +32,10 @@ Result: TypeAlias = (
     | permutation_importance.Result
     | average_loss.Result
     | feature_vectors.Result
+    | swarm.Result
 )
 
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    return result.notes if isinstance(result, feature_vectors.Result) else ()
+    return result.notes if isinstance(result, feature_vectors.Result | swarm.Result) else ()

@@ -11,6 +11,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.plots import average_loss as average_loss_plots
@@ -19,6 +20,7 @@ from onnxplain_server.plots import individual_conditional_expectation as individ
 from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
 from onnxplain_server.plots import permutation_importance as permutation_importance_plots
+from onnxplain_server.plots import swarm as swarm_plots
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.importances import compare
 
@@ -35,7 +37,7 @@ def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
     return drawn
 
 
-def draw(result: Result) -> tuple[Plot, ...]:
+def draw(result: Result) -> tuple[Plot, ...]:  # noqa: PLR0911 - a return for each method
     """Draw a result, by the file of its method."""
     match result:
         case interactions.Result():
@@ -50,3 +52,5 @@ def draw(result: Result) -> tuple[Plot, ...]:
             return average_loss_plots.plots(result)
         case feature_vectors.Result():
             return feature_vectors_plots.plots(result)
+        case swarm.Result():
+            return swarm_plots.plots(result)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
-from onnxplain_server.report import effect_findings, loss_findings, vector_findings
+from onnxplain_server.report import (
+    effect_findings,
+    loss_findings,
+    swarm_findings,
+    vector_findings,
+)
 from onnxplain_server.report.finding import Finding
 
 
@@ -31,6 +36,8 @@ def of_explanation(explanation: Explanation) -> list[Finding]:
             )
         case "feature_vectors":
             found = list(vector_findings.of_vectors(explanation.feature_vectors))
+        case "swarm":
+            found = list(swarm_findings.of_swarm(explanation.swarm, options.swarm))
         case _:
             found = []
     return [finding for finding in found if finding.rows]

@@ -21,12 +21,14 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.kinds import Options
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Strategy
 from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
+from onnxplain_server.wire import swarm as swarm_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.fields import enum, given
 from onnxplain_server.wire.table import from_column, to_columns
@@ -132,6 +134,7 @@ _READERS: dict[str, Any] = {
     "permutation_importance": _importance,
     "average_loss": _loss,
     "feature_vectors": vectors.read_options,
+    "swarm": swarm_wire.read_options,
 }
 
 
@@ -158,6 +161,8 @@ def write(options: Options) -> service_pb2.MethodOptions:
             _copy(message.average_loss, options.comparison)
         case feature_vectors.Options():
             message.feature_vectors.CopyFrom(vectors.write_options(options))
+        case swarm.Options():
+            message.swarm.CopyFrom(swarm_wire.write_options(options))
     return message
 
 

@@ -20,8 +20,10 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.kinds import Result
+from onnxplain_server.wire import swarm as swarm_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.table import to_columns
 
@@ -41,6 +43,8 @@ def fill(message: service_pb2.Explanation, result: Result) -> None:
             message.average_loss.CopyFrom(_loss(result))
         case feature_vectors.Result():
             message.feature_vectors.CopyFrom(vectors.write_result(result))
+        case swarm.Result():
+            message.swarm.CopyFrom(swarm_wire.write_result(result))
 
 
 def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:

@@ -31,11 +31,12 @@ from onnxplain.v1 import model_pb2 as onnxplain_dot_v1_dot_model__pb2
 from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial__dependence__pb2
 from onnxplain.v1 import permutation_importance_pb2 as onnxplain_dot_v1_dot_permutation__importance__pb2
 from onnxplain.v1 import plot_pb2 as onnxplain_dot_v1_dot_plot__pb2
+from onnxplain.v1 import swarm_pb2 as onnxplain_dot_v1_dot_swarm__pb2
 from onnxplain.v1 import table_pb2 as onnxplain_dot_v1_dot_table__pb2
 from onnxplain.v1 import upload_pb2 as onnxplain_dot_v1_dot_upload__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&onnxplain/v1/explanation_service.proto\x12\x0connxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x35onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xeb\x03\n\x0e\x45xplainRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\x12\"\n\x05table\x18\x02 \x01(\x0b\x32\x13.onnxplain.v1.Table\x12\x17\n\x0f\x66\x65\x61ture_columns\x18\x03 \x03(\t\x12\x15\n\rtarget_column\x18\x04 \x01(\t\x12\x15\n\rweight_column\x18\x05 \x01(\t\x12\x16\n\x0eoutput_indices\x18\x06 \x03(\x05\x12\x33\n\x05scale\x18\x07 \x01(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x16\n\trow_count\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\n \x01(\x05H\x01\x88\x01\x01\x12,\n\x07methods\x18\x0b \x03(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12\x12\n\x05plots\x18\x0c \x01(\x08H\x02\x88\x01\x01\":\n\x06\x45ngine\x12\x16\n\x12\x45NGINE_UNSPECIFIED\x10\x00\x12\t\n\x05TREES\x10\x01\x12\r\n\tBLACK_BOX\x10\x02\x42\x0c\n\n_row_countB\x07\n\x05_seedB\x08\n\x06_plots\"\xc7\x03\n\rMethodOptions\x12\x39\n\x0cinteractions\x18\x01 \x01(\x0b\x32!.onnxplain.v1.InteractionsOptionsH\x00\x12\x44\n\x12partial_dependence\x18\x02 \x01(\x0b\x32&.onnxplain.v1.PartialDependenceOptionsH\x00\x12\x63\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x35.onnxplain.v1.IndividualConditionalExpectationOptionsH\x00\x12L\n\x16permutation_importance\x18\x04 \x01(\x0b\x32*.onnxplain.v1.PermutationImportanceOptionsH\x00\x12\x38\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32 .onnxplain.v1.AverageLossOptionsH\x00\x12>\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32#.onnxplain.v1.FeatureVectorsOptionsH\x00\x42\x08\n\x06method\"\xc2\x01\n\x0f\x45xplainResponse\x12/\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x19.onnxplain.v1.Explanation\x12-\n\x05model\x18\x02 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription\x12&\n\x07receipt\x18\x03 \x01(\x0b\x32\x15.onnxplain.v1.Receipt\x12\'\n\x08warnings\x18\x04 \x03(\x0b\x32\x15.onnxplain.v1.Warning\"\x90\x04\n\x0b\x45xplanation\x12\x38\n\x0cinteractions\x18\x01 \x01(\x0b\x32 .onnxplain.v1.InteractionsResultH\x00\x12\x43\n\x12partial_dependence\x18\x02 \x01(\x0b\x32%.onnxplain.v1.PartialDependenceResultH\x00\x12\x62\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationResultH\x00\x12K\n\x16permutation_importance\x18\x04 \x01(\x0b\x32).onnxplain.v1.PermutationImportanceResultH\x00\x12\x37\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32\x1f.onnxplain.v1.AverageLossResultH\x00\x12=\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32\".onnxplain.v1.FeatureVectorsResultH\x00\x12!\n\x05plots\x18\n \x03(\x0b\x32\x12.onnxplain.v1.Plot\x12,\n\x07options\x18\x0b \x01(\x0b\x32\x1b.onnxplain.v1.MethodOptionsB\x08\n\x06result\"\xb4\x03\n\x07Receipt\x12\x14\n\x0cmodel_digest\x18\x01 \x01(\t\x12\x14\n\x0ctable_digest\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\x05\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x17\n\x0f\x63\x61\x63he_hit_count\x18\x06 \x01(\x05\x12\x18\n\x10\x63\x61\x63he_miss_count\x18\x07 \x01(\x05\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x15\n\rengine_reason\x18\t \x01(\t\x12\x16\n\x0eserver_version\x18\n \x01(\t\x12\x44\n\x10library_versions\x18\x0b \x03(\x0b\x32*.onnxplain.v1.Receipt.LibraryVersionsEntry\x12*\n\x07\x65lapsed\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x36\n\x14LibraryVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"E\n\x14\x45xplainStreamRequest\x12-\n\x07request\x18\x01 \x01(\x0b\x32\x1c.onnxplain.v1.ExplainRequest\"\x7f\n\x15\x45xplainStreamResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.onnxplain.v1.ProgressH\x00\x12\x31\n\x08response\x18\x02 \x01(\x0b\x32\x1d.onnxplain.v1.ExplainResponseH\x00\x42\x07\n\x05\x65vent\")\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\x0f\n\x07planned\x18\x02 \x01(\x01\":\n\x14\x44\x65scribeModelRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\"F\n\x15\x44\x65scribeModelResponse\x12-\n\x05model\x18\x01 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription2\xbe\x03\n\x12\x45xplanationService\x12\x46\n\x07\x45xplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n\x0bUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n\x0bUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&onnxplain/v1/explanation_service.proto\x12\x0connxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x35onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xeb\x03\n\x0e\x45xplainRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\x12\"\n\x05table\x18\x02 \x01(\x0b\x32\x13.onnxplain.v1.Table\x12\x17\n\x0f\x66\x65\x61ture_columns\x18\x03 \x03(\t\x12\x15\n\rtarget_column\x18\x04 \x01(\t\x12\x15\n\rweight_column\x18\x05 \x01(\t\x12\x16\n\x0eoutput_indices\x18\x06 \x03(\x05\x12\x33\n\x05scale\x18\x07 \x01(\x0e\x32$.onnxplain.v1.ModelDescription.Scale\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x16\n\trow_count\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\n \x01(\x05H\x01\x88\x01\x01\x12,\n\x07methods\x18\x0b \x03(\x0b\x32\x1b.onnxplain.v1.MethodOptions\x12\x12\n\x05plots\x18\x0c \x01(\x08H\x02\x88\x01\x01\":\n\x06\x45ngine\x12\x16\n\x12\x45NGINE_UNSPECIFIED\x10\x00\x12\t\n\x05TREES\x10\x01\x12\r\n\tBLACK_BOX\x10\x02\x42\x0c\n\n_row_countB\x07\n\x05_seedB\x08\n\x06_plots\"\xf4\x03\n\rMethodOptions\x12\x39\n\x0cinteractions\x18\x01 \x01(\x0b\x32!.onnxplain.v1.InteractionsOptionsH\x00\x12\x44\n\x12partial_dependence\x18\x02 \x01(\x0b\x32&.onnxplain.v1.PartialDependenceOptionsH\x00\x12\x63\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x35.onnxplain.v1.IndividualConditionalExpectationOptionsH\x00\x12L\n\x16permutation_importance\x18\x04 \x01(\x0b\x32*.onnxplain.v1.PermutationImportanceOptionsH\x00\x12\x38\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32 .onnxplain.v1.AverageLossOptionsH\x00\x12>\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32#.onnxplain.v1.FeatureVectorsOptionsH\x00\x12+\n\x05swarm\x18\x08 \x01(\x0b\x32\x1a.onnxplain.v1.SwarmOptionsH\x00\x42\x08\n\x06method\"\xc2\x01\n\x0f\x45xplainResponse\x12/\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x19.onnxplain.v1.Explanation\x12-\n\x05model\x18\x02 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription\x12&\n\x07receipt\x18\x03 \x01(\x0b\x32\x15.onnxplain.v1.Receipt\x12\'\n\x08warnings\x18\x04 \x03(\x0b\x32\x15.onnxplain.v1.Warning\"\xbc\x04\n\x0b\x45xplanation\x12\x38\n\x0cinteractions\x18\x01 \x01(\x0b\x32 .onnxplain.v1.InteractionsResultH\x00\x12\x43\n\x12partial_dependence\x18\x02 \x01(\x0b\x32%.onnxplain.v1.PartialDependenceResultH\x00\x12\x62\n\"individual_conditional_expectation\x18\x03 \x01(\x0b\x32\x34.onnxplain.v1.IndividualConditionalExpectationResultH\x00\x12K\n\x16permutation_importance\x18\x04 \x01(\x0b\x32).onnxplain.v1.PermutationImportanceResultH\x00\x12\x37\n\x0c\x61verage_loss\x18\x05 \x01(\x0b\x32\x1f.onnxplain.v1.AverageLossResultH\x00\x12=\n\x0f\x66\x65\x61ture_vectors\x18\x06 \x01(\x0b\x32\".onnxplain.v1.FeatureVectorsResultH\x00\x12*\n\x05swarm\x18\x08 \x01(\x0b\x32\x19.onnxplain.v1.SwarmResultH\x00\x12!\n\x05plots\x18\n \x03(\x0b\x32\x12.onnxplain.v1.Plot\x12,\n\x07options\x18\x0b \x01(\x0b\x32\x1b.onnxplain.v1.MethodOptionsB\x08\n\x06result\"\xb4\x03\n\x07Receipt\x12\x14\n\x0cmodel_digest\x18\x01 \x01(\t\x12\x14\n\x0ctable_digest\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\x05\x12\x11\n\trow_count\x18\x04 \x01(\x05\x12\x1b\n\x13predicted_row_count\x18\x05 \x01(\x01\x12\x17\n\x0f\x63\x61\x63he_hit_count\x18\x06 \x01(\x05\x12\x18\n\x10\x63\x61\x63he_miss_count\x18\x07 \x01(\x05\x12\x33\n\x06\x65ngine\x18\x08 \x01(\x0e\x32#.onnxplain.v1.ExplainRequest.Engine\x12\x15\n\rengine_reason\x18\t \x01(\t\x12\x16\n\x0eserver_version\x18\n \x01(\t\x12\x44\n\x10library_versions\x18\x0b \x03(\x0b\x32*.onnxplain.v1.Receipt.LibraryVersionsEntry\x12*\n\x07\x65lapsed\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x1a\x36\n\x14LibraryVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"E\n\x14\x45xplainStreamRequest\x12-\n\x07request\x18\x01 \x01(\x0b\x32\x1c.onnxplain.v1.ExplainRequest\"\x7f\n\x15\x45xplainStreamResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.onnxplain.v1.ProgressH\x00\x12\x31\n\x08response\x18\x02 \x01(\x0b\x32\x1d.onnxplain.v1.ExplainResponseH\x00\x42\x07\n\x05\x65vent\")\n\x08Progress\x12\x0c\n\x04\x64one\x18\x01 \x01(\x01\x12\x0f\n\x07planned\x18\x02 \x01(\x01\":\n\x14\x44\x65scribeModelRequest\x12\"\n\x05model\x18\x01 \x01(\x0b\x32\x13.onnxplain.v1.Model\"F\n\x15\x44\x65scribeModelResponse\x12-\n\x05model\x18\x01 \x01(\x0b\x32\x1e.onnxplain.v1.ModelDescription2\xbe\x03\n\x12\x45xplanationService\x12\x46\n\x07\x45xplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n\rDescribeModel\x12\".onnxplain.v1.DescribeModelRequest\x1a#.onnxplain.v1.DescribeModelResponse\x12T\n\x0bUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n\x0bUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,32 +45,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._loaded_options = None
   _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_options = b'8\001'
-  _globals['_EXPLAINREQUEST']._serialized_start=432
-  _globals['_EXPLAINREQUEST']._serialized_end=923
-  _globals['_EXPLAINREQUEST_ENGINE']._serialized_start=832
-  _globals['_EXPLAINREQUEST_ENGINE']._serialized_end=890
-  _globals['_METHODOPTIONS']._serialized_start=926
-  _globals['_METHODOPTIONS']._serialized_end=1381
-  _globals['_EXPLAINRESPONSE']._serialized_start=1384
-  _globals['_EXPLAINRESPONSE']._serialized_end=1578
-  _globals['_EXPLANATION']._serialized_start=1581
-  _globals['_EXPLANATION']._serialized_end=2109
-  _globals['_RECEIPT']._serialized_start=2112
-  _globals['_RECEIPT']._serialized_end=2548
-  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_start=2494
-  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_end=2548
-  _globals['_WARNING']._serialized_start=2550
-  _globals['_WARNING']._serialized_end=2590
-  _globals['_EXPLAINSTREAMREQUEST']._serialized_start=2592
-  _globals['_EXPLAINSTREAMREQUEST']._serialized_end=2661
-  _globals['_EXPLAINSTREAMRESPONSE']._serialized_start=2663
-  _globals['_EXPLAINSTREAMRESPONSE']._serialized_end=2790
-  _globals['_PROGRESS']._serialized_start=2792
-  _globals['_PROGRESS']._serialized_end=2833
-  _globals['_DESCRIBEMODELREQUEST']._serialized_start=2835
-  _globals['_DESCRIBEMODELREQUEST']._serialized_end=2893
-  _globals['_DESCRIBEMODELRESPONSE']._serialized_start=2895
-  _globals['_DESCRIBEMODELRESPONSE']._serialized_end=2965
-  _globals['_EXPLANATIONSERVICE']._serialized_start=2968
-  _globals['_EXPLANATIONSERVICE']._serialized_end=3414
+  _globals['_EXPLAINREQUEST']._serialized_start=458
+  _globals['_EXPLAINREQUEST']._serialized_end=949
+  _globals['_EXPLAINREQUEST_ENGINE']._serialized_start=858
+  _globals['_EXPLAINREQUEST_ENGINE']._serialized_end=916
+  _globals['_METHODOPTIONS']._serialized_start=952
+  _globals['_METHODOPTIONS']._serialized_end=1452
+  _globals['_EXPLAINRESPONSE']._serialized_start=1455
+  _globals['_EXPLAINRESPONSE']._serialized_end=1649
+  _globals['_EXPLANATION']._serialized_start=1652
+  _globals['_EXPLANATION']._serialized_end=2224
+  _globals['_RECEIPT']._serialized_start=2227
+  _globals['_RECEIPT']._serialized_end=2663
+  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_start=2609
+  _globals['_RECEIPT_LIBRARYVERSIONSENTRY']._serialized_end=2663
+  _globals['_WARNING']._serialized_start=2665
+  _globals['_WARNING']._serialized_end=2705
+  _globals['_EXPLAINSTREAMREQUEST']._serialized_start=2707
+  _globals['_EXPLAINSTREAMREQUEST']._serialized_end=2776
+  _globals['_EXPLAINSTREAMRESPONSE']._serialized_start=2778
+  _globals['_EXPLAINSTREAMRESPONSE']._serialized_end=2905
+  _globals['_PROGRESS']._serialized_start=2907
+  _globals['_PROGRESS']._serialized_end=2948
+  _globals['_DESCRIBEMODELREQUEST']._serialized_start=2950
+  _globals['_DESCRIBEMODELREQUEST']._serialized_end=3008
+  _globals['_DESCRIBEMODELRESPONSE']._serialized_start=3010
+  _globals['_DESCRIBEMODELRESPONSE']._serialized_end=3080
+  _globals['_EXPLANATIONSERVICE']._serialized_start=3083
+  _globals['_EXPLANATIONSERVICE']._serialized_end=3529
 # @@protoc_insertion_point(module_scope)
