@@ -18,9 +18,11 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel, describe, load
 from onnxplain_server.effects.pace import Pace
-from onnxplain_server.explain import Means, explain
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.explain import Margin, Means, explain
 from onnxplain_server.model import Scale
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.grove import Grove, read_grove
 from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
@@ -64,7 +66,14 @@ class InProcess:
         rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale)
-        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
+        means = Means(
+            host,
+            loaded.pace,
+            self._threads,
+            lambda: loaded.model.trees,
+            loaded.grove,
+            lambda: self._margin(content, loaded.model),
+        )
         given = explain(loaded.model, rows, asked, means)
         response = answer.write(given)
         response.model.CopyFrom(answer.write_description(describe(content)))
@@ -85,6 +94,18 @@ class InProcess:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
 
+    def _margin(self, content: bytes, model: OnnxModel) -> Margin | Refusal:
+        """Find what decides the class: the answer itself, or the score before it."""
+        found = _as_margin(model, is_answer=True)
+        if found is not None:
+            return found
+        try:
+            scores = self._load(content, Scale.MARGIN).model
+        except ExplainError as refused:
+            return Refusal(refused.message)
+        found = _as_margin(scores, is_answer=False)
+        return found or Refusal("its scores are neither sums over trees nor linear")
+
     def _load(self, content: bytes, scale: Scale) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
         key = (hashlib.sha256(content).digest(), scale)
@@ -95,6 +116,13 @@ class InProcess:
             with self._lock:
                 self._models[key] = loaded
         return loaded
+
+
+def _as_margin(model: OnnxModel, *, is_answer: bool) -> Margin | None:
+    """Take a model's predictions as what decides, where they are sums."""
+    if not (model.is_affine or isinstance(model.trees, Ensemble)):
+        return None
+    return Margin(model, model.trees, model.is_affine, is_answer)
 
 
 def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from onnxplain_server.effects.caller import Caller
+from onnxplain_server.explain.engine import Margin
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.grove import Grove
@@ -44,8 +45,14 @@ class Reader:
     crew : Crew
     caller : Caller
         Asks the model for all its outputs, whichever are explained.
+    unplanned : Caller
+        The same, for rows that nobody could plan.
+    margin : callable () -> Margin or Refusal
+        What decides the class.
     """
 
     trees: Trees
     crew: Crew
     caller: Caller
+    unplanned: Caller
+    margin: Callable[[], Margin | Refusal]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
 from onnxplain_server.arrays import Indices
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.exact_swarm import Exact, exactly, required, searched
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -18,6 +20,7 @@ from onnxplain_server.methods.target import Comparison
 from onnxplain_server.model import Note
 from onnxplain_server.rows import Features
 from onnxplain_server.table import listed
+from onnxplain_server.trees.refusal import Refusal
 
 _SEARCHED_ROWS = 2_000
 """Rows where each is predicted over and over."""
@@ -37,17 +40,32 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     options = swarm.resolve(options, movable, sample.table.n_rows, path)
     outputs = reader.caller.output_names
     truth = _truth(sample, question, options, outputs, path)
-    options = replace(options, search=options.search or Search.PUBLISHED)
+    found = exactly(options, reader, features, question.engine)
+    options, exact, why = _searching(options, found, f"{path}.search")
     rows = _rows(sample, options)
-    subject = _subject(sample, question, options, reader, truth, rows, path)
+    subject = _subject(sample, question, options, reader, truth, rows, exact, path)
     options = replace(options, classes=tuple(subject.class_names[k] for k in subject.chosen))
-    notes = [*_absent(subject), *_left_out(features, movable, options)]
+    notes = [*why, *_absent(subject), *_left_out(features, movable, options)]
     cost = swarm.cost(options, subject)
 
     def run() -> Result:
         return swarm.compute(subject, options, question.seed, notes)
 
     return Job(options, cost, run)
+
+
+def _searching(
+    options: Options, found: Exact | Refusal, path: str
+) -> tuple[Options, Exact | None, list[Note]]:
+    """Choose the search, and say why where the default is not exact."""
+    if options.search is Search.EXACT or (options.search is None and not _refused(found)):
+        return replace(options, search=Search.EXACT), required(found, path), []
+    why = [searched(found.reason)] if options.search is None and _refused(found) else []
+    return replace(options, search=options.search or Search.PUBLISHED), None, why
+
+
+def _refused(found: Exact | Refusal) -> TypeGuard[Refusal]:
+    return isinstance(found, Refusal)
 
 
 def _is_movable(features: Features, feature: int) -> bool:
@@ -124,6 +142,7 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     reader: Reader,
     truth: Truth,
     rows: Indices,
+    exact: Exact | None,
     path: str,
 ) -> Subject:
     background = sample.each(rows)
@@ -132,7 +151,9 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     chosen = _chosen(truth, options, outputs, question.output_indices, path)
     alone = np.searchsorted(rows, np.array(options.row_indices, dtype=np.intp))
     names = outputs if truth.classes is not None else ()
-    return Subject(background, Oracle(reader.caller, background), truth, names, chosen, alone)
+    oracle = Oracle(reader.caller, reader.unplanned, background)
+    steps = exact(oracle, background) if exact and options.search is Search.EXACT else None
+    return Subject(background, oracle, truth, names, chosen, alone, steps)
 
 
 def _chosen(

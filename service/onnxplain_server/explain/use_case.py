@@ -103,8 +103,11 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
 
 def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
     every = np.arange(len(model.output_names))
-    caller = Caller(model, every, ledger, means.pace, means.threads)
-    return Reader(means.grove, Crew(means.threads, ledger), caller)
+    caller, unplanned = (
+        Caller(model, every, counted, means.pace, means.threads)
+        for counted in (ledger, ledger.unplanned())
+    )
+    return Reader(means.grove, Crew(means.threads, ledger), caller, unplanned, means.margin)
 
 
 def _explanations(

@@ -26,7 +26,7 @@ def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusa
     Refusal or None
         None where they agree but for the runtime's float32 sums.
     """
-    allowed = _RELATIVE * np.abs(predicted) + _ROUNDING * _magnitude(ensemble)
+    allowed = _RELATIVE * np.abs(predicted) + _ROUNDING * magnitude(ensemble)
     wrong = ~(np.abs(found - predicted) <= allowed)
     if not wrong.any():
         return None
@@ -37,7 +37,7 @@ def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusa
     )
 
 
-def _magnitude(ensemble: Ensemble) -> Matrix:
+def magnitude(ensemble: Ensemble) -> Matrix:
     """Most that any row adds up, by absolute value: (n_outputs,)."""
     number = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
     largest = np.zeros((len(ensemble.roots), ensemble.values.shape[1]))

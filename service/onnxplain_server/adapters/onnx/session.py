@@ -7,6 +7,7 @@ from functools import cached_property
 
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.affine import is_affine
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.run import Run
@@ -55,6 +56,11 @@ class OnnxModel:
             return read(self._proto, width)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return Refusal("its trees are written in a way that cannot be read")
+
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether each prediction column is an affine function of the features."""
+        return is_affine(self._proto)
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""

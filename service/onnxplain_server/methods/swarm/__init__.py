@@ -4,7 +4,9 @@ Marcílio-Jr, Eler and Breve (2021), "Model-agnostic interpretation by visualiza
 perturbations", arXiv 2101.10502.
 """
 
-from onnxplain_server.methods.swarm.compute import Subject, compute, cost
+from onnxplain_server.methods.swarm.by_lines import LineReader
+from onnxplain_server.methods.swarm.by_trees import TreeReader
+from onnxplain_server.methods.swarm.compute import StepReader, Subject, compute, cost
 from onnxplain_server.methods.swarm.judging import Truth
 from onnxplain_server.methods.swarm.options import (
     Flight,
@@ -23,6 +25,7 @@ from onnxplain_server.methods.swarm.result import Effect, Result
 __all__ = [
     "Effect",
     "Flight",
+    "LineReader",
     "Motion",
     "Options",
     "Oracle",
@@ -32,7 +35,9 @@ __all__ = [
     "Score",
     "Search",
     "Start",
+    "StepReader",
     "Subject",
+    "TreeReader",
     "Truth",
     "compute",
     "cost",

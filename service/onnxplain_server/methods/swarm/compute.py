@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,16 +15,24 @@ from onnxplain_server.methods.swarm.importance import importance, over_classes
 from onnxplain_server.methods.swarm.judging import Truth
 from onnxplain_server.methods.swarm.notebook import Notebook
 from onnxplain_server.methods.swarm.options import Options, Search
-from onnxplain_server.methods.swarm.perturbation import Move, moves, precision
+from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import Oracle
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
 from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
+from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
 from onnxplain_server.model import Note
 
 _SEARCHES: dict[Search, Callable[[Field], list[Found]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
 }
+
+
+class StepReader(Protocol):
+    """Reads what rows are predicted as, for every weight."""
+
+    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
+        """Find the steps of several features; moves are of the cohort's rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +52,8 @@ class Subject:
         Classes whose rows are moved.
     alone : (n_alone,)
         Rows of the background that are explained each by itself.
+    reader : StepReader or None
+        Of an exact search.
     """
 
     background: Background
@@ -51,6 +62,7 @@ class Subject:
     class_names: tuple[str, ...]
     chosen: tuple[int, ...]
     alone: Indices
+    reader: StepReader | None
 
     def move(self, options: Options, feature: int, rows: Indices, seed: int) -> Move:
         """Prepare a feature to be moved in some rows."""
@@ -59,8 +71,10 @@ class Subject:
 
 
 def cost(options: Options, subject: Subject) -> int:
-    """Return the rows to predict, at most."""
+    """Return the rows to predict, at most; those that check an exact search are not planned."""
     rows, flight = len(subject.background), options.flight
+    if subject.reader is not None:
+        return rows
     looks = flight.particle_count * (flight.iteration_count + 1) * flight.restart_count
     return rows + (len(subject.alone) or rows) * len(options.features) * looks
 
@@ -78,9 +92,45 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     parties = list(
         cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
     )
-    found = [_try(subject, options, cohort, places, seed) for cohort in parties]
-    subject.oracle.settle(cost(options, subject))
-    return _result(subject, options, parties, found, places, tuple(notes))
+    if subject.reader is None:
+        found = [_try(subject, options, cohort, places, seed) for cohort in parties]
+        subject.oracle.settle(cost(options, subject))
+        return _result(subject, options, parties, found, places, tuple(notes), predicted)
+    exact = [_read(subject, subject.reader, options, cohort, places, seed) for cohort in parties]
+    doubts = sum(doubt for _, doubt in exact)
+    notes = [*notes, *((_doubted(doubts),) if doubts else ())]
+    return _result(
+        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted
+    )
+
+
+def _doubted(count: int) -> Note:
+    return Note(
+        "TREES_DISAGREE",
+        f"{count:,} of the predictions that confirm best weights are not as the model was read; "
+        "take search PUBLISHED beside EXACT.",
+    )
+
+
+def _read(  # noqa: PLR0917 - all that is read
+    subject: Subject,
+    reader: StepReader,
+    options: Options,
+    cohort: Cohort,
+    places: Sequence[int],
+    seed: int,
+) -> tuple[list[Found], int]:
+    """Read the features of a cohort exactly, and count predictions that say otherwise."""
+    prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
+    kind = widest(prepared)
+    steps = reader.steps(cohort, places, prepared)
+    found, doubts = [], 0
+    for j, move, own in zip(places, prepared, steps, strict=True):
+        curve = add_up(own, cohort, options.motion.weight_limit)
+        one = find(curve, cohort, options.motion, options.report, kind)
+        doubts += disagreements(subject.oracle, cohort, j, move, own, one)
+        found.append(one)
+    return found, doubts
 
 
 def _try(
@@ -88,13 +138,10 @@ def _try(
 ) -> list[Found]:
     """Search the features of a cohort by trying weights."""
     prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
-    wide = max(
-        (precision(move.dtype) for move in prepared), key=lambda kind: np.dtype(kind).itemsize
-    )
     notebook = Notebook(
         subject.oracle, cohort, places, prepared, options.motion.perturbation.neutral
     )
-    field = Field(cohort, places, notebook, options.motion, options.flight, wide, seed)
+    field = Field(cohort, places, notebook, options.motion, options.flight, widest(prepared), seed)
     return _SEARCHES[options.search or Search.PUBLISHED](field)
 
 
@@ -105,6 +152,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
     found: Sequence[Sequence[Found]],
     places: Sequence[int],
     notes: tuple[Note, ...],
+    predicted: Matrix,
 ) -> Result:
     limit, report = options.motion.weight_limit, options.report
     borders = np.linspace(0, limit, report.window_count + 1)
@@ -144,7 +192,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
         subject.class_names,
         options.features,
         tuple(effects),
-        parties[0].score,
+        _baseline(subject, predicted),
         total,
         relative,
         _similarity(subject, parties, effects, len(places)),
@@ -156,6 +204,13 @@ def _result(  # noqa: PLR0917 - all that it is made of
         report,
         notes,
     )
+
+
+def _baseline(subject: Subject, predicted: Matrix) -> float:
+    """Score, or average loss, of all rows as they are."""
+    none = np.zeros(0, dtype=np.intp)
+    together = cohorts(subject.truth, predicted, subject.class_names, subject.chosen, none)
+    return next(together).score
 
 
 def _similarity(

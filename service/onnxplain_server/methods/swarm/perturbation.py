@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,11 @@ class Move:
 def precision(dtype: np.dtype[np.generic]) -> npt.DTypeLike:
     """Return the type of weights for values of a type."""
     return np.float64 if dtype.itemsize == 8 else np.float32
+
+
+def widest(moves: Sequence[Move]) -> npt.DTypeLike:
+    """Return the type of weights that is precise enough for each of several features."""
+    return max((precision(move.dtype) for move in moves), key=lambda kind: np.dtype(kind).itemsize)
 
 
 def scaled(column: Array, motion: Motion, *, has_zeros: bool) -> Move:

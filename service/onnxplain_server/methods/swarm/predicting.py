@@ -34,12 +34,15 @@ class Oracle:
     ----------
     caller : Caller
         Of all outputs of the model.
+    unplanned : Caller
+        The same, for rows that nobody could plan.
     background : Background
         All rows.
     """
 
-    def __init__(self, caller: Caller, background: Background) -> None:
+    def __init__(self, caller: Caller, unplanned: Caller, background: Background) -> None:
         self._caller = caller
+        self._unplanned = unplanned
         self._background = background
         self._matrix = _as_matrix(background)
         self._spent = 0
@@ -50,7 +53,7 @@ class Oracle:
         background = self._background
         every = np.arange(len(background))
         spans = [every[s : s + Pace.LARGEST] for s in range(0, len(every), Pace.LARGEST)]
-        parts = self._caller.side_by_side(lambda rows: self._predict(rows, []), spans)
+        parts = self._caller.side_by_side(lambda rows: self._predict(rows, [], self._caller), spans)
         return np.concatenate(parts)
 
     def settle(self, planned: int) -> None:
@@ -65,7 +68,13 @@ class Oracle:
         rows, values : (n,)
             Values in the model's type.
         """
-        return self._predict(rows, [(slice(0, len(rows)), feature, values)])
+        spans = [slice(s, s + Pace.LARGEST) for s in range(0, len(rows), Pace.LARGEST)]
+
+        def part(span: slice) -> Matrix:
+            own = values[span]
+            return self._predict(rows[span], [(slice(0, len(own)), feature, own)], self._unplanned)
+
+        return np.concatenate(self._unplanned.side_by_side(part, spans))
 
     def tallies(self, cohort: Cohort, tasks: Sequence[Task]) -> Tally:
         """Predict each task, in calls that hold as many as fit, and count: one weight per task."""
@@ -78,7 +87,7 @@ class Oracle:
         def work(span: slice) -> None:
             places = np.arange(span.start, span.stop)
             own, rows = cohort.rows[places % n], places % n
-            predicted = self._predict(own, _pieces(tasks, span, n))
+            predicted = self._predict(own, _pieces(tasks, span, n), self._caller)
             labels.reshape(-1)[span] = cohort.truth.labels(predicted)
             if cohort.truth.comparison is not None:
                 losses.reshape(-1)[span] = cohort.truth.take(rows).losses(predicted)
@@ -93,17 +102,20 @@ class Oracle:
             ]
         )
 
-    def _predict(self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]) -> Matrix:
+    def _predict(
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], caller: Caller
+    ) -> Matrix:
         """Predict rows in which pieces of columns are replaced."""
         parts, start = [], 0
         while start < len(rows):
-            size = self._caller.pace.size()
+            size = caller.pace.size()
             stop = min(start + size, len(rows))
             inputs = self._inputs(rows[start:stop], pieces, start)
-            parts.append(self._caller.predict(inputs, stop - start, size))
+            parts.append(caller.predict(inputs, stop - start, size))
             start = stop
-        with self._lock:
-            self._spent += len(rows)
+        if caller is self._caller:
+            with self._lock:
+                self._spent += len(rows)
         predicted = np.concatenate(parts).astype(np.float64)
         return check_finite(predicted, self._describe(rows, pieces))
 
