@@ -28,6 +28,7 @@ from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
+_UNDECIDED = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -101,10 +102,9 @@ class InProcess:
             return found
         try:
             scores = self._load(content, Scale.MARGIN).model
-        except ExplainError as refused:
-            return Refusal(refused.message)
-        found = _as_margin(scores, is_answer=False)
-        return found or Refusal("its scores are neither sums over trees nor linear")
+        except ExplainError:
+            return _UNDECIDED
+        return _as_margin(scores, is_answer=False) or _UNDECIDED
 
     def _load(self, content: bytes, scale: Scale) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""

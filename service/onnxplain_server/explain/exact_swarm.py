@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from onnxplain_server.effects.background import Background, keep
 from onnxplain_server.errors import ExplainError, Reason
@@ -54,6 +55,9 @@ def exactly(
         return margin
     if options.loss is not None and not (margin.is_answer and isinstance(margin.trees, Ensemble)):
         return Refusal("the loss is not the same on pieces: the answer is no sum over trees")
+    wrong = _mixed(margin, reader, features)
+    if wrong is not None:
+        return wrong
     if isinstance(margin.trees, Ensemble):
         wrong = _disagreement(margin, margin.trees, reader, features)
         return wrong or _by_trees(options, reader, margin.trees, features)
@@ -81,12 +85,31 @@ def searched(reason: str) -> Note:
     )
 
 
+def _mixed(margin: Margin, reader: Reader, features: Features) -> Refusal | None:
+    """Refuse probabilities of several classes, each from its score alone.
+
+    Where two of them round to 1, the largest score is not that of the class predicted.
+    """
+    if margin.is_answer or len(margin.model.output_names) == 2:
+        return None
+    background = _some(features)
+    scores = margin.model.predict(feeds(features, background.columns)).astype(np.float64)
+    answers = reader.unplanned.predict_rows(features, background.columns)
+    if np.allclose(softmax(scores, axis=1), answers, rtol=0, atol=1e-4):
+        return None
+    return Refusal("each class has a probability of its own, and two can round to 1")
+
+
+def _some(features: Features) -> Background:
+    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
+    return keep(features.take(rows), np.ones(len(rows)), rows)
+
+
 def _disagreement(
     margin: Margin, ensemble: Ensemble, reader: Reader, features: Features
 ) -> Refusal | None:
     """Compare what the trees add up with the model's own predictions, on some rows."""
-    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
-    background = keep(features.take(rows), np.ones(len(rows)), rows)
+    background = _some(features)
     columns = enumerate(background.columns)
     codes = np.stack([ensemble.codes(j, column) for j, column in columns])
     found = sums(ensemble, codes, reader.crew) @ ensemble.matrix.T + ensemble.offset
