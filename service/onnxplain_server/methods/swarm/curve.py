@@ -56,9 +56,11 @@ class Curve:
         shares = np.full((count, self.shares.shape[1]), np.nan)
         for window in range(count):
             within = self._within(borders[window], borders[window + 1], last=window == count - 1)
-            if within.sum() > 0:
-                within = within / within.sum()
-                scores[window], shares[window] = within @ self.scores, within @ self.shares
+            inside = np.flatnonzero(within)  # 0 times an infinite loss is no number
+            if len(inside):
+                part = within[inside] / within[inside].sum()
+                scores[window] = part @ self.scores[inside]
+                shares[window] = part @ self.shares[inside]
         return scores, shares
 
     def _within(self, low: float, high: float, *, last: bool) -> Vector:

@@ -169,7 +169,7 @@ def _found(field: Field, place: int, best: Array) -> Found:
         distance=float(np.abs(best[r] - neutral).mean()),
         drop=float(np.abs(scores[r] - field.cohort.score).mean()),
         curve=field.notebook.curve(place),
-        agreement=float((top_damage >= top_damage[r] - 1e-12 * abs(top_damage[r])).mean()),
+        agreement=float(np.isclose(top_damage, top_damage[r], rtol=1e-12, atol=0).mean()),
         particle_weights=tuple(best[r].tolist()) if best.shape[1] > 1 else (),
     )
 
