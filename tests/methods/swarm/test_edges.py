@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(3)
 
 def passes(move: Move, weight: float, threshold: float) -> bool:
     reached = bool(move.at(weight)[0] >= threshold)
-    return reached == (move.slope[0] >= 0)
+    return reached == bool(move.slope[0] >= 0)
 
 
 def neighbours(weight: float, kind: Any) -> tuple[float, float]:

@@ -33,7 +33,8 @@ def swarm(position: Any, velocity: Any, pull: float = 1.0, **flight: Any) -> Par
 
 
 def is_better(damage: float, weight: float, than: float, at: float, neutral: float = 1.0) -> bool:
-    return bool(better(*map(np.array, (damage, weight, than, at)), neutral))
+    numbers = np.array([damage, weight, than, at])
+    return bool(better(numbers[0], numbers[1], numbers[2], numbers[3], neutral))
 
 
 def test_more_harm_is_better_however_far() -> None:

@@ -38,5 +38,8 @@ def over_classes(importances: Matrix) -> tuple[Vector, Vector]:
     total, relative : (n_features,)
     """
     largest = importances.max(axis=1, keepdims=True)
-    relative = np.divide(importances, largest, out=np.zeros_like(importances), where=largest > 0)
+    with np.errstate(invalid="ignore"):  # shares of an infinite loss are no numbers
+        relative = np.divide(
+            importances, largest, out=np.zeros_like(importances), where=largest > 0
+        )
     return importances.sum(axis=0), relative.sum(axis=0)
