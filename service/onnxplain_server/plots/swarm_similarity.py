@@ -107,6 +107,7 @@ def _body(
         "type": "quantitative",
         "scale": {"domain": [-0.5, pair_count - 0.5], "nice": False},
         "axis": None,
+        "stack": None,  # arcs of one line would be put one after the other
     }
     y: Spec = {
         "field": "class",

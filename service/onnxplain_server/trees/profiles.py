@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.trees.check import magnitude
+from onnxplain_server.trees.check import rounding
 from onnxplain_server.trees.compile import inlined, kernel, lowest
 from onnxplain_server.trees.crew import Crew, blocks
 from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
@@ -25,8 +25,7 @@ from onnxplain_server.trees.ensemble import Ensemble, Numbers, Sets
 _BLOCK = 256
 """Rows that one call works on."""
 _RELATIVE = 1e-5
-_ROUNDING = 4 * 2.0**-24
-"""Of a sum in float32, relative to what is added up."""
+"""Of the largest output: within this and the rounding of sums the next one may be as large."""
 DOUBTFUL = -1
 """Label of a piece where two outputs are as near as the runtime's rounding."""
 
@@ -105,7 +104,7 @@ def profiles(
     rows = np.ascontiguousarray(codes.T)
     place = np.full(len(ensemble.axes), -1, dtype=np.int32)
     place[ranges.features] = np.arange(len(ranges.features))
-    near = np.array([_RELATIVE, _ROUNDING * float(magnitude(ensemble).max())])
+    near = np.array([_RELATIVE, 2 * float(rounding(ensemble).max())])
 
     def visit(span: tuple[int, int]) -> tuple[Numbers, Matrix]:
         found: tuple[Numbers, Matrix] = _visit(
