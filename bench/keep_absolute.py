@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,8 @@ FILES = {
 BUNDLED = {"Wine": "wine", "Breast Cancer": "breast_cancer", "Iris": "iris"}
 DATA = (*FILES, *BUNDLED)
 MODELS: dict[str, Callable[[], Any]] = {
-    "XGBoost": lambda: XGBClassifier(n_jobs=2),
-    "random forest": lambda: RandomForestClassifier(random_state=0, n_jobs=2),
+    "XGBoost": lambda: XGBClassifier(n_jobs=1),
+    "random forest": lambda: RandomForestClassifier(random_state=0, n_jobs=1),
 }
 _RUNNER = InProcess(2)
 
@@ -165,7 +166,7 @@ def by_lime(study: Study) -> Ranking:
     total = np.zeros(train.shape[1])
     for row in test[:30]:
         told = explainer.explain_instance(
-            row, study.model.predict_proba, num_features=len(total), num_samples=1_000, top_labels=1
+            row, study.model.predict_proba, num_features=len(total), num_samples=500, top_labels=1
         )
         for weights in told.local_exp.values():
             for j, weight in weights:
@@ -202,15 +203,15 @@ METHODS: dict[str, Callable[[Study], Ranking]] = {
 def tables(splits: int) -> None:
     """Print a table of areas, mean over splits, and of ranks, for each model."""
     for model in MODELS:
-        areas = {name: np.mean([column for column in _column(name, model, splits)], axis=0)
-                 for name in DATA}  # fmt: skip
+        areas = {name: np.mean(list(_column(name, model, splits)), axis=0) for name in DATA}
         print(f"\n| {model} | {' | '.join(DATA)} | mean | mean rank |")
         print("|---|" + "---:|" * (len(DATA) + 2))
         whole = np.array(list(areas.values())).T
         ranks = np.array([_ranks(column) for column in whole.T]).T
         for i, method in enumerate(METHODS):
             cells = " | ".join(f"{area:.4f}" for area in whole[i])
-            print(f"| {method} | {cells} | {whole[i].mean():.4f} | {ranks[i].mean():.2f} |")
+            mean, rank = whole[i].mean(), ranks[i].mean()
+            print(f"| {method} | {cells} | {mean:.4f} | {rank:.2f} |", flush=True)
 
 
 def _column(name: str, model: str, splits: int) -> Iterator[list[float]]:
@@ -221,7 +222,7 @@ def _column(name: str, model: str, splits: int) -> Iterator[list[float]]:
         if seed == 0:
             for method, ranking in rankings.items():
                 curve = " ".join(f"{value:.3f}" for value in study.curve(ranking))
-                print(f"{name}, {model}, {method}: {curve}", file=sys.stderr)
+                print(f"{name}, {model}, {method}: {curve}", file=sys.stderr, flush=True)
         yield [study.area(ranking) for ranking in rankings.values()]
 
 
@@ -235,16 +236,14 @@ def parameters() -> None:
     print(f"\n| velocity limit | particles | iterations | {' | '.join(DATA)} |")
     print("|---:|---:|---:|" + "---:|" * len(DATA))
     studies = [Study(name, "XGBoost", 0) for name in DATA]
-    for velocity in (0.5, 1.0, 2.0):
-        for particles in (5, 10, 15):
-            for iterations in (30, 60, 100):
-                cells = []
-                for study in studies:
-                    given = {"search": "PUBLISHED", "velocity_limit": velocity,
-                             "particle_count": particles, "iteration_count": iterations}  # fmt: skip
-                    runs = [study.area(by_swarm(study, seed=run, **given)) for run in range(5)]
-                    cells.append(f"{np.mean(runs):.4f}")
-                print(f"| {velocity} | {particles} | {iterations} | {' | '.join(cells)} |")
+    for chosen in product((0.5, 1.0, 2.0), (5, 10, 15), (30, 60, 100)):
+        cells = []
+        for study in studies:
+            names = ("velocity_limit", "particle_count", "iteration_count")
+            given: dict[str, Any] = dict(zip(names, chosen, strict=True))
+            runs = [by_swarm(study, seed=run, search="PUBLISHED", **given) for run in range(5)]
+            cells.append(f"{np.mean([study.area(ranking) for ranking in runs]):.4f}")
+        print(f"| {' | '.join(map(str, (*chosen, *cells)))} |", flush=True)
 
 
 def main() -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import black_box
 import feature_vectors
+import swarm
 
-BENCHES = {"The black-box engine": black_box.main, "Feature vectors": feature_vectors.main}
+BENCHES = {
+    "The black-box engine": black_box.main,
+    "Feature vectors": feature_vectors.main,
+    "The swarm": swarm.main,
+}
 
 
 def main() -> None:

@@ -30,9 +30,7 @@ def split(name: str, classes: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     target = table.columns[-1]
     if classes:
         table[target] = table[target].map(classes.index)
-    train, test = train_test_split(
-        table, test_size=0.2, random_state=0, stratify=table[target]
-    )
+    train, test = train_test_split(table, test_size=0.2, random_state=0, stratify=table[target])
     test.to_csv(HERE / f"{name}_test.csv", index=False)
     return train, test
 
@@ -58,7 +56,9 @@ def heart() -> None:
 def diabetes() -> None:
     """CatBoost; classes 0 without diabetes, 1 with."""
     train, test = split("pima_diabetes", [])
-    model = CatBoostClassifier(iterations=200, random_state=0, verbose=False, allow_writing_files=False)
+    model = CatBoostClassifier(
+        iterations=200, random_state=0, verbose=False, allow_writing_files=False
+    )
     model.fit(train.iloc[:, :-1].to_numpy(), train.iloc[:, -1])
     path = HERE / "diabetes_catboost.onnx"
     model.save_model(path, format="onnx")

@@ -18,6 +18,7 @@ from onnxplain_server.methods.swarm import (
     LineReader,
     Options,
     Oracle,
+    Search,
     StepReader,
     TreeReader,
 )
@@ -48,7 +49,7 @@ def exactly(
     features : Features
         Of all rows of the table.
     """
-    if engine is Engine.BLACK_BOX and options.search is None:
+    if engine is Engine.BLACK_BOX and options.search is not Search.EXACT:
         return Refusal("the engine BLACK_BOX was asked for")
     margin = reader.margin()
     if isinstance(margin, Refusal):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
 
 import numpy as np
 
@@ -58,14 +57,12 @@ def _searching(
     options: Options, found: Exact | Refusal, path: str
 ) -> tuple[Options, Exact | None, list[Note]]:
     """Choose the search, and say why where the default is not exact."""
-    if options.search is Search.EXACT or (options.search is None and not _refused(found)):
-        return replace(options, search=Search.EXACT), required(found, path), []
-    why = [searched(found.reason)] if options.search is None and _refused(found) else []
+    if options.search is Search.EXACT:
+        return options, required(found, path), []
+    if not isinstance(found, Refusal):
+        return replace(options, search=options.search or Search.EXACT), found, []
+    why = [] if options.search else [searched(found.reason)]
     return replace(options, search=options.search or Search.PUBLISHED), None, why
-
-
-def _refused(found: Exact | Refusal) -> TypeGuard[Refusal]:
-    return isinstance(found, Refusal)
 
 
 def _is_movable(features: Features, feature: int) -> bool:
@@ -152,7 +149,7 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     alone = np.searchsorted(rows, np.array(options.row_indices, dtype=np.intp))
     names = outputs if truth.classes is not None else ()
     oracle = Oracle(reader.caller, reader.unplanned, background)
-    steps = exact(oracle, background) if exact and options.search is Search.EXACT else None
+    steps = exact(oracle, background) if exact else None
     return Subject(background, oracle, truth, names, chosen, alone, steps)
 
 

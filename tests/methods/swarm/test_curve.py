@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from onnxplain_server.methods.swarm.curve import Curve, tried
-from onnxplain_server.methods.swarm.judging import Tally
 
 # Weights 1, 4 and 9, with which 0, 2 and 4 of 4 rows are taken for the second class.
 TRIED = tried(
     np.array([9.0, 1.0, 4.0]),
     np.array([0.0, 1.0, 0.5]),
-    Tally(np.array([[0.0, 4.0], [4.0, 0.0], [2.0, 2.0]]), np.zeros(3)),
+    np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]),
 )
 # All weights: none of the rows up to 4, then half of them, from 9 on all.
 PIECES = Curve(
@@ -34,6 +33,13 @@ def test_equation_4_weighs_by_the_distance_from_the_limit() -> None:
 def test_equation_4_of_pieces_is_an_integral() -> None:
     """∫ (10 − w) over [4, 9] is 17.5, over [9, 10] 0.5, and over all 50."""
     assert PIECES.similarities(10)[1] == pytest.approx((17.5 * 0.5 + 0.5) / 50)
+
+
+def test_a_piece_holds_from_its_first_weight_on() -> None:
+    scores, shares = PIECES.at(np.array([0.0, 3.99, 4.0, 10.0]))
+
+    assert scores.tolist() == [1, 1, 0.5, 0]
+    assert shares[:, 1].tolist() == [0, 0, 0.5, 1]
 
 
 @pytest.mark.parametrize("curve", [TRIED, PIECES], ids=["tried", "pieces"])

@@ -53,7 +53,7 @@ class Subject:
     alone : (n_alone,)
         Rows of the background that are explained each by itself.
     reader : StepReader or None
-        Of an exact search.
+        Where what is predicted with any weight can be read from the model.
     """
 
     background: Background
@@ -71,7 +71,7 @@ class Subject:
 
 
 def cost(options: Options, subject: Subject) -> int:
-    """Return the rows to predict, at most; those that check an exact search are not planned."""
+    """Return the rows to predict, at most; those that check what is read are not planned."""
     rows, flight = len(subject.background), options.flight
     if subject.reader is not None:
         return rows
@@ -92,11 +92,11 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     parties = list(
         cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
     )
-    if subject.reader is None:
+    if options.search is not Search.EXACT:
         found = [_try(subject, options, cohort, places, seed) for cohort in parties]
         subject.oracle.settle(cost(options, subject))
         return _result(subject, options, parties, found, places, tuple(notes), predicted)
-    exact = [_read(subject, subject.reader, options, cohort, places, seed) for cohort in parties]
+    exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
     doubts = sum(doubt for _, doubt in exact)
     notes = [*notes, *((_doubted(doubts),) if doubts else ())]
     return _result(
@@ -112,18 +112,14 @@ def _doubted(count: int) -> Note:
     )
 
 
-def _read(  # noqa: PLR0917 - all that is read
-    subject: Subject,
-    reader: StepReader,
-    options: Options,
-    cohort: Cohort,
-    places: Sequence[int],
-    seed: int,
+def _read(
+    subject: Subject, options: Options, cohort: Cohort, places: Sequence[int], seed: int
 ) -> tuple[list[Found], int]:
     """Read the features of a cohort exactly, and count predictions that say otherwise."""
     prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
     kind = widest(prepared)
-    steps = reader.steps(cohort, places, prepared)
+    assert subject.reader is not None  # noqa: S101 - nothing else makes a search exact
+    steps = subject.reader.steps(cohort, places, prepared)
     found, doubts = [], 0
     for j, move, own in zip(places, prepared, steps, strict=True):
         curve = add_up(own, cohort, options.motion.weight_limit)
@@ -138,9 +134,13 @@ def _try(
 ) -> list[Found]:
     """Search the features of a cohort by trying weights."""
     prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
-    notebook = Notebook(
-        subject.oracle, cohort, places, prepared, options.motion.perturbation.neutral
-    )
+    known = None
+    if subject.reader is not None:
+        limit = options.motion.weight_limit
+        steps = subject.reader.steps(cohort, places, prepared)
+        known = [add_up(own, cohort, limit) for own in steps]
+    neutral = options.motion.perturbation.neutral
+    notebook = Notebook(subject.oracle, cohort, places, prepared, neutral, known)
     field = Field(cohort, places, notebook, options.motion, options.flight, widest(prepared), seed)
     return _SEARCHES[options.search or Search.PUBLISHED](field)
 

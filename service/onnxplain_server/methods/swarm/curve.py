@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.arrays import Matrix, Vector
-from onnxplain_server.methods.swarm.judging import Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +34,11 @@ class Curve:
     def is_pieces(self) -> bool:
         """Whether every weight is in a piece."""
         return bool((self.highs > self.lows).any())
+
+    def at(self, weights: Vector) -> tuple[Vector, Matrix]:
+        """Look weights up among pieces: (n_weights,) scores, (n_weights, n_classes) shares."""
+        places = np.searchsorted(self.lows, weights, side="right") - 1
+        return self.scores[places], self.shares[places]
 
     def similarities(self, limit: float) -> Vector:
         """Equation 4, with the moved rows as D: (n_classes,).
@@ -89,10 +93,10 @@ class Curve:
         )
 
 
-def tried(weights: Vector, scores: Vector, tally: Tally) -> Curve:
+def tried(weights: Vector, scores: Vector, shares: Matrix) -> Curve:
     """Make a curve of single weights, in any order."""
     order = np.argsort(weights, kind="stable")
-    return Curve(weights[order], weights[order], scores[order], as_shares(tally.counts)[order])
+    return Curve(weights[order], weights[order], scores[order], shares[order])
 
 
 def as_shares(counts: Matrix) -> Matrix:

@@ -1,4 +1,4 @@
-"""What was predicted for weights already tried: none is predicted twice."""
+"""What is predicted for weights that were tried: none is predicted twice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.curve import Curve, tried
-from onnxplain_server.methods.swarm.judging import Tally
+from onnxplain_server.methods.swarm.curve import Curve, as_shares, tried
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.predicting import Oracle, Task
+
+Tried = list[tuple[int, float]]
+"""Weights: each with the position of its feature among those searched."""
 
 
 class Notebook:
@@ -26,21 +28,27 @@ class Notebook:
         One per feature.
     neutral : float
         The weight that changes nothing: known from the start.
+    known : sequence of Curve or None
+        All there is to know of each feature, where it could be read from the model: then nothing
+        has to be predicted.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - all that it is made of
         self,
         oracle: Oracle,
         cohort: Cohort,
         features: Sequence[int],
         moves: Sequence[Move],
         neutral: float,
+        known: Sequence[Curve] | None,
     ) -> None:
         self._oracle = oracle
         self._cohort = cohort
         self._features = features
         self._moves = moves
-        self._pages = [_Page(neutral, cohort.unmoved, cohort.score) for _ in features]
+        self._known = known
+        unmoved = as_shares(cohort.unmoved.counts)[0]
+        self._pages = [_Page(neutral, cohort.score, unmoved) for _ in features]
 
     def scores(self, places: Indices, weights: Array) -> Vector:
         """Score weights, predicting only those that are new: (n,).
@@ -51,41 +59,44 @@ class Notebook:
             Positions among the features.
         weights : (n,)
         """
-        new = dict.fromkeys(
-            (place, weight)
-            for place, weight in zip(places.tolist(), weights.tolist(), strict=True)
-            if weight not in self._pages[place].lines
-        )
+        asked = list(zip(places.tolist(), weights.tolist(), strict=True))
+        new = list(dict.fromkeys(one for one in asked if one[1] not in self._pages[one[0]].lines))
         if new:
-            tasks = [Task(self._features[p], self._moves[p], weight) for p, weight in new]
-            tally = self._oracle.tallies(self._cohort, tasks)
-            scores = self._cohort.judge.scores(tally)
+            scores, shares = self._predicted(new) if self._known is None else self._read(new)
             for line, (place, weight) in enumerate(new):
-                self._pages[place].write(weight, tally.take(np.array([line])), scores[line])
-        known = zip(places.tolist(), weights.tolist(), strict=True)
-        return np.array([self._score(place, weight) for place, weight in known], dtype=np.float64)
+                self._pages[place].write(weight, float(scores[line]), shares[line])
+        return np.array([self._pages[place].score(weight) for place, weight in asked])
 
     def curve(self, place: int) -> Curve:
         """All that was tried on a feature."""
         page = self._pages[place]
-        tally = Tally.join(page.tallies)
         weights = np.array(list(page.lines), dtype=np.float64)
-        return tried(weights, self._cohort.judge.scores(tally), tally)
+        return tried(weights, np.array(page.scores), np.stack(page.shares))
 
-    def _score(self, place: int, weight: float) -> float:
-        page = self._pages[place]
-        return page.scores[page.lines[weight]]
+    def _predicted(self, new: Tried) -> tuple[Vector, Matrix]:
+        tasks = [Task(self._features[p], self._moves[p], weight) for p, weight in new]
+        tally = self._oracle.tallies(self._cohort, tasks)
+        return self._cohort.judge.scores(tally), as_shares(tally.counts)
+
+    def _read(self, new: Tried) -> tuple[Vector, Matrix]:
+        assert self._known is not None  # noqa: S101 - else they are predicted
+        found = [self._known[place].at(np.array([weight])) for place, weight in new]
+        scores, shares = zip(*found, strict=True)
+        return np.concatenate(scores), np.concatenate(shares)
 
 
 class _Page:
     """Weights of one feature, in the order in which they were tried."""
 
-    def __init__(self, neutral: float, unmoved: Tally, score: float) -> None:
+    def __init__(self, neutral: float, score: float, shares: Vector) -> None:
         self.lines: dict[float, int] = {neutral: 0}
-        self.tallies = [unmoved]
         self.scores = [score]
+        self.shares = [shares]
 
-    def write(self, weight: float, tally: Tally, score: float) -> None:
-        self.lines[weight] = len(self.tallies)
-        self.tallies.append(tally)
-        self.scores.append(float(score))
+    def write(self, weight: float, score: float, shares: Vector) -> None:
+        self.lines[weight] = len(self.scores)
+        self.scores.append(score)
+        self.shares.append(shares)
+
+    def score(self, weight: float) -> float:
+        return self.scores[self.lines[weight]]

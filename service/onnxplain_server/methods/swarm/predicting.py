@@ -17,6 +17,9 @@ from onnxplain_server.methods.swarm.judging import Tally
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.rows import feeds
 
+_SPAN = 2_000
+"""Rows that one thread predicts, so that there is work for others."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
@@ -82,7 +85,7 @@ class Oracle:
         labels = np.zeros((len(tasks), n), dtype=np.int32)
         losses = np.zeros((len(tasks), n))
         total = n * len(tasks)
-        spans = [slice(s, min(s + Pace.LARGEST, total)) for s in range(0, total, Pace.LARGEST)]
+        spans = [slice(s, min(s + _SPAN, total)) for s in range(0, total, _SPAN)]
 
         def work(span: slice) -> None:
             places = np.arange(span.start, span.stop)

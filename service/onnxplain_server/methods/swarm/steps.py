@@ -71,24 +71,29 @@ def add_up(steps: Steps, cohort: Cohort, limit: float) -> Curve:
     starts = np.flatnonzero(np.append(True, begins[1:] > begins[:-1]))
     # First within each weight, then from weight to weight.
     sums = np.cumsum(np.add.reduceat(changes[order], starts, axis=0), axis=0)
-    counts = sums[:, :-1] if cohort.truth.classes is not None else sums[:, :0]
-    tally = Tally(_clean(counts), sums[:, -1])
+    *_, losses, endless = sums.T
+    tally = Tally(_clean(sums[:, :-2]), np.where(endless > 0, np.inf, losses))
     lows = begins[starts]
     highs = np.append(lows[1:], limit)
     return Curve(lows, highs, cohort.judge.scores(tally), as_shares(tally.counts))
 
 
 def _changes(steps: Steps, cohort: Cohort) -> Matrix:
-    """By how much each step changes counts and losses: (n, n_classes + 1)."""
+    """By how much each step changes counts, losses, and how many are infinite: (n, n_classes + 2).
+
+    Infinite losses are counted, because what comes of their differences is no number.
+    """
     classes = cohort.truth.class_count
-    changes = np.zeros((len(steps), classes + 1))
+    changes = np.zeros((len(steps), classes + 2))
     places, weights = np.arange(len(steps)), cohort.truth.weights[steps.row]
     later = np.flatnonzero(steps.previous >= 0)
     if classes:
         changes[places, steps.label] += weights
         changes[later, steps.label[steps.previous[later]]] -= weights[later]
-    changes[:, -1] = steps.loss
-    changes[later, -1] -= steps.loss[steps.previous[later]]
+    endless = np.isinf(steps.loss)
+    for column, values in ((-2, np.where(endless, 0, steps.loss)), (-1, endless.astype(float))):
+        changes[:, column] = values
+        changes[later, column] -= values[steps.previous[later]]
     return changes
 
 
