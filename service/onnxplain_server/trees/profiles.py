@@ -188,68 +188,6 @@ def _make_room(trees: Any) -> Any:
 
 
 @inlined
-def _is_true(trees: Any, node: int, code: int) -> bool:
-    found = False
-    for run in range(trees.truth.start[node], trees.truth.start[node + 1]):
-        found |= trees.truth.low[run] <= code < trees.truth.high[run]
-    return found
-
-
-@inlined
-def _wait(room: Any, waiting: int, node: int, low: int, high: int) -> int:
-    """Put a node with a run of cells on the pile, unless the run is empty: its new height."""
-    if low >= high:
-        return waiting
-    room.node[waiting], room.low[waiting], room.high[waiting] = node, low, high
-    return waiting + 1
-
-
-@inlined
-def _split(trees: Any, room: Any, waiting: int, node: int, low: int, high: int) -> int:
-    """Part a run of the free feature between a node's two ways: the pile's new height."""
-    true, false = trees.true[node], trees.false[node]
-    reached = low
-    for run in range(trees.truth.start[node], trees.truth.start[node + 1]):
-        begin = min(max(trees.truth.low[run], low), high)
-        end = min(max(trees.truth.high[run], low), high)
-        waiting = _wait(room, waiting, false, reached, begin)
-        waiting = _wait(room, waiting, true, begin, end)
-        reached = max(reached, end)
-    return _wait(room, waiting, false, reached, high)
-
-
-@inlined
-def _note(trees: Any, room: Any, leaf: int, own: int, low: int, high: int) -> None:
-    """Note by how much a leaf differs from a row's own, where its run begins and ends."""
-    for k in range(trees.values.shape[1]):
-        difference = trees.values[leaf, k] - trees.values[own, k]
-        room.change[low, k] += difference
-        room.change[high, k] -= difference
-    room.marked[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
-    room.marked[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
-
-
-@inlined
-def _free(
-    trees: Any, room: Any, codes: Any, node: int, feature: int, own: int, low: int, high: int
-) -> None:
-    """Go down from a node with one feature free in a run of its cells."""
-    waiting = _wait(room, 0, node, low, high)
-    while waiting:
-        waiting -= 1
-        here, a, b = room.node[waiting], room.low[waiting], room.high[waiting]
-        looked = trees.feature[here]
-        while looked >= 0 and looked != feature:
-            side = _is_true(trees, here, codes[looked])
-            here = trees.true[here] if side else trees.false[here]
-            looked = trees.feature[here]
-        if looked >= 0:
-            waiting = _split(trees, room, waiting, here, a, b)
-        elif trees.number[here] != own:
-            _note(trees, room, trees.number[here], own, a, b)
-
-
-@inlined
 def _label(values: Any, near: Any) -> int:
     """The largest output, or doubt."""
     best = 0
@@ -290,31 +228,84 @@ def _keep(found: Any, count: int, piece: Any, values: Any) -> Any:
 @inlined
 def _descend(trees: Any, room: Any, codes: Any, root: int) -> Any:
     """Go down a tree and remember the way: the leaf, and the number of steps."""
+    # Arrays are looked up once, here and below: in a tuple that takes longer than a step.
+    feature, true, false, path = trees.feature, trees.true, trees.false, room.path
+    start, begin, end = trees.truth
     node, steps = root, 0
-    while trees.feature[node] >= 0:
-        room.path[steps] = node
+    while feature[node] >= 0:
+        path[steps] = node
         steps += 1
-        side = _is_true(trees, node, codes[trees.feature[node]])
-        node = trees.true[node] if side else trees.false[node]
+        code, side = codes[feature[node]], False
+        for run in range(start[node], start[node + 1]):
+            side |= begin[run] <= code < end[run]
+        node = true[node] if side else false[node]
     return trees.number[node], steps
+
+
+@inlined
+def _free(  # noqa: C901, PLR0912 - calls would take longer than the steps
+    trees: Any, room: Any, codes: Any, top: int, free: int, own: int, least: int, most: int
+) -> None:
+    """Go down from a node with one feature free in a run of its cells, and note what changes.
+
+    Where a leaf's run begins and ends, outputs change by its difference from the row's own leaf.
+    """
+    feature, true, false, number = trees.feature, trees.true, trees.false, trees.number
+    start, begin, end = trees.truth
+    values, change, marked = trees.values, room.change, room.marked
+    node, low, high = room.node, room.low, room.high
+    node[0], low[0], high[0] = top, least, most
+    waiting = 1
+    while waiting:
+        waiting -= 1
+        here, a, b = node[waiting], low[waiting], high[waiting]
+        while feature[here] >= 0 and feature[here] != free:
+            code, side = codes[feature[here]], False
+            for run in range(start[here], start[here + 1]):
+                side |= begin[run] <= code < end[run]
+            here = true[here] if side else false[here]
+        if feature[here] >= 0:
+            reached = a
+            for run in range(start[here], start[here + 1]):
+                first, last = min(max(begin[run], a), b), min(max(end[run], a), b)
+                if reached < first:
+                    node[waiting], low[waiting], high[waiting] = false[here], reached, first
+                    waiting += 1
+                if first < last:
+                    node[waiting], low[waiting], high[waiting] = true[here], first, last
+                    waiting += 1
+                reached = max(reached, last)
+            if reached < b:
+                node[waiting], low[waiting], high[waiting] = false[here], reached, b
+                waiting += 1
+        elif number[here] != own:
+            leaf = number[here]
+            for k in range(values.shape[1]):
+                difference = values[leaf, k] - values[own, k]
+                change[a, k] += difference
+                change[b, k] -= difference
+            marked[a >> 6] |= np.uint64(1) << np.uint64(a & 63)
+            marked[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
 
 
 @inlined
 def _gather(trees: Any, room: Any, codes: Any, places: Any, low: Any, high: Any, stamp: int) -> int:
     """Add up a row's leaves, and note what changes as features move: how many trees were seen."""
-    room.base[:] = trees.offset
+    feature, values = trees.feature, trees.values
+    base, path, seen = room.base, room.path, room.seen
+    base[:] = trees.offset
     for root in trees.roots:
         own, steps = _descend(trees, room, codes, root)
         stamp += 1
-        for k in range(len(room.base)):
-            room.base[k] += trees.values[own, k]
+        for k in range(len(base)):
+            base[k] += values[own, k]
         for step in range(steps):
-            node = room.path[step]
-            feature = trees.feature[node]
-            place = places[feature]
-            if place >= 0 and room.seen[feature] != stamp:
-                room.seen[feature] = stamp
-                _free(trees, room, codes, node, feature, own, low[place], high[place] + 1)
+            j = feature[path[step]]
+            place = places[j]
+            # A run of one cell leaves nothing to move.
+            if place >= 0 and seen[j] != stamp and low[place] < high[place]:
+                seen[j] = stamp
+                _free(trees, room, codes, path[step], j, own, low[place], high[place] + 1)
     return stamp
 
 
