@@ -243,7 +243,7 @@ def _descend(trees: Any, room: Any, codes: Any, root: int) -> Any:
 
 
 @inlined
-def _free(  # noqa: C901, PLR0912 - calls would take longer than the steps
+def _free(  # noqa: C901 - calls would take longer than the steps
     trees: Any, room: Any, codes: Any, top: int, free: int, own: int, least: int, most: int
 ) -> None:
     """Go down from a node with one feature free in a run of its cells, and note what changes.
