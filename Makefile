@@ -114,6 +114,7 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 keep-absolute: $(STUDY_ENV) ## Compare rankings of features, as the swarm's paper does; takes an hour
 	.venv-study/bin/python bench/keep_absolute.py tables
 	.venv-study/bin/python bench/keep_absolute.py parameters
+	.venv-study/bin/python bench/keep_absolute.py optimum
 
 .PHONY: examples
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures

@@ -152,7 +152,7 @@ def test_the_optimum_holds_on_its_whole_range_and_not_beside_it(name: str, ask: 
     truth = Truth(name)
     for effect in effects(ask(name)):
         optimum = effect.optimum
-        assert optimum.low <= optimum.weight <= optimum.high
+        assert optimum.weight == min(max(1.0, optimum.low), optimum.high)
         for weight in (optimum.low, optimum.weight, optimum.high):
             assert truth.score(effect, weight) == pytest.approx(optimum.score)
         if optimum.low > 0:
@@ -358,8 +358,11 @@ def test_the_loss_of_probabilities_can_be_raised_instead(ask: Ask) -> None:
     assert max(e.best_score for e in result.effects) > result.baseline_score
 
 
-@pytest.mark.parametrize("search", ["EXACT", "PUBLISHED"])
-def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, ask: Ask) -> None:
+@pytest.mark.parametrize(
+    ("search", "engine"),
+    [("EXACT", None), ("PUBLISHED", None), ("PUBLISHED", ExplainRequest.BLACK_BOX)],
+)
+def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, engine: Any, ask: Ask) -> None:
     columns = json.loads((MODELS / "xgboost_regressor.json").read_text(encoding="utf-8"))["columns"]
     names = list(columns)
     y = np.array(columns[names[0]]) * 2
@@ -369,7 +372,7 @@ def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, ask: Ask) -> N
             + [Column(name="class", numbers=y)]
         )
     )
-    given: Any = {"feature_columns": names, "search": search}
+    given: Any = {"feature_columns": names, "search": search, "engine": engine}
     refused = refusal(ask, "xgboost_regressor", table, **given)
     result = of(ask("xgboost_regressor", table, loss="SQUARED_ERROR", **given))
     (taken,) = (model := load((MODELS / "xgboost_regressor.onnx").read_bytes())).inputs

@@ -274,7 +274,7 @@ def _free(  # noqa: C901 - calls would take longer than the steps
                 if first < last:
                     node[waiting], low[waiting], high[waiting] = true[here], first, last
                     waiting += 1
-                reached = max(reached, last)
+                reached = last
             if reached < b:
                 node[waiting], low[waiting], high[waiting] = false[here], reached, b
                 waiting += 1
