@@ -16,6 +16,7 @@ ENV := .venv/.made
 PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
 BENCH_ENV := .venv-bench/.made
+STUDY_ENV := .venv-study/.made
 BUF_ENV := tools/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
@@ -117,6 +118,12 @@ release-contract: $(BUF_ENV) ## Make today's contract the released one, which ma
 models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 	.venv-models/bin/python tests/models/make.py
 
+.PHONY: keep-absolute
+keep-absolute: $(STUDY_ENV) ## Compare rankings of features, as the swarm's paper does; takes an hour
+	.venv-study/bin/python bench/keep_absolute.py tables
+	.venv-study/bin/python bench/keep_absolute.py parameters
+	.venv-study/bin/python bench/keep_absolute.py optimum
+
 .PHONY: examples
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
 	$(BIN)/python examples/run.py
@@ -153,7 +160,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-proto .venv-models tools/node_modules build .demo
+	rm -rf .venv .venv-bench .venv-proto .venv-models .venv-study tools/node_modules build .demo
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -179,6 +186,11 @@ $(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.tom
 $(MODELS_ENV): tests/models/requirements.txt
 	$(PYTHON) -m venv .venv-models
 	.venv-models/bin/pip install --quiet --requirement tests/models/requirements.txt
+	@touch $@
+
+$(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
+	$(PYTHON) -m venv .venv-study
+	.venv-study/bin/pip install --quiet --requirement bench/requirements.txt -e clients/python -e .
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)

@@ -11,6 +11,7 @@ import intervals
 import isolation
 import knots
 import rivals
+import swarm
 import trees
 import woodelf_miami
 
@@ -25,6 +26,7 @@ BENCHES = {
     "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
     "FIRM": firm.main,
+    "The swarm": swarm.main,
     "Isolation": isolation.main,
 }
 

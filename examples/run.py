@@ -5,6 +5,7 @@ that the commands leave in .demo:
 
     <!-- numbers: ANSWER[,ANSWER...] STATISTIC share|size -->
     <!-- numbers: ANSWER curves -->
+    <!-- numbers: ANSWER swarm CLASS -->
     ...
     <!-- end -->
 
@@ -100,7 +101,9 @@ def value(text: str) -> float:
 
 def table(answers: Mapping[str, Any], names: str, statistic: str, form: str = "") -> str:
     """Lay out numbers of answers as Markdown, the largest first."""
-    if statistic == "curves":
+    if statistic == "swarm":
+        header, rows = ["importance", "best weight", "score"], list(effects(answers[names], form))
+    elif statistic == "curves":
         header, rows = ["first", "last", "change"], list(curves(answers[names]))
     else:
         header, rows = statistics(answers, names.split(","), statistic, form)
@@ -134,6 +137,15 @@ def statistics(
         f"{label} (hstats)" if theirs else label
         for label, theirs in zip(labels, published * len(labels), strict=False)
     ], rows
+
+
+def effects(answer: Mapping[str, Any], class_name: str) -> Iterator[tuple[str, list[str]]]:
+    """Tell what moving each feature of a class does, the most important first."""
+    (result,) = results(answer, "swarm")
+    of_class = [effect for effect in result["effects"] if effect["className"] == class_name]
+    for effect in sorted(of_class, key=lambda effect: -effect.get("importance", 0.0)):
+        numbers = [effect.get(name, 0.0) for name in ("importance", "bestWeight", "bestScore")]
+        yield effect["feature"], [f"{number:.3g}" for number in numbers]
 
 
 def results(answer: Mapping[str, Any], method: str) -> list[Any]:

@@ -17,6 +17,7 @@ from onnxplain import (
     Interactions,
     PartialDependence,
     PermutationImportance,
+    Swarm,
 )
 from onnxplain.requests import to_request
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -37,6 +38,7 @@ METHODS: list[Any] = [
     AverageLoss,
     FeatureVectors,
     Firm,
+    Swarm,
 ]
 
 

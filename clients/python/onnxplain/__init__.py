@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
     from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.swarm import Swarm, SwarmEffect, SwarmResult
     from onnxplain.uploads import ModelRef, TableRef
 
 __all__ = [
@@ -73,6 +74,9 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "Swarm",
+    "SwarmEffect",
+    "SwarmResult",
     "TableRef",
     "connect",
     "connect_async",
@@ -114,6 +118,9 @@ _HOMES = {
     "Plot": "plots",
     "Progress": "progress",
     "Receipt": "provenance",
+    "Swarm": "swarm",
+    "SwarmEffect": "swarm",
+    "SwarmResult": "swarm",
     "TableRef": "uploads",
     "connect": "client",
     "connect_async": "async_client",

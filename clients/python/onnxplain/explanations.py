@@ -17,6 +17,7 @@ from onnxplain.partial_dependence import PartialDependenceResult
 from onnxplain.permutation_importance import PermutationImportanceResult
 from onnxplain.plots import Plot
 from onnxplain.provenance import ModelDescription, Receipt
+from onnxplain.swarm import SwarmResult
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 Result: TypeAlias = (
@@ -27,6 +28,7 @@ Result: TypeAlias = (
     | AverageLossResult
     | FeatureVectorsResult
     | FirmResult
+    | SwarmResult
 )
 
 _ResultType = TypeVar("_ResultType", bound=Result)
@@ -39,6 +41,7 @@ _READERS: dict[str, Callable[[Explanation], Result]] = {
     "average_loss": AverageLossResult.from_message,
     "feature_vectors": FeatureVectorsResult.from_message,
     "firm": FirmResult.from_message,
+    "swarm": SwarmResult.from_message,
 }
 
 
@@ -114,6 +117,11 @@ class Explanations(Sequence[Result]):
     def firm(self) -> FirmResult:
         """The result of `Firm`; LookupError unless there is exactly one."""
         return self._only(FirmResult)
+
+    @property
+    def swarm(self) -> SwarmResult:
+        """The result of `Swarm`; LookupError unless there is exactly one."""
+        return self._only(SwarmResult)
 
     @property
     def plots(self) -> tuple[Plot, ...]:

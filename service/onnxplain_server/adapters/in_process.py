@@ -22,15 +22,17 @@ from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, desc
 from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain import Answer, Means, Question, explain
+from onnxplain_server.explain import Answer, Margin, Means, Question, explain
 from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Blobs, Host
 from onnxplain_server.table import Table
+from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.grove import Grove, read_grove
 from onnxplain_server.trees.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
+_UNDECIDED = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -85,7 +87,7 @@ class InProcess:
         if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        response = answer.write(self._answer(loaded, rows, asked, host))
+        response = answer.write(self._answer(content, loaded, rows, asked, host))
         if loaded:
             response.model.CopyFrom(answer.write_description(loaded.description))
         response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
@@ -98,12 +100,24 @@ class InProcess:
         return question.model_content(message.model, blobs)
 
     def _answer(
-        self, loaded: _Loaded | None, rows: Table | None, asked: Question, host: Host
+        self,
+        content: bytes,
+        loaded: _Loaded | None,
+        rows: Table | None,
+        asked: Question,
+        host: Host,
     ) -> Answer:
         if loaded is None:
             means = Means(host, Pace(), self._threads, lambda: Refusal("there is no model"))
             return explain(None, rows, asked, means)
-        means = Means(host, loaded.pace, self._threads, lambda: loaded.model.trees, loaded.grove)
+        means = Means(
+            host,
+            loaded.pace,
+            self._threads,
+            lambda: loaded.model.trees,
+            loaded.grove,
+            lambda: self._margin(content, loaded.model, host),
+        )
         return explain(loaded.model, rows, asked, means)
 
     def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
@@ -120,6 +134,17 @@ class InProcess:
     def close(self) -> None:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
+
+    def _margin(self, content: bytes, model: OnnxModel, host: Host) -> Margin | Refusal:
+        """Find what decides the class: the answer itself, or the score before it."""
+        found = _as_margin(model, is_answer=True)
+        if found is not None:
+            return found
+        try:
+            scores = self._load(content, Scale.MARGIN, host).model
+        except ExplainError:
+            return _UNDECIDED
+        return _as_margin(scores, is_answer=False) or _UNDECIDED
 
     def _load(self, content: bytes, scale: Scale, host: Host) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
@@ -143,6 +168,16 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
             f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
             "model",
         )
+
+
+def _as_margin(model: OnnxModel, *, is_answer: bool) -> Margin | None:
+    """Take a model's predictions as what decides, where they are sums."""
+    trees = model.trees
+    if isinstance(trees, Ensemble):
+        return Margin(model, trees, model.is_affine, is_answer)
+    if not model.is_affine:
+        return None
+    return Margin(model, Refusal("the model has no trees"), True, is_answer)
 
 
 def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:

@@ -67,6 +67,11 @@ class Caller:
         """Features that certainly change nothing in the wanted outputs; see `Model.unused`."""
         return self._model.unused(n_features, self._outputs)
 
+    def of(self, model: Model) -> Caller:
+        """Call another model, for all its outputs, in the same way."""
+        every = np.arange(len(model.output_names))
+        return Caller(model, every, self.ledger, self.pace, self._threads)
+
     def predict(self, inputs: Mapping[str, Array], rows: int, size: int) -> Array:
         """Predict in one call: (n_rows, n_outputs), in the model's own float type.
 

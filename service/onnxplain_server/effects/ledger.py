@@ -61,6 +61,10 @@ class Ledger:
             progress = self._done, max(self._planned, self._done)
         self._host.advance(*progress)
 
+    def unplanned(self) -> Ledger:
+        """Give a ledger for rows that no plan has: here they count as predicted only."""
+        return _Unplanned(self._host, self)
+
     def recall(
         self, names: Sequence[Sequence[str]], shape: Sequence[tuple[int, ...]]
     ) -> list[list[Matrix] | None]:
@@ -93,3 +97,15 @@ class Ledger:
     def remember(self, arrays: Mapping[str, Matrix]) -> None:
         """Offer arrays to the cache."""
         self._host.remember({name: pack(array) for name, array in arrays.items()})
+
+
+class _Unplanned(Ledger):
+    """Reports to another ledger what was predicted, but neither as planned nor as done."""
+
+    def __init__(self, host: Host, whole: Ledger) -> None:
+        super().__init__(host)
+        self._whole = whole
+
+    def spend(self, rows: int, predicted: int) -> None:  # noqa: ARG002 - as planned by nobody
+        """See `Ledger.spend`."""
+        self._whole.spend(0, predicted)

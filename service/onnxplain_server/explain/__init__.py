@@ -1,6 +1,6 @@
 """The use case: a model, a table and a question in; results with plots and a receipt out."""
 
-from onnxplain_server.explain.engine import Means
+from onnxplain_server.explain.engine import Margin, Means
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
 
@@ -8,6 +8,7 @@ __all__ = [
     "Answer",
     "Engine",
     "Explanation",
+    "Margin",
     "Means",
     "Question",
     "explain",

@@ -42,6 +42,32 @@ def _no_trees(_width: int | None) -> Refusal:
     return Refusal("the model has no trees")
 
 
+def _no_margin() -> Refusal:
+    return Refusal("the model is not known by its parts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """What decides the class: the model's answer where that is a sum, or the score before it.
+
+    Attributes
+    ----------
+    model : Model
+        Predicts these scores.
+    trees : Ensemble or Refusal
+        Whose sums they are.
+    is_affine : bool
+        Whether each score is an affine function of the features.
+    is_answer : bool
+        Whether they are the model's answer.
+    """
+
+    model: Model
+    trees: Ensemble | Refusal
+    is_affine: bool
+    is_answer: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """What a computation runs with.
@@ -57,6 +83,8 @@ class Means:
     grove : callable (int or None) -> Grove or Refusal
         The trees by themselves, whatever the model makes of their sums; it may have to be told
         how many columns the model takes.
+    margin : callable () -> Margin or Refusal
+        What decides the class.
     """
 
     host: Host
@@ -64,6 +92,7 @@ class Means:
     threads: ThreadPoolExecutor
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
     grove: Callable[[int | None], Grove | Refusal] = _no_trees
+    margin: Callable[[], Margin | Refusal] = _no_margin
 
 
 @dataclass(frozen=True, slots=True, eq=False)

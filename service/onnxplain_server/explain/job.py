@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from onnxplain_server.effects.caller import Caller
+from onnxplain_server.explain.engine import Margin
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.methods.kinds import notes as notes_of
 from onnxplain_server.model import Note
@@ -43,7 +45,22 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """What reads the model's own trees, and shares the work with them."""
+    """What reads the model's own trees, and shares the work with them.
+
+    Attributes
+    ----------
+    trees : Trees
+    crew : Crew
+    caller : Caller
+        Asks the model for all its outputs, whichever are explained.
+    unplanned : Caller
+        The same, for rows that nobody could plan.
+    margin : callable () -> Margin or Refusal
+        What decides the class.
+    """
 
     trees: Trees
     crew: Crew
+    caller: Caller
+    unplanned: Caller
+    margin: Callable[[], Margin | Refusal]

@@ -15,6 +15,7 @@ from onnxplain_server.explain.approximation import approximated, too_coarse
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.swarm import prepare as prepare_swarm
 from onnxplain_server.explain.vectors import with_table, without_table
 from onnxplain_server.methods import (
     average_loss,
@@ -24,6 +25,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
     target,
 )
 from onnxplain_server.methods.firm import sequences
@@ -90,6 +92,8 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return firm_jobs.prepare(effects, sample, question, options, reader, f"{path}.firm")
         case sequences.Options():
             raise ValueError("sequences have no rows")
+        case swarm.Options():
+            return prepare_swarm(sample, question, options, reader, f"{path}.swarm")
 
 
 def _interactions(

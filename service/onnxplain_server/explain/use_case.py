@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.arrays import Indices
+from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.engine import Means, choose
@@ -80,7 +81,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     sample = take_sample(table, features, question, None if once else choice.row_count)
     take = sample.each if once else sample.merged
     effects = choice.on(take(sample.drawn))
-    reader = Reader(means.grove, Crew(means.threads, ledger))
+    reader = _reader(model, means, ledger)
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -102,8 +103,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
 
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
-    ledger = Ledger(means.host)
-    reader = Reader(means.grove, Crew(means.threads, ledger))
+    reader = _reader(model, means, Ledger(means.host))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -149,6 +149,15 @@ def _explain_sequences(
         choices[0].engine if choices else None,
         choices[0].reason if choices else "",
     )
+
+
+def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
+    every = np.arange(len(model.output_names))
+    caller, unplanned = (
+        Caller(model, every, counted, means.pace, means.threads)
+        for counted in (ledger, ledger.unplanned())
+    )
+    return Reader(means.grove, Crew(means.threads, ledger), caller, unplanned, means.margin)
 
 
 def _explanations(

@@ -12,6 +12,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.model import Note
@@ -25,6 +26,7 @@ Options: TypeAlias = (
     | feature_vectors.Options
     | firm.Options
     | sequences.Options
+    | swarm.Options
 )
 
 Result: TypeAlias = (
@@ -36,10 +38,11 @@ Result: TypeAlias = (
     | feature_vectors.Result
     | firm.Result
     | sequences.Result
+    | swarm.Result
 )
 
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    noted = feature_vectors.Result | firm.Result | sequences.Result
+    noted = feature_vectors.Result | firm.Result | sequences.Result | swarm.Result
     return result.notes if isinstance(result, noted) else ()

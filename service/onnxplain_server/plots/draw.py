@@ -12,6 +12,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
@@ -23,6 +24,7 @@ from onnxplain_server.plots import interactions as interaction_plots
 from onnxplain_server.plots import partial_dependence as partial_dependence_plots
 from onnxplain_server.plots import permutation_importance as permutation_importance_plots
 from onnxplain_server.plots import sequences as sequence_plots
+from onnxplain_server.plots import swarm as swarm_plots
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.importances import compare
 
@@ -58,3 +60,5 @@ def draw(result: Result) -> tuple[Plot, ...]:  # noqa: PLR0911 - one per method
             return firm_plots.plots(result)
         case sequences.Result():
             return sequence_plots.plots(result)
+        case swarm.Result():
+            return swarm_plots.plots(result)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
-from onnxplain_server.report import effect_findings, firm_findings, loss_findings, vector_findings
+from onnxplain_server.report import (
+    effect_findings,
+    firm_findings,
+    loss_findings,
+    swarm_findings,
+    vector_findings,
+)
 from onnxplain_server.report.finding import Finding
 
 
@@ -33,6 +39,8 @@ def of_explanation(explanation: Explanation) -> list[Finding]:
             found = list(vector_findings.of_vectors(explanation.feature_vectors))
         case "firm":
             found = list(firm_findings.of_firm(explanation.firm))
+        case "swarm":
+            found = list(swarm_findings.of_swarm(explanation.swarm, options.swarm))
         case _:
             found = []
     return [finding for finding in found if finding.rows]

@@ -95,6 +95,16 @@ _GUIDES = {
             "Each estimator is blind to something; the name beside a number says which was used.",
         ),
     ),
+    "swarm": Guide(
+        "Swarm",
+        "How far must a feature be moved before the model breaks, and which class does it then "
+        "predict?",
+        (
+            "All rows of a class are moved at once, to values that may not occur.",
+            "Multiplying moves large values further than small ones: GAUSSIAN moves all alike.",
+            "A search that tries weights can miss an effect: look at how many restarts agree.",
+        ),
+    ),
 }
 
 

@@ -9,8 +9,8 @@ from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.refusal import Refusal
 
 _RELATIVE = 1e-5
-_ROUNDING = 4 * 2.0**-24
-"""Of a sum in float32, relative to what is added up."""
+_ROUNDING = 2.0**-24
+"""Of one addition in float32, relative to what is added up."""
 
 
 def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusal | None:
@@ -26,7 +26,7 @@ def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusa
     Refusal or None
         None where they agree but for the runtime's float32 sums.
     """
-    allowed = _RELATIVE * np.abs(predicted) + _ROUNDING * _magnitude(ensemble)
+    allowed = _RELATIVE * np.abs(predicted) + rounding(ensemble)
     wrong = ~(np.abs(found - predicted) <= allowed)
     if not wrong.any():
         return None
@@ -35,6 +35,15 @@ def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusa
         f"its trees add up to {found[row, output]:.9g} where the runtime "
         f"predicts {predicted[row, output]:.9g}"
     )
+
+
+def rounding(ensemble: Ensemble) -> Matrix:
+    """How far the runtime's float32 sums are off, at most but for rare cases: (n_outputs,).
+
+    Each tree that is added rounds anew, up or down.
+    """
+    bound: Matrix = _ROUNDING * max(4.0, np.sqrt(len(ensemble.roots))) * _magnitude(ensemble)
+    return bound
 
 
 def _magnitude(ensemble: Ensemble) -> Matrix:

@@ -22,6 +22,7 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options
@@ -31,6 +32,7 @@ from onnxplain_server.methods.resampling import Resampling, Scheme
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.wire import firm as firm_wire
 from onnxplain_server.wire import sequences as sequences_wire
+from onnxplain_server.wire import swarm as swarm_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.fields import enum, given
 from onnxplain_server.wire.table import from_column, to_columns
@@ -137,6 +139,7 @@ _READERS: dict[str, Any] = {
     "average_loss": _loss,
     "feature_vectors": vectors.read_options,
     "firm": firm_wire.read_options,
+    "swarm": swarm_wire.read_options,
 }
 
 
@@ -167,6 +170,8 @@ def write(options: Options) -> service_pb2.MethodOptions:
             message.firm.CopyFrom(firm_wire.write_options(options))
         case sequences.Options():
             message.firm.CopyFrom(sequences_wire.write_options(options))
+        case swarm.Options():
+            message.swarm.CopyFrom(swarm_wire.write_options(options))
     return message
 
 

@@ -21,11 +21,13 @@ from onnxplain_server.methods import (
     interactions,
     partial_dependence,
     permutation_importance,
+    swarm,
 )
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Result
 from onnxplain_server.wire import firm as firm_wire
 from onnxplain_server.wire import sequences as sequences_wire
+from onnxplain_server.wire import swarm as swarm_wire
 from onnxplain_server.wire import vectors
 from onnxplain_server.wire.table import to_columns
 
@@ -49,6 +51,8 @@ def fill(message: service_pb2.Explanation, result: Result) -> None:
             message.firm.CopyFrom(firm_wire.write_result(result))
         case sequences.Result():
             message.firm.CopyFrom(sequences_wire.write_result(result))
+        case swarm.Result():
+            message.swarm.CopyFrom(swarm_wire.write_result(result))
 
 
 def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:

@@ -10,6 +10,7 @@ from onnxplain.v1 import model_pb2 as _model_pb2
 from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from onnxplain.v1 import permutation_importance_pb2 as _permutation_importance_pb2
 from onnxplain.v1 import plot_pb2 as _plot_pb2
+from onnxplain.v1 import swarm_pb2 as _swarm_pb2
 from onnxplain.v1 import table_pb2 as _table_pb2
 from onnxplain.v1 import upload_pb2 as _upload_pb2
 from google.protobuf.internal import containers as _containers
@@ -60,7 +61,7 @@ class ExplainRequest(_message.Message):
     def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ...) -> None: ...
 
 class MethodOptions(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +69,7 @@ class MethodOptions(_message.Message):
     AVERAGE_LOSS_FIELD_NUMBER: _ClassVar[int]
     FEATURE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     FIRM_FIELD_NUMBER: _ClassVar[int]
+    SWARM_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsOptions
     partial_dependence: _partial_dependence_pb2.PartialDependenceOptions
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions
@@ -75,7 +77,8 @@ class MethodOptions(_message.Message):
     average_loss: _average_loss_pb2.AverageLossOptions
     feature_vectors: _feature_vectors_pb2.FeatureVectorsOptions
     firm: _firm_pb2.FirmOptions
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ...) -> None: ...
+    swarm: _swarm_pb2.SwarmOptions
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
     __slots__ = ("explanations", "model", "receipt", "warnings")
@@ -90,7 +93,7 @@ class ExplainResponse(_message.Message):
     def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "plots", "options")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +101,7 @@ class Explanation(_message.Message):
     AVERAGE_LOSS_FIELD_NUMBER: _ClassVar[int]
     FEATURE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     FIRM_FIELD_NUMBER: _ClassVar[int]
+    SWARM_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
@@ -107,9 +111,10 @@ class Explanation(_message.Message):
     average_loss: _average_loss_pb2.AverageLossResult
     feature_vectors: _feature_vectors_pb2.FeatureVectorsResult
     firm: _firm_pb2.FirmResult
+    swarm: _swarm_pb2.SwarmResult
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
     options: MethodOptions
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed")

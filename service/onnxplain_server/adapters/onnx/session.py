@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.affine import is_affine
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.reach import read_reach
@@ -64,6 +65,14 @@ class OnnxModel:
             return read_trees(self._proto, self._columns.parts, self._columns.counts, width)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return Refusal("its trees are written in a way that cannot be read")
+
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether each prediction column is an affine function of the features."""
+        try:
+            return is_affine(self._proto)
+        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            return False
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that cannot reach these columns, as `model.Model` says."""

@@ -1,0 +1,308 @@
+"""The method `Swarm`: its options, and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from onnxplain.grids import to_names
+from onnxplain.loss_methods import Loss
+from onnxplain.plots import Plot
+from onnxplain.tabular import Tabular
+from onnxplain.v1 import explanation_service_pb2, swarm_pb2
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.swarm_pb2 import SwarmOptions
+
+_SCHEMA = pa.schema(
+    [
+        ("class_name", pa.string()),
+        ("feature", pa.string()),
+        ("row_index", pa.int64()),
+        ("importance", pa.float64()),
+        ("best_weight", pa.float64()),
+        ("best_score", pa.float64()),
+        ("mean_weight_distance", pa.float64()),
+        ("mean_score_drop", pa.float64()),
+        ("stable_weight", pa.float64()),
+        ("stable_score", pa.float64()),
+        ("agreement", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Swarm:
+    """How far features must be moved before the model breaks, and which class it then predicts.
+
+    Needs a target. EXACT predicts next to nothing; the other searches predict, at most, rows
+    times features times particles times iterations, of up to 2,000 rows unless `row_count` says
+    otherwise.
+
+    Attributes
+    ----------
+    features : sequence of str
+        Features to move, one at a time. Default: all that hold numbers.
+    classes : sequence of str
+        Classes whose rows are moved. Default: each that occurs.
+    search : "EXACT", "PUBLISHED" or "DIFFERENTIAL_EVOLUTION", optional
+        Default: EXACT where the model allows it, and PUBLISHED elsewhere.
+    score : "ACCURACY", "F1" or "BALANCED_ACCURACY", optional
+        What a search lowers, for models of several classes. Default: ACCURACY.
+    loss : str, optional
+        What a search raises instead; required for models of one output. "SQUARED_ERROR",
+        "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS".
+    target_columns : sequence of str
+        Columns with the true values. Default: `target_column`.
+    particle_count, iteration_count, restart_count : int, optional
+        Defaults 10, 60 and 1.
+    weight_limit : float, optional
+        Weights are in [0, weight_limit]. Default 10.
+    velocity_limit : float, optional
+        Largest step of a particle. Default 1.
+    start : "UNPERTURBED" or "UNIFORM", optional
+        Where particles start: where nothing is changed, as published, or anywhere.
+    perturbation : "MULTIPLICATION" or "GAUSSIAN", optional
+        Values are multiplied by the weight, or get Gaussian numbers, so many standard deviations
+        wide, added. Default: MULTIPLICATION.
+    zero_offset : float, optional
+        Added, before they are multiplied, to the values of a feature that has zeros. Default 1.
+    row_indices : sequence of int
+        Rows of the table, each of which is explained by itself.
+    window_count : int, optional
+        Windows of weights. Default 40.
+    sliver_width : float, optional
+        An optimum that holds for a narrower range of weights is a sliver. Default 0.01.
+    point_count : int, optional
+        Most points of each curve. Default 1000.
+
+    Examples
+    --------
+    >>> onnxplain.Swarm(search="PUBLISHED", restart_count=10)
+    """
+
+    features: Sequence[str] = ()
+    classes: Sequence[str] = ()
+    search: Literal["EXACT", "PUBLISHED", "DIFFERENTIAL_EVOLUTION"] | None = None
+    score: Literal["ACCURACY", "F1", "BALANCED_ACCURACY"] | None = None
+    loss: Loss | None = None
+    target_columns: Sequence[str] = ()
+    particle_count: int | None = None
+    iteration_count: int | None = None
+    restart_count: int | None = None
+    weight_limit: float | None = None
+    velocity_limit: float | None = None
+    start: Literal["UNPERTURBED", "UNIFORM"] | None = None
+    perturbation: Literal["MULTIPLICATION", "GAUSSIAN"] | None = None
+    zero_offset: float | None = None
+    row_indices: Sequence[int] = ()
+    window_count: int | None = None
+    sliver_width: float | None = None
+    point_count: int | None = None
+
+    def to_message(self) -> MethodOptions:
+        """Write it as the contract has it."""
+        return MethodOptions(
+            swarm=SwarmOptions(
+                features=to_names(self.features),
+                classes=to_names(self.classes, "classes"),
+                search=self.search,
+                score=self.score,
+                loss=self.loss,
+                target_columns=to_names(self.target_columns, "target_columns"),
+                particle_count=self.particle_count,
+                iteration_count=self.iteration_count,
+                restart_count=self.restart_count,
+                weight_limit=self.weight_limit,
+                velocity_limit=self.velocity_limit,
+                start=self.start,
+                perturbation=self.perturbation,
+                zero_offset=self.zero_offset,
+                row_indices=self.row_indices,
+                window_count=self.window_count,
+                sliver_width=self.sliver_width,
+                point_count=self.point_count,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwarmEffect:
+    """What moving one feature in the rows of one class does.
+
+    Attributes
+    ----------
+    class_name : str
+        Empty without classes.
+    feature : str
+    row_index : int or None
+        Row that is explained by itself.
+    row_count : int
+        Rows that are moved.
+    importance : float
+        Largest for the feature that does most harm, among equals for the one moved least.
+    best_weight, best_score : float
+        The weight that does most harm, closest to no change, and the score with it.
+    mean_weight_distance, mean_score_drop : float
+        σ_w and σ_s of the paper.
+    stable_weight, stable_score : float
+        The best optimum that is no sliver; NaN where there is none, or the search is not EXACT.
+    range : (2,)
+        First and last weight with the best score; NaN where the search is not EXACT.
+    agreement : float
+        Share of the searches that found as much harm as the best one; NaN for EXACT.
+    weights, scores : (n,)
+        The score as it depends on the weight: of EXACT piece by piece, else where tried.
+    class_shares : (n, n_classes)
+        Shares of the rows predicted as each class.
+    window_scores, window_class_shares : (n_windows,), (n_windows, n_classes)
+        The same, averaged in windows; NaN in empty ones.
+    class_similarities : (n_classes,)
+        How much of the class is taken for each class, over all weights.
+    """
+
+    class_name: str
+    feature: str
+    row_index: int | None
+    row_count: int
+    importance: float
+    best_weight: float
+    best_score: float
+    mean_weight_distance: float
+    mean_score_drop: float
+    stable_weight: float
+    stable_score: float
+    range: npt.NDArray[np.float64]
+    agreement: float
+    weights: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]
+    class_shares: npt.NDArray[np.float64]
+    window_scores: npt.NDArray[np.float64]
+    window_class_shares: npt.NDArray[np.float64]
+    class_similarities: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_message(cls, message: swarm_pb2.SwarmEffect) -> SwarmEffect:
+        """Read it from the contract's form."""
+        stable, best = message.stable_optimum, message.optimum
+        has_stable, has_best = (message.HasField(n) for n in ("stable_optimum", "optimum"))
+        classes = len(message.class_similarities)
+        return cls(
+            class_name=message.class_name,
+            feature=message.feature,
+            row_index=message.row_index if message.HasField("row_index") else None,
+            row_count=message.row_count,
+            importance=message.importance,
+            best_weight=message.best_weight,
+            best_score=message.best_score,
+            mean_weight_distance=message.mean_weight_distance,
+            mean_score_drop=message.mean_score_drop,
+            stable_weight=stable.weight if has_stable else np.nan,
+            stable_score=stable.score if has_stable else np.nan,
+            range=np.array([best.low, best.high] if has_best else [np.nan, np.nan]),
+            agreement=message.agreement if message.HasField("agreement") else np.nan,
+            weights=np.array(message.curve.weights),
+            scores=np.array(message.curve.scores),
+            class_shares=_table(message.curve.class_shares, len(message.curve.weights), classes),
+            window_scores=np.array(message.windows.scores),
+            window_class_shares=_table(
+                message.windows.class_shares, len(message.windows.scores), classes
+            ),
+            class_similarities=np.array(message.class_similarities),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwarmResult(Tabular):
+    """How far each feature must be moved before the model breaks.
+
+    Attributes
+    ----------
+    class_names : tuple of str
+        Of all outputs; empty without classes.
+    features : tuple of str
+    effects : tuple of SwarmEffect
+        The features of the first class, then those of the next.
+    baseline_score : float
+        Score, or average loss, of the predictions as they are.
+    importances, relative_importances : (n_features,)
+        Sums over classes: as they are, and with each class's divided by its largest.
+    similarity : (n_classes, n_classes)
+        How much of a class (row) is taken for another (column) while its features are moved;
+        empty without classes, or with `row_indices`.
+    window_borders : (n_windows + 1,)
+    plots : tuple of Plot
+    options : SwarmOptions
+        The message with every default filled in.
+    message : SwarmResult
+        As the server sent it.
+
+    Examples
+    --------
+    >>> frame = found.swarm.to_pandas()
+    >>> frame.sort_values("importance", ascending=False)
+    """
+
+    class_names: tuple[str, ...]
+    features: tuple[str, ...]
+    effects: tuple[SwarmEffect, ...]
+    baseline_score: float
+    importances: npt.NDArray[np.float64]
+    relative_importances: npt.NDArray[np.float64]
+    similarity: npt.NDArray[np.float64]
+    window_borders: npt.NDArray[np.float64]
+    plots: tuple[Plot, ...]
+    options: SwarmOptions
+    message: swarm_pb2.SwarmResult = field(repr=False)
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> SwarmResult:
+        """Read it from the contract's form."""
+        result = message.swarm
+        size = len(result.class_names) if len(result.similarity) else 0
+        return cls(
+            class_names=tuple(result.class_names),
+            features=tuple(result.features),
+            effects=tuple(SwarmEffect.from_message(effect) for effect in result.effects),
+            baseline_score=result.baseline_score,
+            importances=np.array([i.value for i in result.importances]),
+            relative_importances=np.array([i.relative_value for i in result.importances]),
+            similarity=_table(result.similarity, size, size),
+            window_borders=np.array(result.window_borders),
+            plots=tuple(Plot.from_message(plot) for plot in message.plots),
+            options=message.options.swarm,
+            message=result,
+        )
+
+    def effect(self, class_name: str, feature: str) -> SwarmEffect:
+        """Return the effect of a feature in the rows of a class; LookupError if there is none.
+
+        Examples
+        --------
+        >>> found.swarm.effect("versicolor", "petal width (cm)").best_weight
+        """
+        for effect in self.effects:
+            if (effect.class_name, effect.feature) == (class_name, feature):
+                return effect
+        raise LookupError(f"no effect of {feature!r} in the rows of class {class_name!r}")
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per class and feature.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `class_name`, `feature`, `row_index`, `importance`, `best_weight`,
+            `best_score`, `mean_weight_distance`, `mean_score_drop`, `stable_weight`,
+            `stable_score`, `agreement`.
+        """
+        rows = [{name: getattr(effect, name) for name in _SCHEMA.names} for effect in self.effects]
+        return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _table(values: Sequence[float], rows: int, columns: int) -> npt.NDArray[np.float64]:
+    return np.array(values, dtype=np.float64).reshape(rows, columns)

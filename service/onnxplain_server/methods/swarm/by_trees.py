@@ -1,0 +1,134 @@
+"""Every weight at which a prediction changes, read from the model's trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.swarm.cohorts import Cohort
+from onnxplain_server.methods.swarm.edges import crossings
+from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.steps import Steps
+from onnxplain_server.trees.axes import value_of
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.profiles import DOUBTFUL, Pieces, Ranges, profiles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeReader:
+    """What reads a cohort's steps from trees.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The largest of its outputs decides the class; with a loss, they are the predictions.
+    columns : tuple of (n_rows,)
+        All rows, in the model's types.
+    crew : Crew
+    oracle : Oracle
+        Asked where two outputs are as near as rounding.
+    kind : float32 or float64
+        The numbers that weights can be.
+    limit : float
+        Largest weight.
+    """
+
+    ensemble: Ensemble
+    columns: tuple[Array, ...]
+    crew: Crew
+    oracle: Oracle
+    kind: npt.DTypeLike
+    limit: float
+
+    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
+        """Find the steps of several features; moves are of the cohort's rows."""
+        codes = self._codes(cohort.rows)
+        ranges = self._ranges(features, moves)
+        with_outputs = cohort.truth.comparison is not None
+        pieces = profiles(self.ensemble, codes, ranges, self.crew, with_outputs=with_outputs)
+        order = np.argsort(pieces.place, kind="stable")
+        ends = np.searchsorted(pieces.place[order], np.arange(len(features) + 1))
+        return [
+            self._of_feature(cohort, _take(pieces, order[ends[i] : ends[i + 1]]), j, moves[i])
+            for i, j in enumerate(features)
+        ]
+
+    def _codes(self, rows: Indices) -> Numbers:
+        columns = enumerate(self.columns)
+        return np.stack([self.ensemble.codes(j, column[rows]) for j, column in columns])
+
+    def _ranges(self, features: Sequence[int], moves: Sequence[Move]) -> Ranges:
+        """Find the first and last cell that each row can get into."""
+        ends = [
+            np.sort([self.ensemble.codes(j, move.at(w)) for w in (0.0, self.limit)], axis=0)
+            for j, move in zip(features, moves, strict=True)
+        ]
+        low, high = (np.stack([end[side] for end in ends], axis=1) for side in (0, 1))
+        return Ranges(np.array(features), low, high)
+
+    def _of_feature(self, cohort: Cohort, pieces: Pieces, feature: int, move: Move) -> Steps:
+        """Turn pieces of values into steps of weights."""
+        rising = move.slope[pieces.row] >= 0
+        before, after = _neighbours(pieces.row)
+        previous = np.where(rising, before, after)
+        begin = np.zeros(len(pieces))
+        moved = np.flatnonzero(previous >= 0)
+        # Values that fall enter a piece from above: where they leave the next one.
+        border = np.where(rising, pieces.cell, pieces.cell[after])[moved]
+        thresholds = self._values(feature, border)
+        own = move.take(pieces.row[moved].astype(np.intp))
+        begin[moved] = crossings(own, thresholds, self.limit, self.kind)
+        label = self._settled(cohort, pieces, feature, move, begin)
+        loss = self._losses(cohort, pieces)
+        return Steps(pieces.row.astype(np.intp), begin, previous, label, loss)
+
+    def _values(self, feature: int, borders: Numbers) -> Vector:
+        """Least value of the cell after each border."""
+        cuts = self.ensemble.axes[feature].cuts
+        return value_of(cuts[borders - self.ensemble.first[feature] - 1])
+
+    def _settled(
+        self, cohort: Cohort, pieces: Pieces, feature: int, move: Move, begin: Vector
+    ) -> Indices:
+        """Ask the model about the pieces in doubt."""
+        label = pieces.label.astype(np.intp)
+        doubt = np.flatnonzero(label == DOUBTFUL)
+        if len(doubt):
+            rows = pieces.row[doubt].astype(np.intp)
+            values = move.take(rows).at(begin[doubt])
+            predicted = self.oracle.predict(cohort.rows[rows], feature, values)
+            label[doubt] = cohort.truth.labels(predicted)
+        return label
+
+    def _losses(self, cohort: Cohort, pieces: Pieces) -> Vector:
+        if cohort.truth.comparison is None:
+            return np.zeros(len(pieces))
+        return cohort.truth.take(pieces.row.astype(np.intp)).losses(self._link(pieces.outputs))
+
+    def _link(self, outputs: Matrix) -> Matrix:
+        """Round as the runtime's answers are, so that probabilities of 1 do not pass it."""
+        rounded: Matrix = outputs.astype(np.float32).astype(np.float64)
+        return rounded
+
+
+def _take(pieces: Pieces, places: Indices) -> Pieces:
+    outputs = pieces.outputs[places] if len(pieces.outputs) else pieces.outputs
+    return Pieces(
+        pieces.row[places], pieces.place[places], pieces.cell[places], pieces.label[places], outputs
+    )
+
+
+def _neighbours(row: Numbers) -> tuple[Indices, Indices]:
+    """Places of the same row's piece before and after each piece; -1 where there is none."""
+    places = np.arange(len(row))
+    same = row[1:] == row[:-1]
+    before, after = np.full(len(row), -1), np.full(len(row), -1)
+    before[1:][same] = places[:-1][same]
+    after[:-1][same] = places[1:][same]
+    return before, after

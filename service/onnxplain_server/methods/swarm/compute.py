@@ -1,0 +1,226 @@
+"""From rows and a model to what moving each feature does, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.effects.background import Background
+from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
+from onnxplain_server.methods.swarm.importance import importance, over_classes
+from onnxplain_server.methods.swarm.judging import Truth
+from onnxplain_server.methods.swarm.notebook import Notebook
+from onnxplain_server.methods.swarm.options import Options, Search
+from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
+from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.result import Effect, Result, histogram
+from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
+from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
+from onnxplain_server.model import Note
+
+_SEARCHES: dict[Search, Callable[[Field], list[Found]]] = {
+    Search.PUBLISHED: by_swarm,
+    Search.DIFFERENTIAL_EVOLUTION: by_evolution,
+}
+
+
+class StepReader(Protocol):
+    """Reads what rows are predicted as, for every weight."""
+
+    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
+        """Find the steps of several features; moves are of the cohort's rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is explained.
+
+    Attributes
+    ----------
+    background : Background
+        All rows that are used, each kept.
+    oracle : Oracle
+    truth : Truth
+        Of these rows.
+    class_names : tuple of str
+        Of all outputs; empty without classes.
+    chosen : tuple of int
+        Classes whose rows are moved.
+    alone : (n_alone,)
+        Rows of the background that are explained each by itself.
+    reader : StepReader or None
+        Where what is predicted with any weight can be read from the model.
+    """
+
+    background: Background
+    oracle: Oracle
+    truth: Truth
+    class_names: tuple[str, ...]
+    chosen: tuple[int, ...]
+    alone: Indices
+    reader: StepReader | None
+
+    def move(self, options: Options, feature: int, rows: Indices, seed: int) -> Move:
+        """Prepare a feature to be moved in some rows."""
+        random = np.random.default_rng([seed, 9, feature])
+        return moves(options.motion, self.background.columns[feature], rows, random)
+
+
+def cost(options: Options, subject: Subject) -> int:
+    """Return the rows to predict, at most; those that check what is read are not planned."""
+    rows, flight = len(subject.background), options.flight
+    if subject.reader is not None:
+        return rows
+    looks = flight.particle_count * (flight.iteration_count + 1) * flight.restart_count
+    return rows + (len(subject.alone) or rows) * len(options.features) * looks
+
+
+def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]) -> Result:
+    """Search each cohort, and put together what was found.
+
+    Parameters
+    ----------
+    notes : sequence of Note
+        What is known already to temper the trust in the result.
+    """
+    places = [subject.background.features.index(name) for name in options.features]
+    predicted = subject.oracle.unmoved()
+    parties = list(
+        cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
+    )
+    if options.search is not Search.EXACT:
+        found = [_try(subject, options, cohort, places, seed) for cohort in parties]
+        subject.oracle.settle(cost(options, subject))
+        return _result(subject, options, parties, found, places, tuple(notes), predicted)
+    exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
+    doubts = sum(doubt for _, doubt in exact)
+    notes = [*notes, *((_doubted(doubts),) if doubts else ())]
+    return _result(
+        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted
+    )
+
+
+def _doubted(count: int) -> Note:
+    return Note(
+        "TREES_DISAGREE",
+        f"{count:,} of the predictions that confirm best weights are not as the model was read; "
+        "take search PUBLISHED beside EXACT.",
+    )
+
+
+def _read(
+    subject: Subject, options: Options, cohort: Cohort, places: Sequence[int], seed: int
+) -> tuple[list[Found], int]:
+    """Read the features of a cohort exactly, and count predictions that say otherwise."""
+    prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
+    kind = widest(prepared)
+    assert subject.reader is not None  # noqa: S101 - nothing else makes a search exact
+    steps = subject.reader.steps(cohort, places, prepared)
+    found, doubts = [], 0
+    for j, move, own in zip(places, prepared, steps, strict=True):
+        curve = add_up(own, cohort, options.motion.weight_limit)
+        one = find(curve, cohort, options.motion, options.report, kind)
+        doubts += disagreements(subject.oracle, cohort, j, move, own, one)
+        found.append(one)
+    return found, doubts
+
+
+def _try(
+    subject: Subject, options: Options, cohort: Cohort, places: Sequence[int], seed: int
+) -> list[Found]:
+    """Search the features of a cohort by trying weights."""
+    prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
+    known = None
+    if subject.reader is not None:
+        limit = options.motion.weight_limit
+        steps = subject.reader.steps(cohort, places, prepared)
+        known = [add_up(own, cohort, limit) for own in steps]
+    neutral = options.motion.perturbation.neutral
+    notebook = Notebook(subject.oracle, cohort, places, prepared, neutral, known)
+    field = Field(cohort, places, notebook, options.motion, options.flight, widest(prepared), seed)
+    return _SEARCHES[options.search or Search.PUBLISHED](field)
+
+
+def _result(  # noqa: PLR0917 - all that it is made of
+    subject: Subject,
+    options: Options,
+    parties: Sequence[Cohort],
+    found: Sequence[Sequence[Found]],
+    places: Sequence[int],
+    notes: tuple[Note, ...],
+    predicted: Matrix,
+) -> Result:
+    limit, report = options.motion.weight_limit, options.report
+    borders = np.linspace(0, limit, report.window_count + 1)
+    importances = np.array(
+        [
+            importance(
+                np.array([one.distance for one in row]), np.array([one.drop for one in row]), limit
+            )
+            for row in found
+        ]
+    )
+    effects = []
+    for c, cohort in enumerate(parties):
+        for f, place in enumerate(places):
+            one = found[c][f]
+            scores, shares = one.curve.windows(borders)
+            column = subject.background.features.columns[place][cohort.rows]
+            effects.append(
+                Effect(
+                    cohort.name,
+                    options.features[f],
+                    None
+                    if cohort.row_index is None
+                    else int(subject.background.source[cohort.row_index]),
+                    len(cohort),
+                    float(importances[c, f]),
+                    one,
+                    scores,
+                    shares,
+                    one.curve.similarities(limit),
+                    histogram(column, cohort.truth.weights),
+                )
+            )
+    total, relative = over_classes(importances)
+    assert options.search is not None  # noqa: S101
+    return Result(
+        subject.class_names,
+        options.features,
+        tuple(effects),
+        _baseline(subject, predicted),
+        total,
+        relative,
+        _similarity(subject, parties, effects, len(places)),
+        borders,
+        options.search,
+        options.score,
+        options.loss,
+        options.motion,
+        report,
+        notes,
+    )
+
+
+def _baseline(subject: Subject, predicted: Matrix) -> float:
+    """Score, or average loss, of all rows as they are."""
+    none = np.zeros(0, dtype=np.intp)
+    together = cohorts(subject.truth, predicted, subject.class_names, subject.chosen, none)
+    return next(together).score
+
+
+def _similarity(
+    subject: Subject, parties: Sequence[Cohort], effects: Sequence[Effect], count: int
+) -> Matrix:
+    """Average similarities over features (Equation 5): a row per class."""
+    if not subject.class_names or len(subject.alone):
+        return np.zeros((0, 0))
+    similarity = np.full((len(subject.class_names),) * 2, np.nan)
+    for c, cohort in enumerate(parties):
+        rows = [effect.similarities for effect in effects[c * count : (c + 1) * count]]
+        similarity[cohort.number] = np.mean(rows, axis=0)
+    return similarity

@@ -1,0 +1,175 @@
+"""Predictions of moved rows: several features and weights in each call of the model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.caller import Caller, check_finite, rows_named
+from onnxplain_server.effects.pace import Pace
+from onnxplain_server.methods.swarm.cohorts import Cohort
+from onnxplain_server.methods.swarm.judging import Tally
+from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.rows import feeds
+
+_SPAN = 2_000
+"""Rows that one thread predicts, so that there is work for others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A feature of a cohort moved by a weight."""
+
+    feature: int
+    move: Move
+    weight: float
+
+
+class Oracle:
+    """Asks the model about moved rows.
+
+    Parameters
+    ----------
+    caller : Caller
+        Of all outputs of the model.
+    unplanned : Caller
+        The same, for rows that nobody could plan.
+    background : Background
+        All rows.
+    """
+
+    def __init__(self, caller: Caller, unplanned: Caller, background: Background) -> None:
+        self._caller = caller
+        self._unplanned = unplanned
+        self._background = background
+        self._matrix = _as_matrix(background)
+        self._spent = 0
+        self._lock = threading.Lock()
+
+    def unmoved(self) -> Matrix:
+        """Predict all rows as they are: (n, n_outputs)."""
+        background = self._background
+        every = np.arange(len(background))
+        spans = [every[s : s + Pace.LARGEST] for s in range(0, len(every), Pace.LARGEST)]
+        parts = self._caller.side_by_side(lambda rows: self._predict(rows, [], self._caller), spans)
+        return np.concatenate(parts)
+
+    def settle(self, planned: int) -> None:
+        """Take back what was planned, and turned out to be unnecessary."""
+        self._caller.ledger.settle(planned - self._spent)
+
+    def predict(self, rows: Indices, feature: int, values: Array) -> Matrix:
+        """Predict rows of the background with one feature replaced: (n, n_outputs).
+
+        Parameters
+        ----------
+        rows, values : (n,)
+            Values in the model's type.
+        """
+        spans = [slice(s, s + Pace.LARGEST) for s in range(0, len(rows), Pace.LARGEST)]
+
+        def part(span: slice) -> Matrix:
+            own = values[span]
+            return self._predict(rows[span], [(slice(0, len(own)), feature, own)], self._unplanned)
+
+        return np.concatenate(self._unplanned.side_by_side(part, spans))
+
+    def tallies(self, cohort: Cohort, tasks: Sequence[Task]) -> Tally:
+        """Predict each task, in calls that hold as many as fit, and count: one weight per task."""
+        n = len(cohort)
+        labels = np.zeros((len(tasks), n), dtype=np.int32)
+        losses = np.zeros((len(tasks), n))
+        total = n * len(tasks)
+        spans = [slice(s, min(s + _SPAN, total)) for s in range(0, total, _SPAN)]
+
+        def work(span: slice) -> None:
+            places = np.arange(span.start, span.stop)
+            own, rows = cohort.rows[places % n], places % n
+            predicted = self._predict(own, _pieces(tasks, span, n), self._caller)
+            labels.reshape(-1)[span] = cohort.truth.labels(predicted)
+            if cohort.truth.comparison is not None:
+                losses.reshape(-1)[span] = cohort.truth.take(rows).losses(predicted)
+
+        self._caller.side_by_side(work, spans)
+        counted = cohort.truth.classes is not None
+        # Each task is counted as a whole, so that sums do not depend on the calls.
+        return Tally.join(
+            [
+                cohort.truth.tally(labels[i] if counted else None, losses[i])
+                for i in range(len(tasks))
+            ]
+        )
+
+    def _predict(
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], caller: Caller
+    ) -> Matrix:
+        """Predict rows in which pieces of columns are replaced."""
+        parts, start = [], 0
+        while start < len(rows):
+            size = caller.pace.size()
+            stop = min(start + size, len(rows))
+            inputs = self._inputs(rows[start:stop], pieces, start)
+            parts.append(caller.predict(inputs, stop - start, size))
+            start = stop
+        if caller is self._caller:
+            with self._lock:
+                self._spent += len(rows)
+        predicted = np.concatenate(parts).astype(np.float64)
+        return check_finite(predicted, self._describe(rows, pieces))
+
+    def _inputs(
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], start: int
+    ) -> Mapping[str, Array]:
+        background = self._background
+        name = background.features.matrix
+        if self._matrix is not None:
+            whole = self._matrix[rows]
+            columns = list(whole.T)
+        else:
+            columns = [column[rows] for column in background.columns]
+        for span, feature, values in pieces:
+            low, high = max(span.start - start, 0), min(span.stop - start, len(rows))
+            if low < high:
+                first = low + start - span.start
+                columns[feature][low:high] = values[first : first + high - low]
+        return {name: whole} if self._matrix is not None else feeds(background.features, columns)
+
+    def _describe(
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]
+    ) -> Callable[[Indices], str]:
+        def told(wrong: Indices) -> str:
+            place = int(wrong[0])
+            if not pieces:
+                named = rows_named(self._background, rows[wrong])
+                return f"the model's prediction is not finite for {named}; mend these rows"
+            span, feature, values = next(p for p in pieces if p[0].start <= place < p[0].stop)
+            name = self._background.features.names[feature]
+            row = int(self._background.source[rows[place]])
+            return (
+                f"the model's prediction is not finite for row {row} (counted from 0) when {name} "
+                f"= {values[place - span.start]:g}; lower weight_limit, or leave {name} out"
+            )
+
+        return told
+
+
+def _as_matrix(background: Background) -> Array | None:
+    """Lay the rows of a model that takes one matrix side by side: (n, n_features)."""
+    return np.stack(background.columns, axis=1) if background.features.matrix else None
+
+
+def _pieces(tasks: Sequence[Task], span: slice, n: int) -> list[tuple[slice, int, Array]]:
+    """What of the tasks' rows lies in a span, from 0: where, which feature, and its values."""
+    pieces = []
+    for number in range(span.start // n, -(-span.stop // n)):
+        low, high = max(span.start, number * n), min(span.stop, (number + 1) * n)
+        task = tasks[number]
+        part = task.move.take(np.arange(low - number * n, high - number * n))
+        values = part.at(task.weight)
+        pieces.append((slice(low - span.start, high - span.start), task.feature, values))
+    return pieces

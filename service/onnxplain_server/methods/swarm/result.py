@@ -1,0 +1,98 @@
+"""What is told of features that were moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.swarm.options import Motion, Report, Score, Search
+from onnxplain_server.methods.swarm.searching import Found
+from onnxplain_server.model import Note
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """How often values occur: borders (n + 1,), and weights of rows (n,)."""
+
+    borders: Vector
+    counts: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """What moving one feature in the rows of one class does; see `SwarmEffect` in the contract.
+
+    Attributes
+    ----------
+    row_index : int or None
+        Row that is explained by itself.
+    row_count : int
+        Rows that are moved.
+    window_scores, window_shares : (n_windows,), (n_windows, n_classes)
+    similarities : (n_classes,)
+    """
+
+    class_name: str
+    feature: str
+    row_index: int | None
+    row_count: int
+    importance: float
+    found: Found
+    window_scores: Vector
+    window_shares: Matrix
+    similarities: Vector
+    values: Histogram
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """See `SwarmResult` in the contract.
+
+    Attributes
+    ----------
+    class_names : tuple of str
+        Of all outputs; empty without classes.
+    effects : tuple of Effect
+        The features of the first class, then those of the next.
+    importances, relative_importances : (n_features,)
+    similarity : (n_classes, n_classes)
+        Empty without classes, and where rows are explained each by itself.
+    borders : (n_windows + 1,)
+    score, loss
+        One of them is None.
+    """
+
+    class_names: tuple[str, ...]
+    features: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    baseline_score: float
+    importances: Vector
+    relative_importances: Vector
+    similarity: Matrix
+    borders: Vector
+    search: Search
+    score: Score | None
+    loss: Loss | None
+    motion: Motion
+    report: Report
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def cohorts(self) -> list[tuple[Effect, ...]]:
+        """Effects that belong together: those of one class, or one row."""
+        m = len(self.features)
+        return [self.effects[i : i + m] for i in range(0, len(self.effects), m)]
+
+
+def histogram(values: Vector, weights: Vector) -> Histogram:
+    """Count values in up to 20 bins; those that are missing are left out."""
+    finite = np.isfinite(values)
+    values, weights = values[finite], weights[finite]
+    if not len(values):
+        return Histogram(np.zeros(0), np.zeros(0))
+    count = min(20, max(1, int(np.ceil(np.sqrt(len(values))))))
+    counts, borders = np.histogram(values, count, weights=weights)
+    return Histogram(borders, counts.astype(np.float64))

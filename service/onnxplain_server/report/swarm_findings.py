@@ -1,0 +1,119 @@
+"""What moving features does, as tables of texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
+
+from onnxplain_server.plots.words import clean
+from onnxplain_server.report.finding import Finding, Heading, first
+
+_NONE = "–"
+
+
+def of_swarm(result: SwarmResult, options: SwarmOptions) -> Iterator[Finding]:
+    """Write effects, the most important first; importances over classes; and similarities."""
+    yield _effects(result, options)
+    yield _importances(result)
+    if len(result.class_names) > 2:
+        yield _similarities(result)
+
+
+def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
+    effects = sorted(result.effects, key=lambda effect: -effect.importance)
+    by_row = bool(options.row_indices)
+    measured = "score" if options.score else "average loss"
+    columns = (
+        *((Heading("row", is_number=True),) if by_row else ()),
+        *((Heading("class"),) if result.class_names else ()),
+        Heading("feature"),
+        Heading("importance", is_number=True),
+        Heading("best weight", is_number=True),
+        Heading(measured, is_number=True),
+        Heading("holds from–to" if options.search == SwarmOptions.EXACT else "searches that agree"),
+        Heading("then predicted"),
+    )
+    shown, left_out = first(effects, 1, "less important ones")
+    rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
+    note = (
+        f"{measured} before: {_number(result.baseline_score)}; best weight: does most harm, "
+        "closest to no change"
+    )
+    limit = "a weight that holds in a narrow range only is no robust finding"
+    return Finding("What moving features does", note, limit, columns, rows, left_out)
+
+
+def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str, ...]:
+    return (
+        *((str(effect.row_index),) if by_row else ()),
+        *((clean(effect.class_name),) if result.class_names else ()),
+        clean(effect.feature),
+        _number(effect.importance),
+        _number(effect.best_weight),
+        _number(effect.best_score),
+        _basis(effect),
+        _taken_for(result, effect),
+    )
+
+
+def _basis(effect: SwarmEffect) -> str:
+    """How far a best weight is to be trusted."""
+    if effect.HasField("agreement"):
+        return f"{effect.agreement:.0%}"
+    return f"{_number(effect.optimum.low)}–{_number(effect.optimum.high)}"
+
+
+def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
+    """Name the other class that most rows are predicted as with the best weight."""
+    count = len(result.class_names)
+    if not count or not effect.importance:
+        return _NONE
+    weights = list(effect.curve.weights)
+    place = max((i for i, w in enumerate(weights) if w <= effect.best_weight), default=0)
+    shares = list(effect.curve.class_shares[place * count : (place + 1) * count])
+    others = [
+        (share, name)
+        for share, name in zip(shares, result.class_names, strict=True)
+        if name != effect.class_name
+    ]
+    share, name = max(others, default=(0.0, ""))
+    return f"{clean(name)} ({share:.0%})" if share > 0 else _NONE
+
+
+def _importances(result: SwarmResult) -> Finding:
+    entries = sorted(result.importances, key=lambda one: -one.value)
+    shown, left_out = first(entries, 1, "less important ones")
+    columns = (
+        Heading("feature"),
+        Heading("importance", is_number=True),
+        Heading("relative to each class's largest", is_number=True),
+    )
+    rows = tuple((clean(e.feature), _number(e.value), _number(e.relative_value)) for e in shown)
+    note = "sums over classes"
+    limit = "sums hide that a feature may matter to one class only"
+    return Finding("Importance over all classes", note, limit, columns, rows, left_out)
+
+
+def _similarities(result: SwarmResult) -> Finding:
+    names = [clean(name) for name in result.class_names]
+    pairs = [
+        (result.similarity[a * len(names) + b], names[a], names[b])
+        for a in range(len(names))
+        for b in range(len(names))
+        if a != b
+    ] if len(result.similarity) else []  # fmt: skip
+    ranked: Sequence[tuple[float, str, str]] = sorted(
+        (pair for pair in pairs if not math.isnan(pair[0])), reverse=True
+    )
+    shown, left_out = first(ranked, 1, "weaker ones")
+    columns = (Heading("class"), Heading("taken for"), Heading("similarity", is_number=True))
+    rows = tuple((source, target, _number(value)) for value, source, target in shown)
+    note = "share of the rows, over all weights and features, weights near 0 counting most"
+    limit = "of all rows of a class moved at once, however far"
+    return Finding("Classes taken for each other", note, limit, columns, rows, left_out)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else _NONE

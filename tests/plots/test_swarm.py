@@ -1,0 +1,169 @@
+"""Pictures of what moving features does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.swarm import Effect, Motion, Report, Result, Score, Search
+from onnxplain_server.methods.swarm.curve import Curve
+from onnxplain_server.methods.swarm.result import Histogram
+from onnxplain_server.methods.swarm.searching import Found
+from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.swarm import plots
+
+FEATURES = ("age", "blood pressure", "sex")
+BORDERS = np.linspace(0, 10, 11)
+
+
+def effect(class_name: str, feature: str, importance: float, n: int, **given: Any) -> Effect:
+    """Weights up to 5 change nothing, from then on half of the rows are of the last class."""
+    shares = np.zeros((2, n))
+    if n:
+        shares[0, 0], shares[1, 0], shares[1, -1] = 1, 0.5, 0.5
+    ends = ([0.0, 5.0], [5.0, 10.0]) if given.get("exact", True) else ([1.0, 5.0], [1.0, 5.0])
+    curve = Curve(np.array(ends[0]), np.array(ends[1]), np.array([0.9, 0.6]), shares)
+    scores, window_shares = curve.windows(BORDERS)
+    found = Found(5.0, 0.6, 4.0, 0.3, curve, agreement=None if given.get("exact", True) else 0.2)
+    values = Histogram(np.array([0.0, 1.0, 2.0]), np.array([3.0, 4.0]))
+    similarities = curve.similarities(10)
+    row = given.get("row_index")
+    return Effect(class_name, feature, row, 7, importance, found, scores, window_shares,
+                  similarities, values)  # fmt: skip
+
+
+def result(
+    classes: tuple[str, ...] = ("low", "middle", "high"),
+    features: tuple[str, ...] = FEATURES,
+    **given: Any,
+) -> Result:
+    names = classes or ("",)
+    effects = tuple(
+        effect(name, feature, 1.0 / (i + 1), len(classes), **given)
+        for name in names
+        for i, feature in enumerate(features)
+    )
+    similarity = np.full((len(classes), len(classes)), 0.25)
+    if given.get("row_index") is not None:
+        similarity = np.zeros((0, 0))
+    sums = np.array([len(names) / (i + 1) for i in range(len(features))])
+    score, loss = (Score.ACCURACY, None) if classes else (None, Loss.SQUARED_ERROR)
+    return Result(classes, features, effects, 0.9, sums, sums, similarity, BORDERS, Search.EXACT,
+                  score, loss, Motion(), Report())  # fmt: skip
+
+
+def named(drawn: tuple[Plot, ...]) -> dict[str, Plot]:
+    return {plot.name: plot for plot in drawn}
+
+
+def values(plot: Plot, **wanted: Any) -> list[dict[str, Any]]:
+    """Find rows of data anywhere in a plot."""
+    found: list[dict[str, Any]] = []
+
+    def walk(part: Any) -> None:
+        if isinstance(part, dict):
+            if isinstance(part.get("values"), list) and "data" not in part:
+                rows = [row for row in part["values"] if isinstance(row, dict)]
+                found.extend(r for r in rows if all(r.get(k) == v for k, v in wanted.items()))
+            for inner in part.values():
+                walk(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                walk(inner)
+
+    walk(plot.vega_lite)
+    return found
+
+
+def test_there_is_a_picture_of_importances_of_each_class_and_of_similarity() -> None:
+    assert list(named(plots(result()))) == [
+        "swarm-importance",
+        "swarm-low",
+        "swarm-middle",
+        "swarm-high",
+        "swarm-similarity",
+    ]
+
+
+def test_similarity_is_left_out_for_two_classes() -> None:
+    assert list(named(plots(result(("no", "yes"))))) == [
+        "swarm-importance",
+        "swarm-no",
+        "swarm-yes",
+    ]
+
+
+def test_rows_by_themselves_have_importances_only() -> None:
+    assert list(named(plots(result(row_index=3)))) == ["swarm-importance"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param(result(), id="exact"),
+        pytest.param(result(exact=False), id="tried"),
+        pytest.param(result(()), id="regression"),
+        pytest.param(result(tuple(f"class {k}" for k in range(9))), id="nine classes"),
+        pytest.param(result(features=tuple(f"{'long ' * 9}{j}" for j in range(20))), id="long"),
+        pytest.param(result(("a\n", "if", " ")), id="strange names"),
+    ],
+)
+def test_every_picture_is_readable(shown: Result, check_readable: Callable[[Plot], None]) -> None:
+    for plot in plots(shown):
+        check_readable(plot)
+
+
+def test_detail_shows_the_two_most_important_features_until_another_is_clicked() -> None:
+    text = json.dumps(named(plots(result()))["swarm-low"].vega_lite)
+
+    assert '"value": [{"feature": "age"}, {"feature": "blood pressure"}]' in text
+    assert text.count('{"filter": {"param": "shown", "empty": false}}') == 2
+
+
+def test_scores_have_one_fixed_scale_of_colours() -> None:
+    text = json.dumps(named(plots(result()))["swarm-low"].vega_lite)
+
+    assert text.count('"scheme": "viridis", "domain": [0.0, 1.0]') == 3
+
+
+def test_the_best_weight_is_red_and_no_change_is_grey() -> None:
+    plot = named(plots(result()))["swarm-low"]
+
+    assert {row["x"] for row in values(plot, part="best")} == {5.0}
+    assert {row["x"] for row in values(plot, part="neutral")} == {1.0}
+
+
+def test_shares_are_piled_up_to_1_in_each_window() -> None:
+    shares = values(named(plots(result()))["swarm-low"], part="share", feature="age", x=6.0)
+
+    assert [(row["class"], row["y"], row["y2"]) for row in shares] == [
+        ("low", 0.0, 0.5),
+        ("high", 0.5, 1.0),
+    ]
+
+
+def test_windows_in_which_nothing_was_tried_stay_empty() -> None:
+    plot = named(plots(result(exact=False)))["swarm-low"]
+    blocks = [row["low"] for row in values(plot, feature="age") if "low" in row and "score" in row]
+
+    assert blocks == [1.0, 5.0]
+
+
+def test_half_discs_lie_on_the_line_of_the_class_whose_rows_are_moved() -> None:
+    plot = named(plots(result()))["swarm-similarity"]
+    arcs = [row for row in values(plot) if "target" in row and "down" in row]
+    order = ["low", "middle", "high"]
+
+    assert arcs
+    for row in arcs:
+        assert row["down"] == (order.index(row["target"]) > order.index(row["class"]))
+
+
+def test_what_few_searches_have_found_is_told() -> None:
+    told = named(plots(result(exact=False)))["swarm-importance"].description
+
+    assert "less than half of the searches: age (20%)" in told
