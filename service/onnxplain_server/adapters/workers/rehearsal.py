@@ -34,6 +34,16 @@ _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"source": "SURROGATE", "sentenceCount": 100, "depth": 3},
         {"source": "LABELS", "sentenceCount": 100, "depth": 3, "knockoffs": {"componentCount": 2}},
     ),
+    "swarm": (
+        {"loss": "SQUARED_ERROR", "pointCount": 10},
+        {"loss": "SQUARED_ERROR", "search": "PUBLISHED", "iterationCount": 1, "pointCount": 10},
+        {
+            "loss": "SQUARED_ERROR",
+            "search": "DIFFERENTIAL_EVOLUTION",
+            "iterationCount": 1,
+            "pointCount": 10,
+        },
+    ),
 }
 """Likewise, of methods whose code is the same for every model and with all weights."""
 
