@@ -203,3 +203,23 @@ def test_every_exported_model_keeps_its_answers_when_unused_columns_move(cases: 
             column = moved[model.inputs[0].name][:, j] if wide else moved[model.inputs[j].name]
             column[:] = random.permutation(column)
         assert model.predict(moved).tobytes() == model.predict(feeds).tobytes(), name
+
+
+def test_a_graph_that_cannot_be_followed_counts_as_using_everything(
+    build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    model = load(made(build, PARTS["picked"][0]).SerializeToString())
+    monkeypatch.setattr("onnxplain_server.adapters.onnx.session.read_reach", fail)
+
+    assert model.unused(3, np.array([0])) == frozenset()
+
+
+def test_a_graph_is_followed_once(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(made(build, PARTS["picked"][0]).SerializeToString())
+    first = model.unused(3, np.array([0]))
+    monkeypatch.setattr("onnxplain_server.adapters.onnx.session.read_reach", None)
+
+    assert model.unused(3, np.array([0])) == first == {1}

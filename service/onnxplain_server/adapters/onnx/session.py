@@ -56,6 +56,7 @@ class OnnxModel:
         self.inconsistency = inconsistency
         self._run = run
         self._columns = columns
+        self._reached: dict[int, Array] = {}
 
     @cached_property
     def trees(self) -> Ensemble | LinkedEnsemble | Refusal:
@@ -76,14 +77,20 @@ class OnnxModel:
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that cannot reach these columns, as `model.Model` says."""
+        if n_features not in self._reached:
+            self._reached[n_features] = self._read_reached(n_features)
+        reached = self._reached[n_features][outputs].any(axis=0)
+        return frozenset(np.flatnonzero(~reached).tolist())
+
+    def _read_reached(self, n_features: int) -> Array:
+        """Which features may reach which prediction columns: (n_outputs, n_features)."""
+        columns = self._columns
         try:
             reach = read_reach(self._proto, n_features)
-            parts = np.repeat(np.arange(len(self._columns.parts)), self._columns.counts)
-            wanted = [self._columns.parts[part].tensor for part in set(parts[outputs].tolist())]
-            reached = np.any([reach[tensor] for tensor in wanted], axis=0)
+            parts = np.stack([reach[part.tensor] for part in columns.parts])
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
-            return frozenset()
-        return frozenset(np.flatnonzero(~reached).tolist())
+            return np.ones((len(columns.names), n_features), dtype=bool)
+        return np.repeat(parts, columns.counts, axis=0)
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""
