@@ -332,6 +332,7 @@ def test_pairs_name_columns_so_that_they_are_read_again(
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"features": ["x", "y + 1"]}, "features[1]", "no column 'y'"),
     ({"features": ["kind +"]}, "features[0]", "at position"),
+    ({"features": ["x", "z", "x"]}, "features", "'x' is named twice"),
     ({"estimator": "GAUSSIAN", "source": "LABELS"}, "estimator", "source must be MODEL"),
     ({"source": "LABELS"}, "target_column", "no target"),
     ({"bin_count": 1}, "bin_count", "bin_count is 1"),
