@@ -205,6 +205,15 @@ def test_only_as_many_rows_are_used_as_asked_for(ask: Ask) -> None:
     assert sum(firm(answer).importances[0].curve.shares) == pytest.approx(1)
 
 
+def test_all_rows_are_used_also_where_other_methods_draw_some(ask: Ask) -> None:
+    many = {name: np.tile(COLUMNS[name], 2) for name in ("x", "z")}
+
+    answer = ask(SUM, many, features=["x"])
+
+    assert answer.receipt.row_count == 2 * ROWS
+    assert codes(answer) == []
+
+
 def test_beside_other_methods_it_still_uses_all_rows(runner: InProcess) -> None:
     request = ExplainRequest(
         model=Model(content=SUM.SerializeToString()),
