@@ -12,6 +12,7 @@ from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.effects.quantiles import inverse_ecdf
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import NO_BLOBS
 
@@ -204,6 +205,15 @@ def test_only_as_many_rows_are_used_as_asked_for(ask: Ask) -> None:
     assert sum(firm(answer).importances[0].curve.shares) == pytest.approx(1)
 
 
+def test_all_rows_are_used_also_where_other_methods_draw_some(ask: Ask) -> None:
+    many = {name: np.tile(COLUMNS[name], 2) for name in ("x", "z")}
+
+    answer = ask(SUM, many, features=["x"])
+
+    assert answer.receipt.row_count == 2 * ROWS
+    assert codes(answer) == []
+
+
 def test_beside_other_methods_it_still_uses_all_rows(runner: InProcess) -> None:
     request = ExplainRequest(
         model=Model(content=SUM.SerializeToString()),
@@ -289,9 +299,9 @@ def test_other_measures_stand_beside_and_do_not_see_what_goes_along(ask: Ask) ->
     assert {feature for _, feature in found} == {"x", "z"}
     assert found["WEIGHT", "x"] == pytest.approx(1.5, rel=1e-6)
     assert found["SENSITIVITY", "x"] == pytest.approx(1.5 * X.std(), rel=1e-5)
-    grid = np.unique(np.quantile(X, np.linspace(0.01, 0.99, 49)))
+    grid = np.unique(inverse_ecdf(X, np.linspace(0.01, 0.99, 49)))
     measured = found["PARTIAL_DEPENDENCE", "x"]
-    assert measured == pytest.approx(1.5 * grid.std(ddof=1), rel=0.02)
+    assert measured == pytest.approx(1.5 * grid.std(ddof=1), rel=2e-3)
     assert [found[c, "z"] for c in ("PARTIAL_DEPENDENCE", "SENSITIVITY", "WEIGHT")] == [
         pytest.approx(0, abs=1e-6)
     ] * 3
@@ -331,6 +341,7 @@ def test_pairs_name_columns_so_that_they_are_read_again(
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"features": ["x", "y + 1"]}, "features[1]", "no column 'y'"),
     ({"features": ["kind +"]}, "features[0]", "at position"),
+    ({"features": ["x", "z", "x"]}, "features", "'x' is named twice"),
     ({"estimator": "GAUSSIAN", "source": "LABELS"}, "estimator", "source must be MODEL"),
     ({"source": "LABELS"}, "target_column", "no target"),
     ({"bin_count": 1}, "bin_count", "bin_count is 1"),

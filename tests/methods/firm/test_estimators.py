@@ -385,9 +385,13 @@ def test_shrinkage_leaves_much_data_as_it_is(normal: dict[str, np.ndarray]) -> N
 def test_ledoit_and_wolf_are_scikit_learns(normal: dict[str, np.ndarray]) -> None:
     rows = np.stack(list(normal.values()), axis=1)[:30]
 
-    found = covariance(Covariance.LEDOIT_WOLF, rows, np.ones(30))
+    twice = np.repeat([0.5, 1.0], [20, 10])
+
+    found = covariance(Covariance.LEDOIT_WOLF, rows, np.full(30, 0.5))
+    repeated = covariance(Covariance.LEDOIT_WOLF, rows, twice)
 
     assert found == pytest.approx(ledoit_wolf(rows)[0])
+    assert repeated == pytest.approx(ledoit_wolf(np.repeat(rows, [1] * 20 + [2] * 10, axis=0))[0])
 
 
 def test_replicates_are_those_of_the_seed(firm: Firm, normal: dict[str, np.ndarray]) -> None:

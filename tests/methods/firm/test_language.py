@@ -57,6 +57,7 @@ def found(text: str) -> list[Any]:
         ("kmer(sequence, 'GAT', 1)", [0, 1, 0, NAN]),
         ("kmer(sequence, 'TTA')", [1, 1, 0, NAN]),
         ("kmer(sequence, 'A', 99)", [0, 0, 0, NAN]),
+        ("kmer(sequence, 'TTACA', 2)", [1, 0, 0, NAN]),
         ("`petal length (cm)` > 2.5", [0, 0, 1, 1]),
         ("-2 * größe + (x1 - 1) / 4", [-2.25, -4, -6.25, -8]),
         ("größe ** 2 - größe ** -1", [0, 3.5, 9 - 1 / 3, 15.75]),

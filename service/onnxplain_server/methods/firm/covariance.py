@@ -30,7 +30,7 @@ def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
     ----------
     rows : (n, n_columns)
     weights : (n,)
-        For LEDOIT_WOLF whole numbers: how often each row counts.
+        For LEDOIT_WOLF multiples of the smallest: how often each row counts.
     """
     match kind:
         case Covariance.EMPIRICAL:
@@ -38,7 +38,8 @@ def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
         case Covariance.SHRUNK:
             return shrunk(rows, weights)[0]
         case Covariance.LEDOIT_WOLF:
-            repeated = np.repeat(rows, weights.astype(np.intp), axis=0)
+            counts = np.rint(weights / weights[weights > 0].min()).astype(np.intp)
+            repeated = np.repeat(rows, counts, axis=0)
             estimate: Matrix = ledoit_wolf(repeated)[0]
             return estimate
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -10,6 +11,7 @@ from itertools import combinations
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.options import MOST_FEATURES, Combination, Options, Pairs
 from onnxplain_server.methods.firm.result import Literals
+from onnxplain_server.table import listed
 
 _JOINTS = {
     Combination.CONJUNCTION: "{} and {}",
@@ -65,6 +67,11 @@ def expand(options: Options, names: Sequence[str], columns: Collection[str], pat
         INVALID_OPTION.
     """
     wanted = Wanted()
+    twice = tuple(text for text, count in Counter(options.features).items() if count > 1)
+    if twice:
+        raise ExplainError(
+            Reason.INVALID_OPTION, f"{listed(twice)} is named twice", f"{path}.features"
+        )
     for i, text in enumerate(options.features or (() if options.pairs else names)):
         wanted.add(text, f"{path}.features[{i}]")
     for i, pairs in enumerate(options.pairs):
