@@ -16,6 +16,7 @@ ENV := .venv/.made
 PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
 STUDY_ENV := .venv-study/.made
+BENCH_ENV := .venv-bench/.made
 BUF_ENV := tools/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
@@ -46,8 +47,8 @@ demo: $(ENV) ## Explain a real model, and write an HTML report
 	examples/miami/demo.sh
 
 .PHONY: bench
-bench: $(ENV) ## Run the benchmarks
-	$(BIN)/python bench/run.py
+bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
+	.venv-bench/bin/python bench/run.py
 
 .PHONY: format
 format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
@@ -134,12 +135,14 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 	$(RESOLVE) --output-file requirements/build.txt --group pyproject.toml:build
 	$(RESOLVE) --output-file requirements/dev.txt --group dev \
 		--constraints requirements/build.txt --constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/bench.txt --group bench \
+		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-proto .venv-models .venv-study tools/node_modules build .demo
+	rm -rf .venv .venv-bench .venv-proto .venv-models .venv-study tools/node_modules build .demo
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -154,6 +157,12 @@ $(ENV): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
 $(PROTO_ENV): requirements/proto.txt
 	$(PYTHON) -m venv .venv-proto
 	.venv-proto/$(INSTALL) requirements/proto.txt
+	@touch $@
+
+$(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/$(INSTALL) requirements/bench.txt
+	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
 	@touch $@
 
 $(MODELS_ENV): tests/models/requirements.txt

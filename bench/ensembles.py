@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from sklearn.ensemble import (
 )
 
 Rows = npt.NDArray[np.float32]
+Fitted: TypeAlias = GradientBoostingRegressor | RandomForestRegressor | ExtraTreesRegressor
 
 
 def rows(count: int, width: int, seed: int = 0) -> Rows:
@@ -35,33 +35,33 @@ def target(drawn: Rows) -> npt.NDArray[np.float64]:
     return score
 
 
-def boosted(trees: int, depth: int, width: int) -> ModelProto:
+def boosting(trees: int, depth: int, width: int) -> GradientBoostingRegressor:
     """Gradient boosting."""
     drawn = rows(4_000, width)
-    fitted = GradientBoostingRegressor(
+    return GradientBoostingRegressor(
         n_estimators=trees, max_depth=depth, subsample=0.5, random_state=0
     ).fit(drawn, target(drawn))
-    return to_onnx([tree.tree_ for tree in fitted.estimators_[:, 0]], 0.1, width)
 
 
-def forest(trees: int, width: int, training_rows: int) -> ModelProto:
+def forest(trees: int, width: int, training_rows: int) -> RandomForestRegressor:
     """A random forest of trees grown until every leaf is pure."""
     drawn = rows(training_rows, width)
     fitted = RandomForestRegressor(trees, random_state=0, n_jobs=-1, max_features=0.5)
-    fitted.fit(drawn, target(drawn))
-    return to_onnx([tree.tree_ for tree in fitted.estimators_], 1 / trees, width)
+    return fitted.fit(drawn, target(drawn))
 
 
-def many_small(trees: int, leaves: int, width: int) -> ModelProto:
+def many_small(trees: int, leaves: int, width: int) -> ExtraTreesRegressor:
     """Randomised trees of few leaves; all their thresholds differ."""
     drawn = rows(5_000, width)
     fitted = ExtraTreesRegressor(trees, max_leaf_nodes=leaves, random_state=0, n_jobs=-1)
-    fitted.fit(drawn, target(drawn))
-    return to_onnx([tree.tree_ for tree in fitted.estimators_], 1 / trees, width)
+    return fitted.fit(drawn, target(drawn))
 
 
-def to_onnx(trees: Sequence[Any], factor: float, width: int) -> ModelProto:
-    """Write trees of scikit-learn, whose sum times `factor` is predicted."""
+def to_onnx(fitted: Fitted) -> ModelProto:
+    """Write the trees of an ensemble; what boosting starts from is left out."""
+    trees = [grown.tree_ for grown in np.ravel(fitted.estimators_)]
+    boosted = isinstance(fitted, GradientBoostingRegressor)
+    factor, width = fitted.learning_rate if boosted else 1 / len(trees), fitted.n_features_in_
     sizes = [tree.node_count for tree in trees]
     tree_ids = np.repeat(np.arange(len(trees)), sizes)
     node_ids = np.concatenate([np.arange(size) for size in sizes])

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import black_box
 import feature_vectors
+import first_use
+import intervals
+import rivals
 import swarm
+import trees
+import woodelf_miami
 
 BENCHES = {
     "The black-box engine": black_box.main,
+    "The trees engine": trees.main,
+    "The trees engine beside others": rivals.main,
+    "The trees engine beside WOODELF": woodelf_miami.main,
+    "Intervals": intervals.main,
+    "The trees engine's first use": first_use.main,
     "Feature vectors": feature_vectors.main,
     "The swarm": swarm.main,
 }

@@ -36,7 +36,7 @@ def explain(client: onnxplain.Client, **more: Any) -> onnxplain.Explanations:
 
 
 def test_a_model_is_explained_by_every_method(client: onnxplain.Client) -> None:
-    found = explain(client)
+    found = explain(client, engine="BLACK_BOX")
 
     assert found.interactions.output_names == ("setosa", "versicolor", "virginica")
     assert found.individual_conditional_expectation.curves[0].values.shape[0] == 3
@@ -77,7 +77,7 @@ def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
 
 
 def test_what_was_computed_is_not_computed_again(client: onnxplain.Client) -> None:
-    first, second = (explain(client).receipt for _ in range(2))
+    first, second = (explain(client, engine="BLACK_BOX").receipt for _ in range(2))
     assert second.predicted_row_count < first.predicted_row_count / 10
     assert second.cache_hit_count > 0
 
@@ -152,7 +152,11 @@ def test_closing_ends_what_runs(client: onnxplain.Client) -> None:
 
     with pytest.raises(onnxplain.ExplainError):
         client.explain(
-            MODEL, rows, onnxplain.Interactions(threeway_feature_count=4), row_count=3_000
+            MODEL,
+            rows,
+            onnxplain.Interactions(threeway_feature_count=4),
+            row_count=3_000,
+            engine="BLACK_BOX",
         )
 
     assert time.monotonic() - start < 5

@@ -69,6 +69,12 @@ def test_a_black_box_explains_500_rows_and_says_why_it_is_one(runner: InProcess)
         ("catboost_3class", "MARGIN"),
         ("sklearn_random_forest_3class", "RESPONSE"),
         ("sklearn_hist_gradient_boosting_binary", "MARGIN"),
+        ("xgboost_binary", "RESPONSE"),
+        ("xgboost_3class", "RESPONSE"),
+        ("catboost_3class", "RESPONSE"),
+        ("lightgbm_3class_zipmap", "RESPONSE"),
+        ("sklearn_gradient_boosting_3class", "RESPONSE"),
+        ("sklearn_hist_gradient_boosting_binary", "RESPONSE"),
     ],
 )
 def test_both_engines_give_the_same_statistics(runner: InProcess, name: str, scale: str) -> None:
@@ -82,6 +88,32 @@ def test_both_engines_give_the_same_statistics(runner: InProcess, name: str, sca
         theirs = [list(s.numerators) for s in getattr(black_box, order)]
         largest = max(trees.mean_squares)
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-7 * largest)
+
+
+def test_probabilities_of_boosted_trees_are_explained_on_all_rows_but_pairs_on_500(
+    runner: InProcess,
+) -> None:
+    answer = explain(runner, "xgboost_3class", copies=40)
+
+    assert answer.receipt.engine == TREES
+    assert answer.receipt.row_count > 500
+    assert answer.receipt.predicted_row_count == 0
+    assert "softmax of sums over trees" in answer.receipt.engine_reason
+    (warning,) = (each for each in answer.warnings if each.code == "PAIRS_SAMPLED")
+    assert f"on 500 of {answer.receipt.row_count:,} distinct rows" in warning.message
+
+
+def test_pairs_are_computed_on_as_many_rows_as_are_asked_for(runner: InProcess) -> None:
+    answer = explain(runner, "xgboost_3class", copies=40, row_count=600)
+
+    assert answer.receipt.engine == TREES
+    assert "PAIRS_SAMPLED" not in [warning.code for warning in answer.warnings]
+
+
+def test_where_all_rows_serve_for_pairs_there_is_nothing_to_say(runner: InProcess) -> None:
+    for name in ("lightgbm_regressor", "network_float"):
+        answer = explain(runner, name, copies=40)
+        assert "PAIRS_SAMPLED" not in [warning.code for warning in answer.warnings]
 
 
 def test_trees_asked_for_where_there_are_none_are_refused_with_the_reason(

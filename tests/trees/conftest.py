@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.rows import Features
+from onnxplain_server.run import Host
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble, read
 from onnxplain_server.trees.exact import Exact
@@ -33,9 +34,14 @@ class Nowhere:
         return nullcontext(True)
 
 
+@pytest.fixture(scope="session")
+def nowhere() -> Host:
+    return Nowhere()
+
+
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger(Nowhere())
+def ledger(nowhere: Host) -> Ledger:
+    return Ledger(nowhere)
 
 
 class Tree:

@@ -70,6 +70,10 @@ class BlackBox:
         """See `Effects.restrict`."""
         return BlackBox(self._caller, background, self._scale)
 
+    def for_joint(self) -> BlackBox:
+        """See `Effects.for_joint`."""
+        return self
+
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """See `Effects.cost`; without `n_points`, at the rows' own values."""
         n = len(self._background)

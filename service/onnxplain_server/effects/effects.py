@@ -119,6 +119,13 @@ class Effects(Protocol):
     def restrict(self, background: Background) -> Effects:
         """The same engine on other rows of the same table."""
 
+    def for_joint(self) -> Effects:
+        """The same engine on the rows that effects of several features should be computed on.
+
+        Itself, or on a draw from its rows, in their order, where their cost grows with the
+        square of the rows and that of single features does not.
+        """
+
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """Upper bound of the rows to predict at so many points; None: at the rows' own values."""
 

@@ -27,12 +27,15 @@ from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.forms import Leaves
 from onnxplain_server.trees.grove import Grove
+from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.links import LinkedEnsemble
 from onnxplain_server.trees.refusal import Refusal
 
 _ROW_COUNT = 500
 """Rows by default where their cost grows with their square."""
 
 _CHECKED_ROWS = 200
+_PROBABILITY_ROUNDING = 1e-5
 
 
 def _no_trees(_width: int | None) -> Refusal:
@@ -75,7 +78,7 @@ class Means:
     pace : Pace
         Call size learned for the model.
     threads : ThreadPoolExecutor
-    trees : callable () -> Ensemble or Refusal
+    trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         The trees of the model, or why they cannot be read.
     grove : callable (int or None) -> Grove or Refusal
         The trees by themselves, whatever the model makes of their sums; it may have to be told
@@ -87,7 +90,7 @@ class Means:
     host: Host
     pace: Pace
     threads: ThreadPoolExecutor
-    trees: Callable[[], Ensemble | Refusal]
+    trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
     grove: Callable[[int | None], Grove | Refusal] = _no_trees
     margin: Callable[[], Margin | Refusal] = _no_margin
 
@@ -132,16 +135,35 @@ def choose(
     if isinstance(trees, Refusal):
         return _black_box(caller, question, _refused(question, trees.reason)), ledger
 
-    def exact(background: Background) -> Exact:
-        return Exact(leaves, background, model.output_names, outputs, ledger, means.threads)
-
-    leaves = Leaves(trees, Crew(means.threads, ledger))
-    wrong = _checked(leaves, model, features, means)
+    on, reason = _with_trees(trees, model, outputs, question, means.threads, ledger)
+    wrong = _checked(trees, model, features, question, means)
     if wrong is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
         return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
-    reason = "the model's outputs are sums over trees, so effects are exact without predicting"
-    return Choice(Engine.TREES, reason, (), None, exact), ledger
+    return Choice(Engine.TREES, reason, (), None, on), ledger
+
+
+def _with_trees(  # noqa: PLR0917 - what an engine runs with
+    trees: Ensemble | LinkedEnsemble,
+    model: Model,
+    outputs: Indices,
+    question: Question,
+    threads: ThreadPoolExecutor,
+    ledger: Ledger,
+) -> tuple[Callable[[Background], Effects], str]:
+    """The engine for these trees, and why it is the one."""
+    names = model.output_names
+    if isinstance(trees, LinkedEnsemble):
+        link, most = trees.link.value.lower(), question.row_count or _ROW_COUNT
+        return (
+            lambda background: Linked(trees, background, names, outputs, ledger, threads, most),
+            f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
+        )
+    leaves = Leaves(trees, Crew(threads, ledger))
+    return (
+        lambda background: Exact(leaves, background, names, outputs, ledger, threads),
+        "the model's outputs are sums over trees, so effects are exact without predicting",
+    )
 
 
 class _Unseen:
@@ -181,12 +203,22 @@ def _refused(question: Question, reason: str) -> str:
     return f"the trees engine does not apply: {reason}"
 
 
-def _checked(leaves: Leaves, model: Model, features: Features, means: Means) -> Refusal | None:
+def _checked(
+    trees: Ensemble | LinkedEnsemble,
+    model: Model,
+    features: Features,
+    question: Question,
+    means: Means,
+) -> Refusal | None:
     """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
     background = keep(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
-    ledger = Ledger(_Unseen(means.host))
-    every = np.arange(len(model.output_names))
-    view = Exact(leaves, background, model.output_names, every, ledger, means.threads)
-    return disagreement(leaves.ensemble, view.outputs(), predicted)
+    every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))
+    engine = _with_trees(trees, model, every, question, means.threads, unseen)[0]
+    found = engine(background).outputs()
+    if isinstance(trees, Ensemble):
+        return disagreement(trees, found, predicted)
+    if np.allclose(found, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):
+        return None
+    return Refusal("its trees and their link give other probabilities than the runtime")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.explain.engine import Margin
 from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.model import Note
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.grove import Grove
 from onnxplain_server.trees.refusal import Refusal
@@ -28,11 +29,14 @@ class Job:
     cost : int
         Upper bound of the rows to predict.
     run : callable () -> Result
+    notes : tuple of Note
+        What to know of how it runs.
     """
 
     options: Options
     cost: int
     run: Callable[[], Result]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

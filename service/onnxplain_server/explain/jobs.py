@@ -27,7 +27,7 @@ from onnxplain_server.methods import (
 )
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options
-from onnxplain_server.model import Model
+from onnxplain_server.model import Model, Note
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
 
@@ -99,7 +99,20 @@ def _interactions(
     # An engine of its own, so that what is planned for this method is done in it.
     effects = effects.restrict(background)
     cost = interactions.cost(effects, options)
-    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed))
+    notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
+    return Job(options, cost, lambda: interactions.compute(effects, options, sample.seed), notes)
+
+
+def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
+    """Say where pairs are computed on fewer rows than single features."""
+    taken, whole = len(effects.for_joint().background), len(effects.background)
+    if taken == whole:
+        return ()
+    message = (
+        f"Pairs and triples were computed on {taken:,} of {whole:,} distinct rows, as their time "
+        "grows with the square of the rows; set row_count for more."
+    )
+    return (Note("PAIRS_SAMPLED", message),)
 
 
 def _curves(

@@ -78,7 +78,7 @@ def explain(model: Model, table: Table | None, question: Question, means: Means)
     results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
-        (*model.notes, *choice.notes, *sample.notes(), *_notes(results)),
+        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
         len(sample.drawn),
         ledger.predicted,
         ledger.hits,
@@ -97,7 +97,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     ]
     results = [job.run() for job in jobs]
     explanations = _explanations(jobs, results, plots=question.plots)
-    told = (*model.notes, *_notes(results))
+    told = (*model.notes, *_notes(jobs, results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
 
 
@@ -120,9 +120,10 @@ def _explanations(
     )
 
 
-def _notes(results: Sequence[Result]) -> Iterator[Note]:
-    for result in results:
-        yield from notes(result)
+def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
+    """What to know of the methods, and of what they found; each once."""
+    told = [(*job.notes, *notes(result)) for job, result in zip(jobs, results, strict=True)]
+    yield from dict.fromkeys(note for each in told for note in each)
 
 
 def _outputs(model: Model, indices: Sequence[int]) -> Indices:

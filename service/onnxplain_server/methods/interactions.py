@@ -149,7 +149,8 @@ def cost(effects: Effects, options: Options) -> int:
     positions = [effects.background.features.index(name) for name in options.features]
     single = sum(effects.cost((j,)) for j in positions)
     batches = effects.batch_count(options.resampling.repeat_count)
-    return len(effects.background) + batches * (single + _joint_bound(effects, options))
+    joint = _joint_bound(effects.for_joint(), options)
+    return len(effects.background) + batches * (single + joint)
 
 
 def compute(effects: Effects, options: Options, seed: int) -> Result:
@@ -169,6 +170,7 @@ class _Measure:
 
     def __init__(self, effects: Effects, options: Options) -> None:
         self._effects = effects
+        self._for_joint = effects.for_joint()
         self._options = options
         features = effects.background.features
         self._positions = sorted(features.index(name) for name in options.features)
@@ -188,6 +190,11 @@ class _Measure:
         self._keep("total", (), one_way.total())
         if not self._chosen:
             self._choose()
+        self._run_joint(self._weights_for_joint(weights))
+
+    def _run_joint(self, weights: Array) -> None:
+        """Measure pairs and triples, on the rows of their own engine."""
+        effects, several = self._for_joint, weights if weights.ndim == 2 else None
         pairs, triples = self._groups("pairwise", 2), self._groups("threeway", 3)
         needed = sum(effects.cost(group) for group in (*pairs, *triples))
         effects.settle(_joint_bound(effects, self._options) - needed)
@@ -208,6 +215,13 @@ class _Measure:
             self._listed("importance", 1, self._positions),
             self._options.resampling,
         )
+
+    def _weights_for_joint(self, weights: Array) -> Array:
+        """Leave out the weights of rows on which pairs are not computed."""
+        if self._for_joint is self._effects:
+            return weights
+        taken, source = self._for_joint.background.source, self._effects.background.source
+        return weights[..., np.isin(source, taken)]
 
     def _keep(self, order: str, group: tuple[int, ...], parts: Parts) -> None:
         self._found.setdefault((order, group), []).append(parts)

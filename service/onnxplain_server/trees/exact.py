@@ -100,6 +100,10 @@ class Exact:
         names, outputs = self._all_names, self._outputs
         return Exact(self._leaves, background, names, outputs, self._ledger, self._threads)
 
+    def for_joint(self) -> Exact:
+        """See `Effects.for_joint`."""
+        return self
+
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:  # noqa: ARG002 - whatever the features
         """See `Effects.cost`: what progress counts; nothing is predicted."""
         return len(self._background) * (1 if n_points is None else n_points)

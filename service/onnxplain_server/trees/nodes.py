@@ -232,7 +232,7 @@ def _members(modes: Array, values: Vector) -> dict[int, Vector]:
         ends = np.append(ends, len(values))
     if len(ends) != len(nodes):
         raise RefusedError(f"it has {len(ends)} membership lists for {len(nodes)} nodes")
-    starts = np.append(0, ends[:-1] + 1)
+    starts = np.append(0, ends + 1)[: len(ends)]
     lists = zip(nodes, starts, ends, strict=True)
     return {int(node): values[start:end] for node, start, end in lists}
 

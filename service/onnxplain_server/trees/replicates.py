@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix
-from onnxplain_server.effects.effects import Joint, Single
-
-if TYPE_CHECKING:
-    from onnxplain_server.trees.exact import Exact
+from onnxplain_server.effects.effects import Effects, Joint, Single
 
 
 class Replicates:
@@ -20,17 +16,18 @@ class Replicates:
 
     Parameters
     ----------
-    exact : Exact
+    effects : Effects
         On the background's own weights.
     weights : (n_replicates, n_rows)
         Rows of weight 0 have no effects; they are left at 0.
     """
 
-    def __init__(self, exact: Exact, weights: Matrix) -> None:
-        self._n = len(exact.background)
+    def __init__(self, effects: Effects, weights: Matrix) -> None:
+        self.weights = weights
+        self._n = len(effects.background)
         self._kept = [np.flatnonzero(replicate) for replicate in weights]
         self._engines = [
-            exact.restrict(replace(exact.background.take(rows), weights=replicate[rows]))
+            effects.restrict(replace(effects.background.take(rows), weights=replicate[rows]))
             for rows, replicate in zip(self._kept, weights, strict=True)
         ]
 

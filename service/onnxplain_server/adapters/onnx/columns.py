@@ -29,6 +29,7 @@ class Columns:
 
     Attributes
     ----------
+    parts : sequence of Part
     names : tuple of str
         Of all columns, output by output.
     counts : tuple of int
@@ -45,6 +46,7 @@ class Columns:
     def __init__(self, parts: Sequence[Part], trial: Sequence[Array]) -> None:
         shapes = [_shape(part, answer) for part, answer in zip(parts, trial, strict=True)]
         empty = [shape(answer[:0]) for shape, answer in zip(shapes, trial, strict=True)]
+        self.parts = parts
         self.counts = tuple(columns.shape[1] for columns in empty)
         self.names = tuple(
             name

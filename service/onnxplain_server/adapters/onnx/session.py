@@ -11,10 +11,12 @@ from onnxplain_server.adapters.onnx.affine import is_affine
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.run import Run
+from onnxplain_server.adapters.onnx.trees import read_trees
 from onnxplain_server.arrays import Array
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input, Note
-from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.ensemble import Ensemble
+from onnxplain_server.trees.links import LinkedEnsemble
 from onnxplain_server.trees.refusal import Refusal
 
 
@@ -46,14 +48,14 @@ class OnnxModel:
         self.output_names = columns.names
         self.notes = notes
         self._run = run
-        self._arrange = columns.arrange
+        self._columns = columns
 
     @cached_property
-    def trees(self) -> Ensemble | Refusal:
-        """The trees that its prediction columns are sums of, or why there are none."""
+    def trees(self) -> Ensemble | LinkedEnsemble | Refusal:
+        """The trees that its columns are sums of, or a link of sums, or why there are none."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
-            return read(self._proto, width)
+            return read_trees(self._proto, self._columns.parts, self._columns.counts, width)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return Refusal("its trees are written in a way that cannot be read")
 
@@ -65,7 +67,7 @@ class OnnxModel:
     def predict(self, feeds: Mapping[str, Array]) -> Array:
         """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""
         try:
-            answer = self._arrange(self._run(feeds))
+            answer = self._columns.arrange(self._run(feeds))
         except ExplainError:
             raise
         except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here

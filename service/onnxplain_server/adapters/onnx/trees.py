@@ -1,0 +1,61 @@
+"""The trees behind a model's prediction columns: before any link, and which link follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import ModelProto
+
+from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.adapters.onnx.margin import read_margin
+from onnxplain_server.adapters.onnx.outputs import Part
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.links import Link, LinkedEnsemble
+from onnxplain_server.trees.refusal import Refusal
+
+
+def read_trees(
+    proto: ModelProto, parts: Sequence[Part], counts: tuple[int, ...], width: int | None
+) -> Ensemble | LinkedEnsemble | Refusal:
+    """Read a model as sums over trees, or as a link of such sums.
+
+    Parameters
+    ----------
+    proto : ModelProto
+        Cut to its outputs.
+    parts : sequence of Part
+        What the outputs are.
+    counts : tuple of int
+        Number of columns per part.
+    width : int or None
+        Number of columns of the matrix it takes, where it does not say.
+
+    Returns
+    -------
+    Ensemble, LinkedEnsemble or Refusal
+        The refusal says why the outputs are no sums. A link is read from the graph, and not
+        compared with what the runtime makes of it.
+    """
+    found = read(proto, width)
+    if isinstance(found, Ensemble):
+        return found
+    linked = _before_link(proto, parts, counts, width)
+    return found if linked is None else linked
+
+
+def _before_link(
+    proto: ModelProto, parts: Sequence[Part], counts: tuple[int, ...], width: int | None
+) -> LinkedEnsemble | None:
+    """Read the trees of the model's scores; None where there are none."""
+    own = ModelProto()
+    own.CopyFrom(proto)  # it is extended
+    graph = Graph(own)
+    try:
+        margin = read_margin(graph, tuple(parts), counts)
+    except ExplainError:
+        return None
+    if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:
+        return None  # each part would be a softmax by itself
+    scores = read(graph.cut(part.tensor for part in margin.parts), width)
+    return LinkedEnsemble(scores, Link(margin.links[0])) if isinstance(scores, Ensemble) else None

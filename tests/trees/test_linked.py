@@ -1,0 +1,311 @@
+"""Effects on probabilities of trees with a link, against their definitions and by hand."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.weighted import mean_square
+from onnxplain_server.methods import interactions
+from onnxplain_server.rows import Features
+from onnxplain_server.trees import linked, planes, steps
+from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.linked import Linked
+from onnxplain_server.trees.links import Link, LinkedEnsemble
+
+MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
+STUMP = ((0, "LEQ", 0.0), [-1.0, 0.0], [1.0, 2.0])
+
+
+class Host:
+    """A host that counts progress."""
+
+    done = planned = 0.0
+
+    def advance(self, done: float, planned: float) -> None:
+        self.done, self.planned = done, planned
+
+
+def grown(rng: np.random.Generator, depth: int, width: int, targets: int) -> Any:
+    """A random tree whose thresholds are values of a coarse grid, so that rows tie with them."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.normal(size=targets).tolist()
+    threshold = float(rng.integers(-3, 4))
+    test = (int(rng.integers(width)), str(rng.choice(MODES)), threshold, rng.random() < 0.3)
+    return (test, *(grown(rng, depth - 1, width, targets) for _ in range(2)))
+
+
+def drawn(rng: np.random.Generator, n: int, width: int) -> Any:
+    rows = rng.integers(-4, 5, size=(n, width)) / rng.choice([1.0, 2.0])
+    rows[rng.random(size=rows.shape) < 0.1] = np.nan
+    return rows
+
+
+def linking(link: Link, scores: Any) -> Any:
+    """The link by its definition, with powers in long double."""
+    powers = np.exp(scores.astype(np.longdouble))
+    if link is Link.LOGISTIC:
+        return (powers / (1 + powers)).astype(float)
+    return (powers / powers.sum(axis=1, keepdims=True)).astype(float)
+
+
+@pytest.fixture
+def bind(regressor: Any, brute: Any, threads: ThreadPoolExecutor) -> Any:
+    """Engine and reference: link, trees, rows, weights -> Linked, Brute."""
+
+    def make(
+        link: Link,
+        trees: Any,
+        rows: Any,
+        weights: Any = None,
+        outputs: Any = None,
+        pool: ThreadPoolExecutor = threads,
+        host: Any = None,
+        joint_rows: int = 500,
+    ) -> Any:
+        rows = np.asarray(rows, dtype=float)
+        ensemble = read(regressor(trees, rows.shape[1]))
+        assert isinstance(ensemble, Ensemble)
+        dtypes = tuple(axis.dtype for axis in ensemble.axes)
+        names = tuple(f"x{j}" for j in range(len(dtypes)))
+        features = Features(names, tuple(rows.T), dtypes, "X")
+        weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
+        background = merge(features, weights, np.arange(len(rows)))
+        count = len(ensemble.offset)
+        chosen = np.arange(count) if outputs is None else np.array(outputs)
+        titles = tuple(f"y{k}" for k in range(count))
+        watched: Any = host or Host()
+        ledger = Ledger(watched)
+        bound = Linked(
+            LinkedEnsemble(ensemble, link), background, titles, chosen, ledger, pool, joint_rows
+        )
+        reference = brute(trees, np.stack(background.columns, axis=1), background.weights)
+        add_up = reference.predict
+        reference.predict = lambda rows: linking(link, add_up(rows))
+        return bound, reference
+
+    return make
+
+
+def close(found: Any, expected: Any) -> bool:
+    return bool(found == pytest.approx(expected, rel=1e-10, abs=1e-12))
+
+
+def check(bound: Linked, reference: Any, most: int = 3) -> None:
+    """Compare all effects up to an order with their definitions."""
+    at = reference.rows
+    width = at.shape[1]
+    assert close(bound.outputs(), reference.predict(at))
+    effects: dict[tuple[int, ...], Any] = {}
+    for single in bound.single(range(width)):
+        j, others = single.feature, [k for k in range(width) if k != single.feature]
+        effects[j,] = reference.partial_dependence([j], at[:, [j]])
+        assert close(single.own, effects[j,])
+        assert close(single.others, reference.partial_dependence(others, at[:, others]))
+    for order in range(2, most + 1):
+        for joint in bound.joint(list(combinations(range(width), order))):
+            group = joint.features
+            effects[group] = reference.partial_dependence(group, at[:, list(group)])
+            parts = [p for size in range(1, order + 1) for p in combinations(group, size)]
+            assert close(joint.whole, effects[group])
+            assert close(joint.pure, sum((-1) ** (order - len(p)) * effects[p] for p in parts))
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    targets=st.integers(1, 3),
+    link=st.sampled_from(Link),
+    weigh=st.sampled_from("ewr"),
+)
+def test_effects_are_those_of_their_definitions(
+    bind: Any, seed: int, targets: int, link: Link, weigh: str
+) -> None:
+    """Random trees of all modes, with ties, missing values and repeated features on a path."""
+    rng = np.random.default_rng(seed)
+    trees = [grown(rng, 4, 3, targets) for _ in range(3)]
+    rows = drawn(rng, int(rng.integers(2, 14)), 3)
+    weights = {"e": None, "w": rng.integers(0, 3, len(rows)) + (np.arange(len(rows)) == 0)}
+    weights["r"] = rng.random(len(rows)) + 0.1
+    check(*bind(link, trees, rows, weights[weigh]))
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(Link))
+def test_curves_are_right_at_any_points_in_any_order(bind: Any, seed: int, link: Link) -> None:
+    """Also at points of no row, beyond all rows, missing, or asked for twice."""
+    rng = np.random.default_rng(seed)
+    trees = [grown(rng, 4, 2, 2) for _ in range(3)]
+    bound, reference = bind(link, trees, drawn(rng, 9, 2))
+    points = np.append(rng.permutation(np.arange(-6, 7) / 1.5), [np.nan, 0.0, 0.0])
+    points = points.astype(np.float32)
+    expected = reference.partial_dependence([1], points[:, None])
+    assert close(bound.curve([1], [points]), expected)
+    both = np.stack([points, points[::-1]])
+    expected = reference.partial_dependence([0, 1], both.T)
+    assert close(bound.curve([0, 1], list(both)), expected)
+
+    moved = np.repeat(reference.rows[:, None], len(points), axis=1)
+    moved[:, :, 0] = points
+    answers = reference.predict(moved.reshape(-1, 2)).reshape(len(moved), len(points), -1)
+    assert close(bound.individual(0, points), answers)
+
+
+def test_a_stump_by_hand(bind: Any) -> None:
+    bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
+    low, high = 1 / (1 + np.e), 1 / (1 + np.exp(-1.0))
+    (single,) = bound.single([0])
+    assert close(single.own[:, 0], [low, high])
+    assert close(single.others[:, 0], [low / 3 + 2 * high / 3] * 2)
+
+
+def test_outputs_are_chosen_after_the_link(bind: Any) -> None:
+    """Probabilities of some classes depend on the scores of all."""
+    rows = [[-1.0, 0.5], [1.0, 2.0], [0.5, -1.0]]
+    trees = [STUMP, ((1, "LEQ", 0.0), [1.0, 2.0], [-1.0, 0.3])]
+    everything, _ = bind(Link.SOFTMAX, trees, rows)
+    second, _ = bind(Link.SOFTMAX, trees, rows, outputs=[1])
+    assert second.output_names == ("y1",)
+    assert close(second.outputs(), everything.outputs()[:, 1:])
+    for single, whole in zip(second.single([0, 1]), everything.single([0, 1]), strict=True):
+        assert close(single.own, whole.own[:, 1:])
+        assert close(single.others, whole.others[:, 1:])
+    assert close(second.curve([0], [np.ones(1)]), everything.curve([0], [np.ones(1)])[:, 1:])
+    (joint,), (whole,) = second.joint([(0, 1)]), everything.joint([(0, 1)])
+    assert close(joint.pure, whole.pure[:, 1:])
+    assert close(second.individual(0, np.zeros(2)), everything.individual(0, np.zeros(2))[:, :, 1:])
+
+
+def test_scores_beyond_all_powers_give_zero_and_one(bind: Any) -> None:
+    trees = [((0, "LEQ", 0.0), [-2000.0, 0.0], [2000.0, 0.0])]
+    for link, second in ((Link.LOGISTIC, [0.5, 0.5]), (Link.SOFTMAX, [1.0, 0.0])):
+        bound, _ = bind(link, trees, [[-1.0], [1.0]])
+        assert bound.outputs().T.tolist() == [[0.0, 1.0], second]
+        (single,) = bound.single([0])
+        assert single.own.T.tolist() == [[0.0, 1.0], second]
+
+
+def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind: Any) -> None:
+    rng = np.random.default_rng(1)
+    trees = [grown(rng, 3, 2, 3) for _ in range(5)]
+    bound, _ = bind(Link.SOFTMAX, trees, rng.normal(size=(50, 3)))
+    (single,) = bound.single([2])
+    assert np.ptp(single.own, axis=0).tolist() == [0, 0, 0]
+    assert single.others == pytest.approx(bound.outputs(), rel=1e-15)
+
+
+def test_permuted_features_are_those_of_the_trees(bind: Any) -> None:
+    rng = np.random.default_rng(2)
+    trees = [grown(rng, 4, 3, 2) for _ in range(3)]
+    bound, reference = bind(Link.SOFTMAX, trees, rng.normal(size=(20, 3)))
+    order = rng.permutation(20)
+    moved = reference.rows.copy()
+    moved[:, [0, 2]] = moved[order][:, [0, 2]]
+    (found,) = bound.exchanged([0, 2], [order])
+    assert close(found, reference.predict(moved))
+
+
+def test_pairs_of_many_rows_are_those_of_a_draw(bind: Any) -> None:
+    """All parts of a pair share the background that was drawn."""
+    rng = np.random.default_rng(3)
+    trees = [grown(rng, 4, 3, 2) for _ in range(4)]
+    bound, _ = bind(
+        Link.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=20
+    )
+    sampled = bound.for_joint()
+    assert len(sampled.background) == 20
+    assert sampled.background.source.tolist() == sorted(set(sampled.background.source.tolist()))
+    assert bound.for_joint().background.source.tolist() == sampled.background.source.tolist()
+
+    rows = np.stack(bound.background.columns, axis=1)[sampled.background.source]
+    _, reference = bind(Link.LOGISTIC, trees, rows, sampled.background.weights)
+    (joint,) = sampled.joint([(0, 2)])
+    whole = reference.partial_dependence([0, 2], rows[:, [0, 2]])
+    first, second = (reference.partial_dependence([j], rows[:, [j]]) for j in (0, 2))
+    assert close(joint.whole, whole)
+    assert close(joint.pure, whole - first - second)
+
+
+def test_pairs_too_large_for_a_table_are_the_same(
+    bind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    trees = [grown(rng, 4, 3, 3) for _ in range(4)]
+    found = []
+    for most in (planes._MOST_ENTRIES, 0):
+        monkeypatch.setattr(planes, "_MOST_ENTRIES", most)
+        bound, _ = bind(Link.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
+        found += bound.joint([(0, 2)])
+    assert close(found[0].whole, found[1].whole)
+    assert np.ptp(found[0].pure) > 1e-3
+
+
+def test_resampled_pairs_use_the_weights_of_their_own_rows(bind: Any) -> None:
+    rng = np.random.default_rng(8)
+    trees = [grown(rng, 4, 2, 1) for _ in range(4)]
+    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
+    weights = rng.integers(0, 4, size=(1, 60)).astype(float)
+    measure = interactions._Measure(bound, interactions.Options(("x0", "x1")))
+    measure.run(bound.background.weights)
+    measure.run(weights)
+
+    sampled = bound.for_joint()
+    own = weights[:, sampled.background.source]
+    (joint,) = sampled.joint([(0, 1)], own)
+    found = measure._found["pairwise", (0, 1)][1]
+    assert close(found.numerators, mean_square(joint.pure, own))
+    assert found.numerators[0, 0] > 0
+
+
+def test_few_rows_are_all_used_for_pairs(bind: Any) -> None:
+    bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0]])
+    assert bound.for_joint() is bound
+
+
+def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind: Any) -> None:
+    rng = np.random.default_rng(4)
+    trees = [grown(rng, 4, 3, 2) for _ in range(3)]
+    rows = rng.normal(size=(15, 3))
+    bound, _ = bind(Link.SOFTMAX, trees, rows)
+    weights = rng.integers(1, 4, size=(2, 15)).astype(float)
+    singles = list(bound.single([0, 1], weights))
+    (joint,) = bound.joint([(0, 1)], weights)
+    for i, replicate in enumerate(weights):
+        alone, _ = bind(Link.SOFTMAX, trees, rows, replicate)
+        for single, expected in zip(singles, alone.single([0, 1]), strict=True):
+            assert close(single.own[i], expected.own)
+            assert close(single.others[i], expected.others)
+        (expected,) = alone.joint([(0, 1)])
+        assert close(joint.pure[i], expected.pure)
+
+
+def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(
+    bind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "_BLOCK", 7)
+    monkeypatch.setattr(planes, "_BLOCK", 5)
+    monkeypatch.setattr(linked, "_HYBRIDS", 100)
+    rng = np.random.default_rng(5)
+    trees = [grown(rng, 4, 3, 3) for _ in range(4)]
+    rows, found = drawn(rng, 130, 3), []
+    for count in (1, 3):
+        with ThreadPoolExecutor(count) as pool:
+            host = Host()
+            bound, _ = bind(Link.SOFTMAX, trees, rows, pool=pool, host=host)
+            n = len(bound.background)
+            singles = [np.hstack([s.own, s.others]) for s in bound.single(range(3))]
+            assert host.done == sum(bound.cost((j,)) for j in range(3)) == 3 * n
+            pairs = [j.pure for j in bound.joint([(0, 1)])]
+            assert host.done == 3 * n + bound.cost((0, 1))
+            triples = [j.pure for j in bound.for_joint().joint([(0, 1, 2)])]
+            found.append(np.hstack(singles + pairs + triples).tobytes())
+    assert found[0] == found[1]
