@@ -120,9 +120,10 @@ class InProcess:
 
 def _as_margin(model: OnnxModel, *, is_answer: bool) -> Margin | None:
     """Take a model's predictions as what decides, where they are sums."""
-    if not (model.is_affine or isinstance(model.trees, Ensemble)):
+    trees = model.trees if isinstance(model.trees, Ensemble) else _UNDECIDED
+    if not (model.is_affine or isinstance(trees, Ensemble)):
         return None
-    return Margin(model, model.trees, model.is_affine, is_answer)
+    return Margin(model, trees, model.is_affine, is_answer)
 
 
 def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
