@@ -7,7 +7,7 @@
 A model is trained on the first feature of a ranking, on the first two, and so on; the weighted F1
 of five-fold cross-validation over the number of features encloses an area, divided by the number
 of features less one. Rankings are made on 20 % of the rows, held out from a model of all features.
-Figures are in docs/methods/swarm.md. `make keep-absolute` runs it in an environment of its own.
+Figures are in docs/studies/swarm.md. `make keep-absolute` runs it in an environment of its own.
 """
 
 from __future__ import annotations

@@ -172,12 +172,10 @@ def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
 
 def _as_margin(model: OnnxModel, *, is_answer: bool) -> Margin | None:
     """Take a model's predictions as what decides, where they are sums."""
-    trees = model.trees
-    if isinstance(trees, Ensemble):
-        return Margin(model, trees, model.is_affine, is_answer)
-    if not model.is_affine:
+    trees = model.trees if isinstance(model.trees, Ensemble) else _UNDECIDED
+    if not (model.is_affine or isinstance(trees, Ensemble)):
         return None
-    return Margin(model, Refusal("the model has no trees"), True, is_answer)
+    return Margin(model, trees, model.is_affine, is_answer)
 
 
 def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
