@@ -43,10 +43,10 @@ def bind(rows: Rows, names: Sequence[str] = ()) -> Features:
     return Features(names, columns, (np.dtype(np.float32),) * width, "rows")
 
 
-def background(rows: Rows, *, merged: bool = True) -> Background:
+def background(rows: Rows, names: Sequence[str] = (), *, merged: bool = True) -> Background:
     """Rows of equal weight; equal ones merged, unless rows are to be resampled."""
     take = merge if merged else keep
-    return take(bind(rows), np.ones(len(rows)), np.arange(len(rows)))
+    return take(bind(rows, names), np.ones(len(rows)), np.arange(len(rows)))
 
 
 @dataclass(slots=True)
@@ -83,9 +83,12 @@ class Predicting:
 
 
 def interacting(
-    engine: Trees | Predicting, rows: Rows, options: interactions.Options
+    engine: Trees | Predicting,
+    rows: Rows,
+    options: interactions.Options,
+    names: Sequence[str] = (),
 ) -> interactions.Result:
     """Compute interactions from rows on, as a request does once its model is loaded."""
-    effects = engine.on(background(rows, merged=not options.resampling.repeat_count))
+    effects = engine.on(background(rows, names, merged=not options.resampling.repeat_count))
     names = effects.background.features.names
     return interactions.compute(effects, interactions.resolve(options, names, ""), seed=0)

@@ -31,7 +31,7 @@ def statistics(engine: engines.Trees, rows: engines.Rows, repeats: int) -> Found
         pairwise_feature_count=len(FEATURES),
         resampling=Resampling(repeats, confidence_level=LEVEL),
     )
-    found = engines.interacting(engine, rows, options)
+    found = engines.interacting(engine, rows, options, FEATURES)
     return {statistic.features: statistic for statistic in (*found.overall, *found.pairwise)}
 
 
