@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -140,10 +141,12 @@ def reference() -> Iterator[Ask]:
 def family(pid: int) -> set[int]:
     """Processes below this one."""
     found: set[int] = set()
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            found |= {child} | family(child)
-    return found
+    with suppress(OSError):  # of a process or a thread that ends meanwhile
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                listed = Path(f"/proc/{pid}/task/{thread}/children").read_text()
+                found |= {int(child) for child in listed.split()}
+    return found.union(*map(family, found))
 
 
 def processor_seconds(pids: set[int]) -> float:

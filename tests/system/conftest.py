@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,21 +35,29 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.rest_port}"
 
+    def workers(self) -> set[int]:
+        """Processes below the server's."""
+        return _family(self.process.pid)
+
     def processor_seconds(self) -> float:
         """Of the server and its workers, without those that have ended."""
-        return sum(map(_processor_seconds, [self.process.pid, *_family(self.process.pid)]))
+        return sum(map(_processor_seconds, [self.process.pid, *self.workers()]))
 
     def memory(self, what: str) -> int:
         """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
-        workers = (_memory(pid, what) for pid in _family(self.process.pid))
+        workers = (_memory(pid, what) for pid in self.workers())
         return _memory(self.process.pid, what) + max(workers, default=0)
 
 
-def _family(pid: int) -> list[int]:
+def _family(pid: int) -> set[int]:
     """Processes below this one."""
-    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    children = [int(child) for text in lists for child in text.split()]
-    return [found for child in children for found in (child, *_family(child))]
+    found: set[int] = set()
+    with suppress(OSError):  # of a process or a thread that ends meanwhile
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                listed = Path(f"/proc/{pid}/task/{thread}/children").read_text()
+                found |= {int(child) for child in listed.split()}
+    return found.union(*map(_family, found))
 
 
 def _processor_seconds(pid: int) -> float:

@@ -13,13 +13,6 @@ import onnxplain
 import pytest
 
 
-def family(pid: int) -> set[int]:
-    """Processes below this one."""
-    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    children = {int(child) for text in lists for child in text.split()}
-    return children.union(*map(family, children))
-
-
 @pytest.fixture
 def replicas(serve: Callable[..., Any]) -> tuple[Any, Any]:
     return serve(), serve()
@@ -35,7 +28,7 @@ def test_row_26_a_killed_server_costs_its_clients_a_retry_and_leaves_nothing(
     with onnxplain.connect(f"ipv4:{addresses}", retry_count=20) as client:
         for count in itertools.count():
             if count == 5:
-                members = family(replicas[0].process.pid)
+                members = replicas[0].workers()
                 replicas[0].process.kill()
             if count == 10:
                 break
