@@ -142,10 +142,9 @@ def family(pid: int) -> set[int]:
     """Processes below this one."""
     found: set[int] = set()
     with suppress(OSError):  # of a process or a thread that ends meanwhile
-        for thread in os.listdir(f"/proc/{pid}/task"):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
-                listed = Path(f"/proc/{pid}/task/{thread}/children").read_text()
-                found |= {int(child) for child in listed.split()}
+                found |= {int(child) for child in (thread / "children").read_text().split()}
     return found.union(*map(family, found))
 
 
