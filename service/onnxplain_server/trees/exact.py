@@ -11,9 +11,9 @@ import numpy as np
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.trees.bound import Bound
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.forms import (
@@ -24,9 +24,7 @@ from onnxplain_server.trees.forms import (
     Spreading,
     prefers_counting,
 )
-from onnxplain_server.trees.ranked import Ranked, rank
 from onnxplain_server.trees.replicates import Replicates
-from onnxplain_server.trees.summing import sums
 from onnxplain_server.trees.surfaces import Points, evaluate
 
 _BATCH_BYTES = 16 << 20
@@ -80,27 +78,28 @@ class Exact:
     ) -> None:
         self._leaves = leaves
         self._ensemble = leaves.ensemble
-        self._background = background
-        self._all_names = output_names
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
         self._crew = Crew(threads, ledger)
+        self._bound = Bound(
+            leaves.ensemble, background, output_names, outputs, self._level, self._crew
+        )
         self._pure: dict[tuple[int, ...], Matrix] = {}
 
     @property
     def background(self) -> Background:
         """See `Effects.background`."""
-        return self._background
+        return self._bound.background
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """See `Effects.output_names`."""
-        return tuple(self._all_names[k] for k in self._outputs)
+        return self._bound.output_names
 
     def restrict(self, background: Background) -> Exact:
         """See `Effects.restrict`."""
-        names, outputs = self._all_names, self._outputs
+        names, outputs = self._bound.all_names, self._outputs
         return Exact(self._leaves, background, names, outputs, self._ledger, self._threads)
 
     def for_joint(self) -> Exact:
@@ -109,7 +108,7 @@ class Exact:
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:  # noqa: ARG002 - whatever the features
         """See `Effects.cost`: what progress counts; nothing is predicted."""
-        return len(self._background) * (1 if n_points is None else n_points)
+        return len(self._bound.background) * (1 if n_points is None else n_points)
 
     def settle(self, rows: int) -> None:
         """See `Effects.settle`."""
@@ -117,19 +116,7 @@ class Exact:
 
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
-        return self._predictions
-
-    @cached_property
-    def _predictions(self) -> Matrix:
-        predicted = self._level(self._sums)
-        self._ledger.spend(len(predicted), 0)
-        return check_finite(
-            predicted,
-            lambda rows: (
-                "the model's prediction is not finite for "
-                f"{rows_named(self._background, rows)}; mend the model"
-            ),
-        )
+        return self._bound.outputs
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: no more at once than memory allows."""
@@ -146,7 +133,7 @@ class Exact:
         return 1 + replicate_count
 
     def _batch_size(self) -> int:
-        return max(1, _BATCH_BYTES // (8 * len(self._background) * len(self._outputs)))
+        return max(1, _BATCH_BYTES // (8 * len(self._bound.background) * len(self._outputs)))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
@@ -156,8 +143,8 @@ class Exact:
             return
         for held, others in self._form.singles(features, self._crew):
             (j,) = held.features
-            self._pure[j,] = self._evaluate(held, self._ranked.codes[[j]])
-            self._ledger.spend(len(self._background), 0)
+            self._pure[j,] = self._evaluate(held, self._bound.ranked.codes[[j]])
+            self._ledger.spend(len(self._bound.background), 0)
             yield Single(j, self._level(self._mean + self._pure[j,]), self._level(others))
 
     def joint(
@@ -171,7 +158,7 @@ class Exact:
         for start in range(0, len(groups), _AT_ONCE):
             part = groups[start : start + _AT_ONCE]
             for group, whole in zip(part, self._crew.run(self._at_rows, part), strict=True):
-                self._ledger.spend(len(self._background), 0)
+                self._ledger.spend(len(self._bound.background), 0)
                 yield Joint(group, self._level(whole), self._difference(self._pure[group]))
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
@@ -184,7 +171,7 @@ class Exact:
             return self._evaluate(self._form.held(part, self._crew), codes)
 
         curve = self._level(self._whole(tuple(features), pure))
-        self._ledger.spend(len(curve) * len(self._background), 0)
+        self._ledger.spend(len(curve) * len(self._bound.background), 0)
         return curve
 
     def starts(self, feature: int) -> Vector:
@@ -193,30 +180,23 @@ class Exact:
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
-        cells, n = self._ensemble.codes(feature, points), len(self._background)
+        cells, n = self._ensemble.codes(feature, points), len(self._bound.background)
         step = max(1, _HYBRIDS // len(points))
         parts = [self._moved(feature, cells, slice(s, s + step)) for s in range(0, n, step)]
         return np.concatenate(parts)
 
     def _moved(self, feature: int, cells: Numbers, rows: slice) -> Cube:
         """As `individual`, for some of the rows, with the feature in cells."""
-        own = self._ranked.codes[:, rows]
+        own = self._bound.ranked.codes[:, rows]
         codes = np.repeat(own, len(cells), axis=1)
         codes[feature] = np.tile(cells, own.shape[1])
-        predicted = self._level(sums(self._ensemble, codes, self._crew))
+        predicted = self._bound.predict(codes)
         self._ledger.spend(len(predicted), 0)
         return predicted.reshape(own.shape[1], len(cells), -1)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
-        return [self._exchange(features, order) for order in orders]
-
-    def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
-        codes = self._ranked.codes.copy()
-        for j in features:
-            codes[j] = codes[j, order]
-        self._ledger.spend(len(order), 0)
-        return self._level(sums(self._ensemble, codes, self._crew))
+        return self._bound.exchanged(features, orders)
 
     def cached(
         self,
@@ -229,24 +209,15 @@ class Exact:
         return compute()
 
     @cached_property
-    def _ranked(self) -> Ranked:
-        return rank(self._ensemble, self._background)
-
-    @cached_property
     def _form(self) -> Form:
-        if prefers_counting(self._ensemble, len(self._background)):
-            return Counting(self._leaves, self._ranked)
-        return Spreading(self._leaves, self._ranked)
-
-    @cached_property
-    def _sums(self) -> Matrix:
-        """What the trees add up for each row: (n, n_targets)."""
-        return sums(self._ensemble, self._ranked.codes, self._crew)
+        if prefers_counting(self._ensemble, len(self._bound.background)):
+            return Counting(self._leaves, self._bound.ranked)
+        return Spreading(self._leaves, self._bound.ranked)
 
     @cached_property
     def _mean(self) -> Vector:
         """Its average over the rows: (n_targets,)."""
-        mean: Vector = self._ranked.shares @ self._sums
+        mean: Vector = self._bound.ranked.shares @ self._bound.sums
         return mean
 
     def _at_rows(self, group: tuple[int, ...]) -> Matrix:
@@ -255,7 +226,7 @@ class Exact:
         def pure(part: tuple[int, ...]) -> Matrix:
             if part not in self._pure:
                 held = self._form.held(part, None)
-                self._pure[part] = self._evaluate(held, self._ranked.codes[list(part)])
+                self._pure[part] = self._evaluate(held, self._bound.ranked.codes[list(part)])
             return self._pure[part]
 
         return self._whole(group, pure)

@@ -11,18 +11,16 @@ import numpy as np
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
-from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.table import draw
+from onnxplain_server.trees.bound import Bound
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.links import LinkedEnsemble
 from onnxplain_server.trees.planes import fits, means
-from onnxplain_server.trees.ranked import Ranked, rank
 from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.steps import Stepper
-from onnxplain_server.trees.summing import sums
 
 _HYBRIDS = 16_384
 """Rows with features moved that are sent down together, so that memory does not grow with them."""
@@ -70,31 +68,32 @@ class Linked:
         self._linked = linked
         self._joint_rows = joint_rows
         self._ensemble = linked.ensemble
-        self._background = background
-        self._all_names = output_names
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
         self._crew = Crew(threads, ledger)
+        self._bound = Bound(
+            linked.ensemble, background, output_names, outputs, self._answer, self._crew
+        )
         self._effects: dict[tuple[int, ...], Matrix] = {}
         self._replicates: Replicates | None = None
 
     @property
     def background(self) -> Background:
         """See `Effects.background`."""
-        return self._background
+        return self._bound.background
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """See `Effects.output_names`."""
-        return tuple(self._all_names[k] for k in self._outputs)
+        return self._bound.output_names
 
     def restrict(self, background: Background) -> Linked:
         """See `Effects.restrict`."""
         return Linked(
             self._linked,
             background,
-            self._all_names,
+            self._bound.all_names,
             self._outputs,
             self._ledger,
             self._threads,
@@ -103,14 +102,14 @@ class Linked:
 
     def for_joint(self) -> Linked:
         """See `Effects.for_joint`: on a draw of rows, always the same, where there are many."""
-        rows = draw(len(self._background), self._joint_rows, 0)
-        if len(rows) == len(self._background):
+        rows = draw(len(self._bound.background), self._joint_rows, 0)
+        if len(rows) == len(self._bound.background):
             return self
-        return self.restrict(self._background.take(rows))
+        return self.restrict(self._bound.background.take(rows))
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """See `Effects.cost`: what progress counts; nothing is predicted."""
-        n = len(self._background)
+        n = len(self._bound.background)
         if n_points is None:
             n_points = 1 if len(features) == 1 else n
         return n * n_points
@@ -121,19 +120,7 @@ class Linked:
 
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
-        return self._predictions
-
-    @cached_property
-    def _predictions(self) -> Matrix:
-        predicted = self._answer(self._sums)
-        self._ledger.spend(len(predicted), 0)
-        return check_finite(
-            predicted,
-            lambda rows: (
-                "the model's prediction is not finite for "
-                f"{rows_named(self._background, rows)}; mend the model"
-            ),
-        )
+        return self._bound.outputs
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: one after another."""
@@ -153,13 +140,13 @@ class Linked:
         if weights is not None:
             yield from self._under(weights).single(features)
             return
-        shares = self._ranked.shares
+        shares = self._bound.ranked.shares
         for j in features:
-            points, inverse = np.unique(self._ranked.codes[j], return_inverse=True)
+            points, inverse = np.unique(self._bound.ranked.codes[j], return_inverse=True)
             at_points = np.bincount(inverse, shares).astype(np.float64)
             found = self._stepper.means(j, points, at_points, self._crew)
             self._effects[j,] = self._wanted(found.own)[inverse]
-            self._ledger.spend(len(self._background), 0)
+            self._ledger.spend(len(self._bound.background), 0)
             yield Single(j, self._effects[j,], self._wanted(found.others))
 
     def joint(
@@ -178,7 +165,7 @@ class Linked:
         """See `Effects.curve`."""
         pairs = zip(features, points, strict=True)
         curve = self._at(features, np.stack([self._ensemble.codes(j, v) for j, v in pairs]))
-        self._ledger.spend(len(curve) * len(self._background), 0)
+        self._ledger.spend(len(curve) * len(self._bound.background), 0)
         return curve
 
     def starts(self, feature: int) -> Vector:
@@ -190,19 +177,12 @@ class Linked:
         cells = self._ensemble.codes(feature, points)
         distinct, inverse = np.unique(cells, return_inverse=True)
         answers = self._stepper.answers(feature, distinct, self._crew)
-        self._ledger.spend(len(self._background) * len(points), 0)
+        self._ledger.spend(len(self._bound.background) * len(points), 0)
         return answers[:, inverse][:, :, self._outputs]
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
-        return [self._exchange(features, order) for order in orders]
-
-    def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
-        codes = self._ranked.codes.copy()
-        for j in features:
-            codes[j] = codes[j, order]
-        self._ledger.spend(len(order), 0)
-        return self._answer(sums(self._ensemble, codes, self._crew))
+        return self._bound.exchanged(features, orders)
 
     def cached(
         self,
@@ -215,17 +195,8 @@ class Linked:
         return compute()
 
     @cached_property
-    def _ranked(self) -> Ranked:
-        return rank(self._ensemble, self._background)
-
-    @cached_property
-    def _sums(self) -> Matrix:
-        """What the trees add up for each row: (n, n_targets)."""
-        return sums(self._ensemble, self._ranked.codes, self._crew)
-
-    @cached_property
     def _stepper(self) -> Stepper:
-        return Stepper(self._linked, self._ranked, self._sums)
+        return Stepper(self._linked, self._bound.ranked, self._bound.sums)
 
     def _under(self, weights: Matrix) -> Replicates:
         """Engines for weights; those of the last ones asked for are kept."""
@@ -236,7 +207,7 @@ class Linked:
     def _at_rows(self, group: tuple[int, ...]) -> Matrix:
         """Effect of a group at the rows' own values: (n, n_outputs)."""
         if group not in self._effects:
-            self._effects[group] = self._at(group, self._ranked.codes[list(group)])
+            self._effects[group] = self._at(group, self._bound.ranked.codes[list(group)])
         return self._effects[group]
 
     def _pure(self, group: tuple[int, ...]) -> Matrix:
@@ -256,23 +227,23 @@ class Linked:
             found = self._stepper.means(features[0], points[0], uncounted, self._crew)
             return self._wanted(found.own)[inverse]
         if fits(self._linked, points):
-            pair, shares = (features[0], features[1]), self._ranked.shares
+            pair, shares = (features[0], features[1]), self._bound.ranked.shares
             walk = self._stepper.walk
             return self._wanted(means(self._linked, walk, shares, pair, points, self._crew))[
                 inverse
             ]
-        step = max(1, _HYBRIDS // len(self._background))
+        step = max(1, _HYBRIDS // len(self._bound.background))
         starts = range(0, points.shape[1], step)
         parts = [self._average(features, points[:, s : s + step]) for s in starts]
         return np.concatenate(parts)[inverse]
 
     def _average(self, features: Sequence[int], points: Numbers) -> Matrix:
         """As `_at`, for few points: all rows with the features at each of them."""
-        n, n_points = len(self._background), points.shape[1]
-        codes = np.tile(self._ranked.codes, n_points)
+        n, n_points = len(self._bound.background), points.shape[1]
+        codes = np.tile(self._bound.ranked.codes, n_points)
         codes[list(features)] = np.repeat(points, n, axis=1)
-        answers = self._answer(sums(self._ensemble, codes, self._crew))
-        average: Matrix = self._ranked.shares @ answers.reshape(n_points, n, -1)
+        answers = self._bound.predict(codes)
+        average: Matrix = self._bound.ranked.shares @ answers.reshape(n_points, n, -1)
         return average
 
     def _answer(self, targets: Matrix) -> Matrix:

@@ -1,0 +1,83 @@
+"""Rows bound to trees: what the engines on sums of trees and on links of sums have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.caller import check_finite, rows_named
+from onnxplain_server.trees.crew import Crew
+from onnxplain_server.trees.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.ranked import Ranked, rank
+from onnxplain_server.trees.summing import sums
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Rows as trees see them, and what a model makes of the sums.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+    background : Background
+    all_names : tuple of str
+        Of all outputs of the model.
+    wanted : (n_outputs,)
+        Which of them are wanted.
+    answer : callable ((n, n_targets)) -> (n, n_outputs)
+        The wanted outputs, from what the trees add up.
+    crew : Crew
+    """
+
+    ensemble: Ensemble
+    background: Background
+    all_names: tuple[str, ...]
+    wanted: Indices
+    answer: Callable[[Matrix], Matrix]
+    crew: Crew
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """See `Effects.output_names`."""
+        return tuple(self.all_names[k] for k in self.wanted)
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The rows as cells."""
+        return rank(self.ensemble, self.background)
+
+    @cached_property
+    def sums(self) -> Matrix:
+        """What the trees add up for each row: (n, n_targets)."""
+        return sums(self.ensemble, self.ranked.codes, self.crew)
+
+    @cached_property
+    def outputs(self) -> Matrix:
+        """See `Effects.outputs`."""
+        predicted = self.answer(self.sums)
+        self.crew.ledger.spend(len(predicted), 0)
+        return check_finite(
+            predicted,
+            lambda rows: (
+                "the model's prediction is not finite for "
+                f"{rows_named(self.background, rows)}; mend the model"
+            ),
+        )
+
+    def predict(self, codes: Numbers) -> Matrix:
+        """Outputs of rows that are given by their cells, (n_features, n): (n, n_outputs)."""
+        return self.answer(sums(self.ensemble, codes, self.crew))
+
+    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.exchanged`."""
+        return [self._exchange(features, order) for order in orders]
+
+    def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
+        codes = self.ranked.codes.copy()
+        for j in features:
+            codes[j] = codes[j, order]
+        self.crew.ledger.spend(len(order), 0)
+        return self.predict(codes)
