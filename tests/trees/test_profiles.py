@@ -52,10 +52,10 @@ def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor: Any) -> None
     assert pieces(regressor, equal, 1.0).label.tolist() == [DOUBTFUL, 1]
 
 
-def test_warming_compiles_all_that_is_used_later(regressor: Any) -> None:
-    profiles.warm()
+def test_one_use_compiles_all_that_others_need(regressor: Any) -> None:
+    pieces(regressor, TREES, 1.0)
     before = list(profiles._visit.signatures)  # type: ignore[attr-defined] # of numba
 
-    pieces(regressor, TREES, 1.0)
+    pieces(regressor, [((0, "LEQ", 0.0), [1.0], [0.0])], 1.0, with_outputs=True)
 
     assert profiles._visit.signatures == before  # type: ignore[attr-defined]

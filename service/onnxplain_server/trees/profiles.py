@@ -115,17 +115,6 @@ def profiles(
     return _joined(crew.run(visit, blocks(len(rows), _BLOCK)), len(ensemble.offset))
 
 
-def warm() -> None:
-    """Compile the kernel, on a single tree without splits."""
-    none, one = np.empty(0, np.int32), np.zeros(1, np.int32)
-    empty = Sets(np.zeros(2, np.int32), none, none)
-    end = -np.ones(1, np.int32)
-    borders = np.array([0, 2], np.int32)
-    trees = _Trees(one, end, end, end, empty, one, np.zeros((1, 2)), np.zeros(2), borders, 0, 0)
-    cells = np.zeros((1, 1), np.int32)
-    _visit(0, 1, trees, cells, one, cells, cells, np.zeros(2), with_outputs=False)
-
-
 def _lay(ensemble: Ensemble) -> _Trees:
     number = np.zeros(len(ensemble.feature), dtype=np.int32)
     number[ensemble.leaf] = np.arange(len(ensemble.leaf))

@@ -1,4 +1,4 @@
-"""What is compiled beforehand is all that is needed."""
+"""What the first use compiles is all that later uses need."""
 
 import subprocess
 import sys
@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 import numpy as np
 import onnx
-from onnxplain_server.methods.feature_vectors import cooccurrence, warm
-from onnxplain_server.methods.feature_vectors.paths import of_children, of_ensemble
+from onnxplain_server.methods.feature_vectors import cooccurrence
+from onnxplain_server.methods.feature_vectors.paths import of_children, of_ensemble, of_sentences
 from onnxplain_server.trees.grove import read_grove
 
 loops = (cooccurrence._ends, cooccurrence._pairs)
-warm.warm()
+cooccurrence.count(of_sentences([[0, 1, 2]], 3), cooccurrence.Rule())
 before = [loop.signatures for loop in loops]
 grove = read_grove(onnx.load(sys.argv[1]))
 tree = np.array([1, -1, -1]), np.array([2, -1, -1]), np.array([0, -2, -2])
