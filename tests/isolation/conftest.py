@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -69,18 +70,36 @@ def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given: 
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Whether answers are equal but for the last digits, which follow the alignment of memory."""
+    """Whether answers are equal but for the last digits, which follow the alignment of memory.
+
+    Differences of large numbers keep their last digits: those of the largest one in the answer.
+    """
     if isinstance(found, Message):
         found, expected = MessageToDict(found), MessageToDict(expected)
+    return _same(found, expected, 1e-12 * max(1.0, *map(abs, _numbers(expected))))
+
+
+def _same(found: Any, expected: Any, digit: float) -> bool:
     if isinstance(found, dict):
         return found.keys() == expected.keys() and all(
-            same(found[key], expected[key]) for key in found
+            _same(found[key], expected[key], digit) for key in found
         )
     if isinstance(found, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
+        return len(found) == len(expected) and all(
+            _same(*pair, digit) for pair in zip(found, expected, strict=True)
+        )
     if isinstance(found, float):
-        return bool(found == pytest.approx(expected, rel=1e-9, abs=1e-12))
+        return bool(found == pytest.approx(expected, rel=1e-9, abs=digit))
     return bool(found == expected)
+
+
+def _numbers(answer: Any) -> list[float]:
+    """All finite numbers in an answer, and a 0."""
+    if isinstance(answer, dict):
+        return _numbers(list(answer.values()))
+    if isinstance(answer, list):
+        return [number for each in answer for number in _numbers(each)]
+    return [answer] if isinstance(answer, float) and math.isfinite(answer) else [0.0]
 
 
 @dataclass
