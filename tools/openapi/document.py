@@ -43,7 +43,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
 _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "X-Request-Timeout-Ms": (
         "How long the client waits, in milliseconds; capped by the server.",
-        {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
+        {"type": "integer", "minimum": 1, "maximum": 999_999_999_999, "examples": [60_000]},
     ),
     "X-Request-Id": (
         "An id to find the request by: up to 128 letters, digits and `._:/+=-`; or it is replaced.",

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from tools.openapi.values import (
-    DOUBLE,
-    DURATION,
-    Schema,
-    component,
-    enum,
-    nullable,
-    reference,
-    scalar,
-)
+from tools.openapi import ranges, values
+from tools.openapi.values import Schema, component, enum, nullable, reference
 
+_NO_LIMITS: Mapping[str, Any] = MappingProxyType({})
 _REQUIRED = "Required."
 _DURATION = "google.protobuf.Duration"
 _ONE_OF_JSON = {
@@ -52,7 +46,7 @@ class Schemas:
             for field in kind.fields:
                 if field.enum_type is not None:
                     found[component(field.enum_type)] = self._enum(field.enum_type)
-        return dict(sorted({**found, "Double": DOUBLE, "Duration": DURATION}.items()))
+        return dict(sorted({**found, **values.COMPONENTS}.items()))
 
     def message(self, kind: Descriptor) -> Schema:
         """Describe a message."""
@@ -73,7 +67,7 @@ class Schemas:
         return not field.has_presence
 
     def _field(self, field: FieldDescriptor, taken: bool) -> Schema:
-        schema = _values(field, taken=taken)
+        schema = _values(field, taken=taken, limits=ranges.of_comment(self._comment(field)))
         if taken and not self._is_required(field, taken):
             schema = nullable(schema)
         return {"description": self._comment(field), **schema}
@@ -95,21 +89,23 @@ class Schemas:
         return self._comments.get(field.full_name, "")
 
 
-def _values(field: FieldDescriptor, *, taken: bool) -> Schema:
+def _values(field: FieldDescriptor, *, taken: bool, limits: Schema) -> Schema:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         value = field.message_type.fields_by_name["value"]
         return {"type": "object", "additionalProperties": _value(value, taken=taken)}
     if field.is_repeated:
         return {"type": "array", "items": _value(field, taken=taken)}
-    return _value(field, taken=taken)
+    return _value(field, taken=taken, limits=limits)
 
 
-def _value(field: FieldDescriptor, *, taken: bool) -> Schema:
+def _value(
+    field: FieldDescriptor, *, taken: bool, limits: Mapping[str, Any] = _NO_LIMITS
+) -> Schema:
     if field.message_type is not None:
         return reference(component(field.message_type))
     if field.enum_type is not None:
         return enum(field.enum_type, taken=taken)
-    return scalar(field.type, taken=taken)
+    return values.taken(field.type, limits) if taken else values.given(field.type)
 
 
 def _value_name(value: Any) -> str:

@@ -22,13 +22,28 @@ DOUBLE: Schema = {
     ],
 }
 
+_DIGITS = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+
+DIGITS: Schema = {
+    "description": "The same as text.",
+    "type": "string",
+    "pattern": f"^{_DIGITS}$",
+}
+
+NUMBER: Schema = {
+    "description": "The same as text, or what is no number.",
+    "type": "string",
+    "pattern": f"^({_DIGITS}|NaN|-?Infinity)$",
+}
+
 DURATION: Schema = {
     "description": 'Seconds, as text like "1.5s".',
     "type": "string",
     "pattern": r"^-?[0-9]+(\.[0-9]{1,9})?s$",
 }
 
-_NUMBER = r"^(NaN|-?Infinity|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)$"
+COMPONENTS = {"Digits": DIGITS, "Double": DOUBLE, "Duration": DURATION, "Number": NUMBER}
+
 _LETTER = "[A-Za-z0-9+/_-]"
 _BASE64 = rf"^({_LETTER}{{4}})*({_LETTER}{{2}}(==)?|{_LETTER}{{3}}=?)?$"
 _INT32: Schema = {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1}
@@ -52,18 +67,11 @@ _TAKEN: Mapping[int, Callable[[], Schema]] = MappingProxyType(
             "format": "byte",
             "pattern": _BASE64,
         },
-        FieldDescriptor.TYPE_INT32: lambda: {
-            **_INT32,
-            "type": ["integer", "string"],
-            "pattern": "^-?[0-9]{1,10}$",
-        },
-        FieldDescriptor.TYPE_DOUBLE: lambda: {
-            "type": ["number", "string"],
-            "format": "double",
-            "pattern": _NUMBER,
-        },
+        FieldDescriptor.TYPE_DOUBLE: lambda: {"type": "number", "format": "double"},
     }
 )
+
+_TEXTS = {FieldDescriptor.TYPE_INT32: "Digits", FieldDescriptor.TYPE_DOUBLE: "Number"}
 
 
 def reference(name: str) -> Schema:
@@ -71,9 +79,16 @@ def reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def scalar(kind: int, *, taken: bool) -> Schema:
-    """Describe a value of a scalar type, as it may be sent or as it comes back."""
-    return (_TAKEN if taken else _GIVEN)[kind]()
+def given(kind: int) -> Schema:
+    """Describe a value of a scalar type as it comes back."""
+    return _GIVEN[kind]()
+
+
+def taken(kind: int, limits: Mapping[str, Any]) -> Schema:
+    """Describe a value of a scalar type as it may be sent; `limits` are those of numbers."""
+    if kind not in _TEXTS:
+        return _TAKEN[kind]()
+    return {"anyOf": [{**_TAKEN[kind](), **limits}, reference(_TEXTS[kind])]}
 
 
 def enum(kind: EnumDescriptor, *, taken: bool) -> Schema:
