@@ -44,11 +44,12 @@ test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
 .PHONY: torture
-torture: $(ENV) ## Send a million broken models to the workers; for long nights
+torture: $(ENV) ## Send a million broken models to the workers, and random requests to REST; for long nights
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
+	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report

@@ -23,12 +23,12 @@ _MIB = 2**20
 
 @pytest.fixture(scope="session")
 def app() -> Flask:
-    """REST over a runner that computes; a request may take 20 seconds."""
+    """REST over a runner that computes; a request may take a second."""
     service = Service(
         InProcess(threads=1),
         MemoryCache(_MIB, Seal(b"secret")),
         MemoryBlobs(_MIB, 60),
-        limits=Limits(_MIB, _MIB, seconds=20, row_count=100_000),
+        limits=Limits(_MIB, _MIB, seconds=1, row_count=20_000),
         turns=Turns(2, 100),
         metrics=Metrics(),
     )
