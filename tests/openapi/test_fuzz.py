@@ -61,9 +61,7 @@ def table_file(_context: Any, value: Any) -> bytes:
 
 
 @schemathesis.check
-def what_the_schema_allows_is_read(
-    _context: CheckContext, answer: Response, case: Case[Any]
-) -> None:
+def the_allowed_is_read(_context: CheckContext, answer: Response, case: Case[Any]) -> None:
     """Only for what it means may a request be refused that has the right shape."""
     if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
         return
