@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from flask import Flask
 from google.protobuf.descriptor import Descriptor, EnumDescriptor
+from jsonschema import Draft202012Validator
 from onnxplain.v1 import explanation_service_pb2
-from onnxplain_server.errors import Reason
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.problems import http_problem, problem
 from onnxplain_server.transport.status import STATUS
+from onnxplain_server.wire import canonical
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
@@ -108,3 +114,77 @@ def test_every_reason_has_its_status_where_work_is_done(description: Any, reason
     (name,) = re.findall(r"\w+$", answers[str(STATUS[reason].http)]["$ref"])
 
     assert f"`{reason.name}`" in description["components"]["responses"][name]["description"]
+
+
+def test_every_number_that_may_be_sent_has_limits(description: Any) -> None:
+    free = {
+        f"{name}.{member}"
+        for name, schema in description["components"]["schemas"].items()
+        for member, field in schema.get("properties", {}).items()
+        for form in field.get("anyOf", [])
+        if form.get("type") in {"integer", "number"} and "enum" not in form
+        if not {"minimum", "exclusiveMinimum"} & form.keys() or form.get("minimum") == -(2**31)
+    }
+
+    # A constant that is added may be anything.
+    assert free == {"FirmKmerWeights.constant"}
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "allowed"),
+    [
+        ("scale", "MARGIN", True),
+        ("scale", 2, True),
+        ("scale", None, True),
+        ("scale", True, False),
+        ("scale", 3, False),
+        ("scale", "2", False),
+        ("seed", 1.0, True),
+        ("seed", "1", True),
+        ("seed", "1e2", True),
+        ("seed", 1.5, False),
+        ("seed", True, False),
+        ("seed", "", False),
+        ("model", {"content": "AA=="}, True),
+        ("model", {"content": "AA"}, True),
+        ("model", {"content": "AAA="}, True),
+        ("model", {"content": "-_+/"}, True),
+        ("model", {"content": "AA="}, False),
+        ("model", {"content": "A==="}, False),
+        ("model", {"content": "AAAA=="}, False),
+        ("model", {"content": None, "id": "x"}, True),
+        ("model", {"content": "AAAA", "id": "x"}, False),
+        ("model", [], False),
+        ("featureColumns", None, True),
+        ("featureColumns", [None], False),
+        ("methods", [None], False),
+        ("methods", [{"firm": {}, "swarm": None}], True),
+        ("methods", [{"firm": {}, "swarm": {}}], False),
+        ("unknown", None, False),
+    ],
+)
+def test_the_schema_and_the_reader_allow_the_same(
+    description: Any, member: str, value: Any, allowed: bool
+) -> None:
+    request = {"methods": [{"interactions": {}}], member: value}
+    schema = {
+        "$ref": "#/components/schemas/ExplainRequest",
+        "components": description["components"],
+    }
+
+    assert Draft202012Validator(schema).is_valid(request) is allowed
+    with nullcontext() if allowed else pytest.raises(ExplainError):
+        canonical.decode(json.dumps(request).encode(), ExplainRequest)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        problem(ExplainError(Reason.INVALID_OPTION, "told", "methods[0].firm"), "id", "/"),
+        http_problem(404, "told", "id", "/"),
+    ],
+)
+def test_problems_are_as_described(description: Any, document: Any) -> None:
+    schema = {"$ref": "#/components/schemas/Problem", "components": description["components"]}
+
+    Draft202012Validator(schema).validate(document)
