@@ -23,6 +23,7 @@ BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x6
 PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
+DESCRIPTION := service/onnxplain_server/transport/openapi.json
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -36,18 +37,19 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint types layers contract messages links docs locks ## Check everything that needs no run
+check: lint types layers contract messages description links docs locks ## Check everything that needs no run
 
 .PHONY: test
 test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
 .PHONY: torture
-torture: $(ENV) ## Send a million broken models to the workers; for long nights
+torture: $(ENV) ## Send a million broken models to the workers, and random requests to REST; for long nights
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
+	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report
@@ -91,6 +93,11 @@ messages: $(PROTO_ENV) ## The committed Python messages are what the contract gi
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
 		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
 
+.PHONY: description
+description: build/openapi.json ## The committed OpenAPI description is what the contract gives
+	@diff build/openapi.json $(DESCRIPTION) > /dev/null \
+		|| { echo 'The OpenAPI description is not what proto/ gives: run `make openapi`.' >&2; exit 1; }
+
 .PHONY: links
 links: $(ENV) ## Relative links in the documents lead somewhere
 	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*' -not -path 'build/*')
@@ -109,6 +116,17 @@ locks: ## The locks name no address
 proto: $(PROTO_ENV) ## Generate the Python messages from the contract
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
+
+.PHONY: openapi
+openapi: build/openapi.json ## Generate the OpenAPI description of REST from the contract
+	cp build/openapi.json $(DESCRIPTION)
+
+.PHONY: build/openapi.json
+build/openapi.json: $(ENV) $(PROTO_ENV)
+	@mkdir -p build
+	.venv-proto/bin/python -m grpc_tools.protoc -Iproto --include_source_info \
+		--descriptor_set_out=build/contract.binpb $(PROTOS)
+	$(BIN)/python -m tools.openapi build/contract.binpb $@
 
 .PHONY: release-contract
 release-contract: $(BUF_ENV) ## Make today's contract the released one, which may not break

@@ -15,6 +15,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport import rest_body, rest_events
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.rest_docs import create_docs
 from onnxplain_server.transport.rest_errors import PROBES, guard
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
@@ -34,12 +35,13 @@ def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
     message_bytes : int
         Limit of a request's body.
     """
-    app = Flask("onnxplain")
+    app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     guard(app, metrics)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
+    app.register_blueprint(create_docs())
     return app
 
 

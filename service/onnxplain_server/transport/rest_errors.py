@@ -89,6 +89,8 @@ def _finish(response: Response) -> Response:
     exchange = current()
     response.headers[_REQUEST_ID] = exchange.record.request_id
     response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    # A page that shows itself in a browser has a policy of its own.
+    policy = "default-src 'none'; frame-ancestors 'none'"
+    response.headers.setdefault("Content-Security-Policy", policy)
     response.call_on_close(lambda: exchange.close(response.status_code))
     return response

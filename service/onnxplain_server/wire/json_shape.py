@@ -38,7 +38,11 @@ def find_fault(value: Any, kind: Any, path: str = "") -> Fault | None:
         if name not in fields:
             known = ", ".join(field.json_name for field in kind.fields)
             return Fault(_join(path, name[:100]), f"is no known field; known here: {known}")
-        if found := _in_field(inner, fields[name], _join(path, fields[name].name)):
+        field = fields[name]
+        if field.name != field.json_name and {field.name, field.json_name} <= value.keys():
+            rule = f"is given twice, as {field.name} and as {field.json_name}"
+            return Fault(_join(path, field.name), rule)
+        if found := _in_field(inner, field, _join(path, field.name)):
             return found
     return None
 
@@ -82,7 +86,7 @@ def _in_value(value: Any, field: Any, path: str) -> Fault | None:
 
 def _in_enum(value: Any, kind: Any, path: str) -> Fault | None:
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
-    if isinstance(value, str | int) and value in known:
+    if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
     return Fault(path, f"must be one of {', '.join(kind.values_by_name)}")
 
@@ -92,7 +96,11 @@ def _join(path: str, name: str) -> str:
 
 
 def _is_base64(value: Any) -> bool:
-    return isinstance(value, str) and _BASE64.fullmatch(value) is not None and len(value) % 4 != 1
+    if not isinstance(value, str) or not _BASE64.fullmatch(value):
+        return False
+    letter_count = len(value.rstrip("="))
+    # What is missing of the last four may be filled up, or left out.
+    return letter_count % 4 != 1 and len(value) in {letter_count, -(-letter_count // 4) * 4}
 
 
 def _number(value: Any) -> float | None:

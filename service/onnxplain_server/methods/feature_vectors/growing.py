@@ -114,9 +114,11 @@ def fit(task: Task, growth: Growth, run: Run) -> Fit:
     random = np.random.default_rng(2)
     order = random.permutation(len(task.weights))[:_TRIED_ROWS]
     depths = (growth.depth,) if growth.depth else _DEPTHS
-    fold = np.arange(len(order)) % _FOLDS
-    parts = [(depth, order[fold != k], order[fold == k]) for depth in depths for k in range(_FOLDS)]
-    scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, _FOLDS)
+    n_folds = min(_FOLDS, len(order))
+    fold = np.arange(len(order)) % n_folds
+    halves = [(order[fold != k], order[fold == k]) for k in range(n_folds)]
+    parts = [(depth, *half) for depth in depths for half in halves]
+    scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, n_folds)
     means = scores.mean(axis=1)
     best = int(means.argmax())
     return Fit(depths[best], float(means[best]))
