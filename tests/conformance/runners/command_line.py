@@ -1,0 +1,82 @@
+"""The command line as a runner; see README.md."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_FAILURE = re.compile(r"onnxplain: error: (.*) \(([A-Z_]+)\)")
+
+
+def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask one case."""
+    match case["call"]:
+        case "describe":
+            return _run(["describe", str(root / case["model"])])
+        case "explain" if "id" not in case["request"].get("model", {}) and _methods(case):
+            with tempfile.TemporaryDirectory() as folder:
+                return _run(_explain(root, case, Path(folder)))
+        case _:
+            return {"unsupported": "the command sends files whole, and shows progress to people"}
+
+
+def _methods(case: Mapping[str, Any]) -> bool:
+    """Without any the command shows its usage, and asks nobody."""
+    return bool(case["request"].get("methods"))
+
+
+def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:
+    request = folder / "request.json"
+    request.write_text(json.dumps(case["request"]))
+    words = ["explain", str(root / case["model"]) if "model" in case else ""]
+    if "columns" in case:
+        words.append(_table(case["columns"], folder / "table.csv"))
+    elif "table" in case:
+        words.append(str(root / case["table"]))
+    words += ["--request", str(request)]
+    if "timeout_seconds" in case:
+        words += ["--timeout", str(case["timeout_seconds"])]
+    return words
+
+
+def _table(columns: Mapping[str, Any], file: Path) -> str:
+    with file.open("w", newline="") as text:
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return str(file)
+
+
+def _run(words: Sequence[str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "onnxplain_server", *words]
+    done = subprocess.run(
+        [*command, "--endpoint", os.environ["ONNXPLAIN_ENDPOINT"]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return {"response": json.loads(done.stdout)}
+    found = _FAILURE.fullmatch(done.stderr.strip())
+    assert found is not None, done.stderr
+    return {"error": {"message": found[1], "reason": found[2]}}
+
+
+def main() -> None:
+    """Ask all named cases."""
+    root, out = map(Path, sys.argv[1:3])
+    for name in sys.argv[3:]:
+        case = json.loads((root / "conformance" / "cases" / f"{name}.json").read_text())
+        (out / f"{name}.json").write_text(json.dumps(answer(root, case)))
+
+
+if __name__ == "__main__":
+    main()

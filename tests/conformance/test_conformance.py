@@ -1,0 +1,100 @@
+"""The Python client, curl and the command line get the same right answers and reasons."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import (
+    CASES,
+    COMMAND_LINE,
+    CURL,
+    PYTHON,
+    Runner,
+    Server,
+    ask,
+    fault,
+    same_bytes,
+    serving,
+)
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+
+RUNNERS = (PYTHON, CURL, COMMAND_LINE)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def answers(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """All cases, asked by each runner: by its name, and theirs."""
+    return {
+        runner.name: ask(runner, server, tmp_path_factory.mktemp("answers"), [*CASES])
+        for runner in RUNNERS
+    }
+
+
+@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_is_as_expected(answers: Mapping[str, Any], runner: Runner, name: str) -> None:
+    found = answers[runner.name][name]
+
+    assert ("unsupported" in found) == (name in runner.lacks)
+    if name not in runner.lacks:
+        assert fault(found, CASES[name]) is None
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("error-")])
+def test_every_surface_gives_the_same_bytes(answers: Mapping[str, Any], name: str) -> None:
+    found = {
+        same_bytes(answers[runner.name][name], CASES[name])
+        for runner in RUNNERS
+        if name not in runner.lacks
+    }
+
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("runner", [PYTHON, CURL], ids=lambda runner: runner.name)
+def test_progress_rises_to_what_is_planned(answers: Mapping[str, Any], runner: Runner) -> None:
+    progress = answers[runner.name]["stream"]["progress"]
+
+    done = [each[0] for each in progress]
+    assert done == sorted(done)
+    assert all(each[0] <= each[1] for each in progress)
+    assert progress
+
+
+def test_no_method_is_left_out() -> None:
+    asked = {
+        next(iter(method))
+        for case in CASES.values()
+        for method in case.get("request", {}).get("methods", [])
+        if "response" in case["expected"]
+    }
+
+    assert asked == {field.json_name for field in MethodOptions.DESCRIPTOR.fields}
+
+
+def test_who_leaves_frees_the_server(server: Server, tmp_path: Path) -> None:
+    """The case ends with the caller's leaving; then there is nothing left to compute."""
+    ask(PYTHON, server, tmp_path, ["error-cancelled"])
+    answer = ask(PYTHON, server, tmp_path, ["interactions"])
+
+    assert "response" in answer["interactions"]
+    assert _running(server) == 0
+
+
+def _running(server: Server) -> float:
+    url = f"http://127.0.0.1:{server.metrics_port}/metrics"
+    with urllib.request.urlopen(url) as page:
+        lines = page.read().decode().splitlines()
+    return next(
+        float(line.split()[1]) for line in lines if line.startswith("onnxplain_running_requests ")
+    )
