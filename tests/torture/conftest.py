@@ -64,7 +64,8 @@ def right() -> dict[str, Any]:
 
 
 @pytest.fixture
-def network() -> Iterator[Network]:
+def network(echo: int) -> Iterator[Network]:
+    """Proxies, whose connections end before the server that they lead to."""
     made = Network()
     yield made
     made.close()

@@ -20,7 +20,8 @@ _CAUSED: dict[str, set[str]] = {
     "zygote-kill": {"WORKER_DIED", "UNAVAILABLE"},
     "replica-kill": {"UNAVAILABLE", "BLOB_NOT_FOUND", WAY},
     "replica-term": {"UNAVAILABLE", "BLOB_NOT_FOUND", WAY},
-    "disk-full": {"INSUFFICIENT_STORAGE"},
+    # A limit on files also refuses the memory that a worker shares with its server.
+    "disk-full": {"INSUFFICIENT_STORAGE", "UNAVAILABLE"},
     "no-descriptors": {"UNAVAILABLE", "WORKER_DIED", WAY},
     "client-delay": {"DEADLINE_EXCEEDED", WAY},
     "client-drop": {"DEADLINE_EXCEEDED", WAY},
@@ -30,6 +31,11 @@ _CAUSED: dict[str, set[str]] = {
     "client-garble": {WAY},
 }
 """By kind of fault. A fault of Redis may cause one error only: an uploaded file is gone."""
+
+UNSAFE = {"disk-full", "no-descriptors", "client-half-close"}
+"""Kinds of fault that may outlast one retry: of what a whole replica lacks the retry there lacks
+it too, and gRPC's clients go on with the first address that takes a connection, also where all of
+them break a moment later."""
 
 _PRIVATE = re.compile(
     r"/(home|tmp|usr|etc|root|proc|var|work)/|site-packages|Traceback|memfd|0x[0-9a-f]{6}"
@@ -60,6 +66,11 @@ def may_fail_so(call: Call, faults: Iterable[Fault]) -> bool:
         own = hostiles.reasons(call.case)
     caused = own.union(*(causes(fault.kind) for fault in during(call, faults)))
     return call.reason in caused or (call.origin == "way" and WAY in caused)
+
+
+def is_safe(call: Call, faults: Iterable[Fault]) -> bool:
+    """Whether one retry had to help: the call met no fault that may outlast it."""
+    return not any(fault.kind in UNSAFE for fault in during(call, faults))
 
 
 def is_private(text: str) -> bool:

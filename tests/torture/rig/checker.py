@@ -130,11 +130,11 @@ def no_wrong_answer(found: History) -> Verdict:
 def nothing_lost(found: History) -> Verdict:
     """Calls with time enough are answered, with one retry, whatever breaks."""
     lost = [call for call in found.whole if call.outcome != "answer"]
-    excused = [call for call in lost if call.reason == "INSUFFICIENT_STORAGE"]
-    bad = [call for call in lost if call not in excused or not _has_cause(call, found.faults)]
+    bad = [call for call in lost if allowed.is_safe(call, found.faults)]
+    excused = ", ".join(sorted(allowed.UNSAFE))
     text = (
-        f"{len(found.whole):,} calls with a minute and one retry; {len(lost) - len(bad)} told "
-        f"that the disk is full, {len(bad)} lost"
+        f"{len(found.whole):,} calls with a minute and one retry; {len(bad)} lost, and "
+        f"{len(lost) - len(bad)} more during faults that a retry cannot help: {excused}"
     )
     return Verdict("Nothing is lost with one retry", not bad, text, _told(bad))
 
@@ -235,7 +235,7 @@ def _has_cause(call: Call, faults: Iterable[Fault]) -> bool:
 
 def _is_hit(probe: Probe, faults: Iterable[Fault]) -> bool:
     """Whether something was done to the replica's own processes at that time."""
-    own = ("worker", "zygote", "replica", "no-")
+    own = ("worker", "zygote", "replica", "no-", "disk")
     return any(
         fault.target == probe.replica
         and fault.kind.startswith(own)

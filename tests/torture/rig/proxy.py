@@ -56,6 +56,7 @@ class Network:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._proxies: list[Proxy] = []
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxies")
         self._thread.start()
 
@@ -63,6 +64,7 @@ class Network:
         """Listen on a port of this machine (0 takes a free one) for another of it."""
         made = Proxy(target, random.Random(seed))  # noqa: S311 - faults, no secret
         made.port = self._run(made.listen(port))
+        self._proxies.append(made)
         return made
 
     def set(self, proxy: Proxy, mode: Mode) -> None:
@@ -71,6 +73,8 @@ class Network:
 
     def close(self) -> None:
         """End all proxies and their connections."""
+        for proxy in self._proxies:
+            self._run(proxy.close())
         self._run(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -115,6 +119,13 @@ class Proxy:
         if mode.name in {"reset", "garble"}:
             for writer in list(self._writers):
                 _reset(writer)
+
+    async def close(self) -> None:
+        """Listen no longer, and end all connections."""
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._writers):
+            _reset(writer)
 
     async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         if self._mode.name == "reset":

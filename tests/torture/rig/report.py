@@ -115,7 +115,8 @@ def _sizes(found: History) -> Iterator[str]:
     yield (
         "Of the replica that is never restarted. Slopes are Theil and Sen's, with "
         f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 %. "
-        "A size counts as growing where the whole interval is above the bound."
+        "A size counts as growing where the whole interval is above the bound, and each half of the "
+        "time alone grows for sure: a leak goes on, a pool that was made larger once does not."
     )
     yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
     yield "|---|---:|---:|---:|---:|---:|---:|"

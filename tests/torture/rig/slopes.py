@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from onnxplain_server.arrays import Vector
 from rig.history import Sample
 from scipy.stats import theilslopes
 
@@ -35,6 +36,8 @@ class Trend:
         Its confidence interval.
     minutes : float
         How long it was looked at.
+    halves : (float, float)
+        Lower ends of the intervals of the first and the second half alone.
     """
 
     name: str
@@ -44,10 +47,14 @@ class Trend:
     low: float
     high: float
     minutes: float
+    halves: tuple[float, float]
 
     def grows(self, allowance: float) -> bool:
-        """Whether it grows faster, for sure, and by as much as an hour's tenth allows."""
-        return self.low > allowance and self.last - self.first > allowance / 10
+        """Whether it grows by more than this per hour: for sure, and in both halves of its time.
+
+        A leak goes on; a pool that was made larger once does not.
+        """
+        return self.low > allowance and min(self.halves) > 0
 
 
 def trend(name: str, times: Sequence[float], values: Sequence[float]) -> Trend | None:
@@ -78,7 +85,9 @@ def trend(name: str, times: Sequence[float], values: Sequence[float]) -> Trend |
     medians = np.array([np.median(y[warm][block == k]) for k in numbers])
     slope, _, low, high = (3600 * float(v) for v in theilslopes(medians, mids, CONFIDENCE))
     minutes = float(mids[-1] - mids[0]) / 60
-    return Trend(name, float(medians[0]), float(medians[-1]), slope, low, high, minutes)
+    half = len(mids) // 2
+    halves = _low(medians[:half], mids[:half]), _low(medians[half:], mids[half:])
+    return Trend(name, float(medians[0]), float(medians[-1]), slope, low, high, minutes, halves)
 
 
 def of_samples(samples: Sequence[Sample], life: str, key: str) -> Trend | None:
@@ -86,3 +95,8 @@ def of_samples(samples: Sequence[Sample], life: str, key: str) -> Trend | None:
     found = [each for each in samples if each.life == life and key in each.values]
     times = [each.time for each in found]
     return trend(f"{life} {key}", times, [each.values[key] for each in found])
+
+
+def _low(values: Vector, times: Vector) -> float:
+    """The least slope per hour that the confidence allows."""
+    return 3600 * float(theilslopes(values, times, CONFIDENCE)[2])

@@ -55,17 +55,20 @@ def _samples(cluster: Cluster) -> Iterator[Sample]:
         pid, zygote = replica.pid, replica.zygote
         yield from _life(now, f"server-{name}-{replica.lives}", process(pid))
         yield from _life(now, f"zygote-{name}-{zygote}", process(zygote))
-        workers = [found for found in map(process, children(zygote)) if found]
-        total = {
-            "count": float(len(workers)),
-            "own_bytes": sum(found["own_bytes"] for found in workers),
-        }
-        yield from _life(now, f"workers-{name}-{replica.lives}", total if pid else {})
+        workers = _workers(zygote)
+        yield from _life(now, f"workers-{name}-{replica.lives}", workers if pid else {})
     used = cluster.redis.used_bytes()
     if used is not None:
         yield Sample(now, f"redis-{cluster.redis.pid}", {"used_bytes": used})
     files = [entry for entry in _SHARED_MEMORY.iterdir() if _is_ours(entry)]
     yield Sample(now, "shared-memory", {"files": float(len(files))})
+
+
+def _workers(zygote: int) -> dict[str, float]:
+    """Measure all workers together: what each has beyond the zygote that it was forked from."""
+    shared = process(zygote).get("own_bytes", 0.0)
+    found = [each["own_bytes"] for each in map(process, children(zygote)) if each]
+    return {"count": float(len(found)), "own_bytes": sum(max(0.0, b - shared) for b in found)}
 
 
 def _is_ours(entry: Path) -> bool:
