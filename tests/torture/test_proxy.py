@@ -97,6 +97,19 @@ def test_reset_ends_connections_that_are_and_that_come(
         echoed(connect())
 
 
+def test_a_reset_by_the_server_reaches_the_client(network: Network) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        between = network.proxy(0, server.getsockname()[1])
+        with socket.create_connection(("127.0.0.1", between.port), timeout=60) as connection:
+            connection.sendall(SENT)
+            accepted, _ = server.accept()
+            accepted.recv(1)
+            accepted.close()  # with bytes that were not read: by RST
+
+            with pytest.raises(ConnectionError):
+                connection.recv(1)
+
+
 def test_flip_changes_one_bit_on_each_way(network: Network, proxy: Proxy, connect: Connect) -> None:
     network.set(proxy, Mode("flip"))
 

@@ -199,7 +199,7 @@ def nothing_grows(found: History) -> Verdict:
     """Memory, descriptors, threads and shared memory stay."""
     bad = [each for each in found.trends if each.grows(ALLOWANCES[each.name.rpartition(" ")[2]])]
     text = (
-        f"{len(found.trends)} sizes, none of which grows for sure"
+        f"{len(found.trends)} sizes, {len(bad)} of which grow for sure"
         if found.trends
         else "the run was too short to tell"
     )

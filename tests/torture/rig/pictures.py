@@ -60,6 +60,7 @@ def load(found: History) -> dict[str, Any]:
                 "field": "seconds",
                 "type": "quantitative",
                 "scale": scale,
+                "axis": {"values": [0.01, 0.1, 1, 10, 100], "format": "~g"},
                 "title": "seconds per call",
             },
             "color": {"field": "quantile", "scale": colour, "title": None},
@@ -86,13 +87,14 @@ def memory(found: History) -> dict[str, Any]:
         f"server-{steady}-1": ("resident_bytes", "server"),
         f"workers-{steady}-1": ("own_bytes", "its workers"),
     }
-    points = []
+    points: list[dict[str, Any]] = []
     for each in found.samples:
         life = "redis" if each.life.startswith("redis-") else each.life
         key, name = wanted.get(life, ("used_bytes", "Redis"))
         if (life in wanted or life == "redis") and key in each.values:
             minute = (each.time - found.run.start) / 60
             points.append({"minute": minute, "of": name, "MiB": each.values[key] / _MIB})
+    points = [point for point in points if point["minute"] >= 0]
     names = ["server", "its workers", "Redis"]
     colour = {"domain": names, "range": [_BLUE, _ORANGE, _GREEN]}
     return _page(
@@ -114,7 +116,7 @@ def _buckets(found: History) -> dict[int, list[float]]:
     """Seconds of answered calls by when they ended."""
     buckets: dict[int, list[float]] = {}
     for call in found.whole:
-        if call.outcome == "answer":
+        if call.outcome == "answer" and call.end >= found.run.start:
             place = int((call.end - found.run.start) // _BUCKET_SECONDS)
             buckets.setdefault(place, []).append(call.end - call.start)
     return buckets

@@ -16,7 +16,6 @@ garble      a new connection begins with 16 bytes that no protocol begins with; 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import socket
 import struct
@@ -140,6 +139,10 @@ class Proxy:
         self._writers |= both
         try:
             await asyncio.gather(self._pump(near, out), self._pump(far, back))
+        except OSError:
+            # One end was reset: the other one must see that, and not wait for ever.
+            for writer in both:
+                _reset(writer)
         finally:
             self._writers -= both
             for writer in both:
@@ -148,16 +151,15 @@ class Proxy:
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         """Forward one direction until it ends."""
         first = True
-        with contextlib.suppress(OSError):
-            while piece := await source.read(_PIECE):
-                await self._wait(len(piece))
-                sink.write(self._harmed(piece, first=first))
-                await sink.drain()
-                first = False
-                if self._mode.name == "half-close":
-                    break
-            if sink.can_write_eof() and not sink.is_closing():
-                sink.write_eof()
+        while piece := await source.read(_PIECE):
+            await self._wait(len(piece))
+            sink.write(self._harmed(piece, first=first))
+            await sink.drain()
+            first = False
+            if self._mode.name == "half-close":
+                break
+        if sink.can_write_eof() and not sink.is_closing():
+            sink.write_eof()
 
     async def _wait(self, size: int) -> None:
         while self._mode.name == "drop":

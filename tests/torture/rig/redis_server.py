@@ -49,7 +49,7 @@ class RedisServer:
         kept = ["--save", "", "--appendonly", "no"]
         room = ["--maxmemory", _ROOM, "--maxmemory-policy", "allkeys-lru"]
         self._process = subprocess.Popen(
-            [binary, *options, *kept, *room], stdout=subprocess.DEVNULL
+            [binary, *options, *kept, *room], stdout=subprocess.DEVNULL, process_group=0
         )
         end = time.monotonic() + _READY_SECONDS
         while time.monotonic() < end:

@@ -67,6 +67,7 @@ class Replica:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "onnxplain_server", "serve"],
             stderr=subprocess.PIPE,
+            process_group=0,  # Ctrl-C is for the run, which ends the others in order
             env={**os.environ, "PYTHONPATH": "", **self._settings, **named},
         )
         # By way of a thread: a limit on the server's files must not meet its log.

@@ -17,8 +17,8 @@ _BLOCK_SECONDS = 15.0
 
 _FEWEST_BLOCKS = 8
 
-_WARM_SHARE = 0.3
-"""Of a process' life, in which caches, pools and arenas fill."""
+_WARM_SHARE, _WARM_SECONDS = 0.3, 300.0
+"""Of a process' life, and at least: caches, pools and arenas fill."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ def trend(name: str, times: Sequence[float], values: Sequence[float]) -> Trend |
     t, y = np.asarray(times, float), np.asarray(values, float)
     if len(t) == 0:
         return None
-    warm = t >= t[0] + _WARM_SHARE * (t[-1] - t[0])
+    warm = t >= t[0] + max(_WARM_SECONDS, _WARM_SHARE * (t[-1] - t[0]))
+    if not warm.any():
+        return None
     block = ((t[warm] - t[warm][0]) // _BLOCK_SECONDS).astype(int)
     numbers = np.unique(block)
     if len(numbers) < _FEWEST_BLOCKS:
