@@ -3,14 +3,75 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from rig.proxy import Mode, Network, Proxy
 
 Connect = Callable[[], socket.socket]
 SENT = bytes(range(97, 123)) * 10
+
+
+@pytest.fixture
+def network(echo: int) -> Iterator[Network]:
+    """Proxies, whose connections end before the server that they lead to."""
+    made = Network()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def echo() -> Iterator[int]:
+    """The port of a server that sends back what comes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_serve, args=(server,))
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def _serve(server: socket.socket) -> None:
+    threads = []
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            break
+        threads.append(threading.Thread(target=_answer, args=(connection,)))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+
+
+def _answer(connection: socket.socket) -> None:
+    with connection:
+        try:
+            while piece := connection.recv(2**14):
+                connection.sendall(piece)
+        except OSError:
+            pass  # a proxy that ends connections is what is tested
+
+
+@pytest.fixture
+def proxy(network: Network, echo: int) -> Proxy:
+    return network.proxy(0, echo)
+
+
+@pytest.fixture
+def connect(proxy: Proxy) -> Iterator[Callable[[], socket.socket]]:
+    """Connects to the proxy; a reply may take long on a busy machine."""
+    made: list[socket.socket] = []
+
+    def new() -> socket.socket:
+        made.append(socket.create_connection(("127.0.0.1", proxy.port), timeout=60))
+        return made[-1]
+
+    yield new
+    for each in made:
+        each.close()
 
 
 def echoed(connection: socket.socket, sent: bytes = SENT) -> bytes:

@@ -115,8 +115,9 @@ def _sizes(found: History) -> Iterator[str]:
     yield (
         "Of the replica that is never restarted. Slopes are Theil and Sen's, with "
         f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 % or "
-        "5 minutes. A size counts as growing where the whole interval is above the bound, and it grows for "
-        "sure in each half of the time: a leak goes on, a pool that was made larger once does not."
+        "5 minutes. A size counts as growing where the whole interval is above the bound, and it "
+        "grows for sure in each half of the time: a leak goes on, a pool that was made larger once "
+        "does not."
     )
     yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
     yield "|---|---:|---:|---:|---:|---:|---:|"
