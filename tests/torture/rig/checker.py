@@ -212,8 +212,11 @@ def all_ends_well(found: History) -> Verdict:
     if not asked.end:
         return Verdict("All ends well", holds=True, found="the run was ended before its end")
     ended = all(code == 0 for code in asked.exit_codes)
-    text = f"exit codes {list(asked.exit_codes)}, {asked.leftovers} processes left"
     broken = [line for name in ("A", "B") for line in _tracebacks(found.folder, name)]
+    text = (
+        f"exit codes {list(asked.exit_codes)}, {asked.leftovers} processes left, "
+        f"{len(broken)} tracebacks in the logs"
+    )
     holds = ended and not asked.leftovers and not broken
     return Verdict("All ends well", holds, text, tuple(broken[:5]))
 
