@@ -44,12 +44,25 @@ test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
 .PHONY: torture
-torture: $(ENV) ## Send a million broken models to the workers, and random requests to REST; for long nights
+torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
 	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
+	$(MAKE) torture-load
+
+# Of the run: how long, by which seed, how many clients, and where its report goes.
+TORTURE_MINUTES ?= 30
+TORTURE_SEED ?= 0
+TORTURE_CLIENTS ?= 6
+TORTURE_DOCS ?= docs
+
+.PHONY: torture-load
+torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TORTURE_SEED, TORTURE_CLIENTS
+	PYTHONPATH=tests/torture:tests/isolation $(BIN)/python -m rig run build/torture \
+		--minutes $(TORTURE_MINUTES) --seed $(TORTURE_SEED) --clients $(TORTURE_CLIENTS) \
+		--docs $(TORTURE_DOCS)
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report
