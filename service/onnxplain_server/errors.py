@@ -60,12 +60,12 @@ class ExplainError(Exception):
 
     def __init__(self, reason: Reason, message: str, field: str = "") -> None:
         self.reason = reason
-        self.message = _printable(message, _MOST_BYTES)
-        self.field = _printable(field, _MOST_BYTES_OF_FIELD)
+        self.message = printable(message, _MOST_BYTES)
+        self.field = printable(field, _MOST_BYTES_OF_FIELD)
         super().__init__(self.message)
 
 
-def _printable(text: str, most: int) -> str:
+def printable(text: str, most: int) -> str:
     """Escape what steers terminals or breaks lines, and cut to so many bytes of UTF-8."""
     if not text.isprintable():
         # The escapes of Python, of only those letters that need it.

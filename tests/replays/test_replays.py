@@ -112,6 +112,6 @@ def test_every_replay_tells_its_fault_and_has_what_it_sends() -> None:
         replay = json.loads((HERE / f"{name}.json").read_text())
         assert replay["fault"].endswith("."), name
         assert replay.keys() <= known, name
-        assert body(name, replay), name
+        body(name, replay)  # fails where a file is missing
     sent = {path.name.partition(".")[0] for path in HERE.glob("*.body*")}
     assert sent <= set(REPLAYS)
