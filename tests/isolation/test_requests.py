@@ -66,7 +66,7 @@ def check(error: ExplainError) -> None:
 
 def exists(path: str) -> bool:
     """Whether the contract has such a field of requests."""
-    kind = ExplainRequest.DESCRIPTOR
+    kind: Any = ExplainRequest.DESCRIPTOR
     for name in re.findall(r"[a-z_0-9]+", re.sub(r"\[\d+\]", "", path)):
         if kind is None or name not in kind.fields_by_name:
             return False
