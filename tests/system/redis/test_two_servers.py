@@ -15,7 +15,7 @@ import pytest
 
 Rows = dict[str, list[float]]
 
-CALLERS = int(os.environ.get("ONNXPLAIN_TEST_CALLERS", "60"))
+CALLERS = int(os.environ.get("ONNXPLAIN_TEST_CALLERS", "30"))
 """Who ask the same at once; `make torture` has 200."""
 
 
