@@ -9,6 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 CHECKED := $(wildcard service clients/python/onnxplain tests bench examples tools)
+FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt) tools/package-lock.json
 
 # Stamps: an environment is made again only when what it is made from changes.
@@ -17,6 +18,7 @@ PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
 BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
+FUZZ_ENV := .venv-fuzz/.made
 BUF_ENV := tools/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
@@ -48,7 +50,10 @@ torture: $(ENV) ## Send a million broken models and random requests, and break a
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
-		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
+	ONNXPLAIN_TEST_REQUESTS=$${ONNXPLAIN_TEST_REQUESTS:-10000} \
+		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
+			tests/isolation/test_requests.py
+	ONNXPLAIN_TEST_CALLERS=$${ONNXPLAIN_TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis -k row_41
 	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
 	$(MAKE) torture-load
 
@@ -63,6 +68,14 @@ torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TOR
 	PYTHONPATH=tests/torture:tests/isolation $(BIN)/python -m rig run build/torture \
 		--minutes $(TORTURE_MINUTES) --seed $(TORTURE_SEED) --clients $(TORTURE_CLIENTS) \
 		--docs $(TORTURE_DOCS)
+
+.PHONY: fuzz
+fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
+	.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz
+	@for target in $$(ls build/fuzz); do echo "== $$target"; \
+		nice .venv-fuzz/bin/python tests/fuzz/run.py $$target build/fuzz/$$target \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
+			-artifact_prefix=build/$$target- || exit 1; done
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report
@@ -186,12 +199,14 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/build.txt --constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/bench.txt --group bench \
 		--constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
+		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-proto .venv-models .venv-study tools/node_modules build .demo
+	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules build .demo
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -212,6 +227,12 @@ $(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.tom
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/$(INSTALL) requirements/bench.txt
 	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(FUZZ_ENV): requirements/fuzz.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/$(INSTALL) requirements/fuzz.txt
+	.venv-fuzz/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
 	@touch $@
 
 $(MODELS_ENV): tests/models/requirements.txt

@@ -7,9 +7,12 @@ import re
 import time
 import uuid
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.errors import ExplainError, Reason, printable
 
 LOG = logging.getLogger("onnxplain_server.requests")
+
+_LONGEST_METHOD = 200
+"""In bytes."""
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -29,7 +32,8 @@ class Record:
     def __init__(self, method: str, given_id: str | None) -> None:
         usable = given_id is not None and _ID.fullmatch(given_id)
         self.request_id = str(given_id) if usable else uuid.uuid4().hex
-        self._method = method
+        # Its path is the caller's text: no line of the log may be broken or forged by it.
+        self._method = printable(method, _LONGEST_METHOD)
         self._start = time.monotonic()
 
     def presentable(self, error: BaseException) -> ExplainError:

@@ -9,9 +9,9 @@ from http import HTTPStatus
 from typing import Any
 
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask
-from waitress.utilities import Error
+from waitress.utilities import BadRequest, Error
 
 from onnxplain_server.transport import problems
 from onnxplain_server.transport.record import Record
@@ -25,7 +25,9 @@ class Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
         error = self.request.error
         record = Record("HTTP", self.request.headers.get("X_REQUEST_ID"))
         detail = f"{error.reason}: {error.body}"
-        document = problems.http_problem(error.code, detail, record.request_id, self.request.path)
+        # A request line that cannot be read leaves no path.
+        path = getattr(self.request, "path", "")
+        document = problems.http_problem(error.code, detail, record.request_id, path)
         body = problems.encode(document).encode()
         self.status = f"{error.code} {error.reason}"
         self.response_headers += [
@@ -49,7 +51,7 @@ class NoRoomError(Error):  # type: ignore[misc]
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses a body that cannot be kept while it arrives, where waitress drops the connection."""
+    """Refuses what waitress would drop the connection for, or guess at."""
 
     def received(self, data: bytes) -> int:
         """Take what has arrived; how many bytes of it."""
@@ -57,8 +59,17 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             return int(super().received(data))
         except OSError:
             self.error = NoRoomError("the server has no room for this body now; ask again later")
-            self.completed = True
-            return len(data)
+        except ValueError:
+            self.error = BadRequest("the first line of the request cannot be read")
+        self.completed = True
+        return len(data)
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the first line and the headers."""
+        super().parse_header(header_plus)
+        if self.chunked and "CONTENT_LENGTH" in self.headers:
+            # A proxy in front might go by the other one, and see other requests than we do.
+            raise ParsingError("give Content-Length or Transfer-Encoding, not both")
 
 
 class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types

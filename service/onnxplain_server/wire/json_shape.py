@@ -6,6 +6,7 @@ often without the place; and it passes over broken base64.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,11 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INT32 = 2**31
+
+_BEYOND = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""What JSON has no digits for, as canonical JSON writes it."""
 
 _OWN_FORMS = {"google.protobuf.Duration"}
 """Messages that canonical JSON writes as text."""
@@ -104,13 +109,19 @@ def _is_base64(value: Any) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    """Read a number; canonical JSON may write it as text, and must where it has no digits."""
+    """Read a number; canonical JSON may write it as text, and must where it has no digits.
+
+    As text it is what JSON takes for a number too: Python would also read "1_000" and "inf".
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and (value in _BEYOND or not _NUMBER.fullmatch(value)):
+        return _BEYOND.get(value)
     try:
-        return float(value)
-    except (ValueError, OverflowError):
+        number = float(value)
+    except OverflowError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def _is_double(value: Any) -> bool:
