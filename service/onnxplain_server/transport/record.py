@@ -11,6 +11,9 @@ from onnxplain_server.errors import ExplainError, Reason
 
 LOG = logging.getLogger("onnxplain_server.requests")
 
+NOBODY = "-"
+"""The caller in the line of a request of which nobody was asked who sent it."""
+
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -29,7 +32,7 @@ class Record:
     def __init__(self, method: str, given_id: str | None) -> None:
         usable = given_id is not None and _ID.fullmatch(given_id)
         self.request_id = str(given_id) if usable else uuid.uuid4().hex
-        self._method = method
+        self._method = _one_line(method)
         self._start = time.monotonic()
 
     def presentable(self, error: BaseException) -> ExplainError:
@@ -41,8 +44,14 @@ class Record:
             Reason.INTERNAL, f"the server failed; its log tells more of request {self.request_id}"
         )
 
-    def close(self, status: str, *, level: int = logging.INFO) -> float:
+    def close(self, status: str, caller: str = NOBODY, *, level: int = logging.INFO) -> float:
         """Write the line; return the seconds that the request took."""
         seconds = time.monotonic() - self._start
-        LOG.log(level, "%s %s %.0f ms %s", self._method, status, 1000 * seconds, self.request_id)
+        line = (self._method, status, 1000 * seconds, self.request_id, _one_line(caller))
+        LOG.log(level, "%s %s %.0f ms %s %s", *line)
         return seconds
+
+
+def _one_line(text: str) -> str:
+    """Write what a caller chose so that it cannot look like another line, or drive a terminal."""
+    return text.encode("unicode_escape", errors="backslashreplace").decode()

@@ -13,7 +13,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.task import ErrorTask
 from waitress.utilities import Error
 
-from onnxplain_server.transport import problems
+from onnxplain_server.transport import headers, problems
 from onnxplain_server.transport.record import Record
 
 
@@ -31,7 +31,7 @@ class Refusal(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.response_headers += [
             ("Content-Type", problems.MEDIA_TYPE),
             ("X-Request-Id", record.request_id),
-            ("X-Content-Type-Options", "nosniff"),
+            *headers.SECURITY.items(),
         ]
         self.set_close_on_finish()
         self.content_length = len(body)
