@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from onnxplain_server.errors import ExplainError, Reason
@@ -42,7 +42,7 @@ class Credentials:
         PEM of the client's certificate, where the handshake has verified one.
     """
 
-    authorization: Sequence[str]
+    authorization: Sequence[str] = field(repr=False)
     certificate: bytes | None = None
 
 

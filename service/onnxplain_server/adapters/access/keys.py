@@ -75,18 +75,20 @@ class Keys:
         self.begin()
         if (key := self._known.find(name, algorithm)) is not None:
             return key
-        if (flight := self._search()) is not None:
+        if (flight := self._search(name, algorithm)) is not None:
             self._wait(flight)
-        # In any case: the answer may have come since it was looked for.
+        # In any case: the answer may have come meanwhile.
         if (key := self._known.find(name, algorithm)) is not None:
             return key
         if self._failed or not self._known.keys:
             raise _unavailable()
         raise ExplainError(Reason.UNAUTHENTICATED, "the token's key is none of the issuer's")
 
-    def _search(self) -> Future[None] | None:
-        """Join a question that is under way, or begin one; None where it is too soon."""
+    def _search(self, name: str | None, algorithm: str) -> Future[None] | None:
+        """Join a question that is under way, or begin one; None where none is needed, or allowed."""
         with self._lock:
+            if self._known.find(name, algorithm) is not None:
+                return None
             if self._flying():
                 return self._flight
             if not self._known.keys or self._clock() < self._next_search:
