@@ -85,7 +85,7 @@ class Keys:
         raise ExplainError(Reason.UNAUTHENTICATED, "the token's key is none of the issuer's")
 
     def _search(self, name: str | None, algorithm: str) -> Future[None] | None:
-        """Join a question that is under way, or begin one; None where none is needed, or allowed."""
+        """Join a question that is under way, or begin one; None where none is needed or allowed."""
         with self._lock:
             if self._known.find(name, algorithm) is not None:
                 return None
