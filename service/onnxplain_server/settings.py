@@ -208,6 +208,11 @@ class Settings(BaseSettings):
         return secret
 
 
+def token_variable() -> str | None:
+    """Return the token that commands send to a server: the one variable that is no setting."""
+    return os.environ.get(f"{PREFIX}TOKEN") or None
+
+
 def load(flags: Mapping[str, object]) -> Settings:
     """Read the settings from flags, then from the environment, then their defaults.
 
