@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 ROWS = {"a": [1.0, 2.0]}
 METHOD = onnxplain.Interactions()
-SECRET = "secret"
+SECRET = "secret"  # noqa: S105 - nobody's
 
 
 @pytest.fixture
