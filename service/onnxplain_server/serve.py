@@ -23,6 +23,7 @@ from onnxplain_server.transport.metrics_app import create_metrics_app
 from onnxplain_server.transport.metrics_state import State
 from onnxplain_server.transport.readiness import Readiness
 from onnxplain_server.transport.rest import create_app
+from onnxplain_server.transport.rest_access import refusal_unread
 from onnxplain_server.transport.rest_server import RestServer
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.turns import Turns
@@ -198,14 +199,16 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
 def _rest(
     settings: Settings, service: Service, metrics: Metrics, admitted: Access, place_count: int
 ) -> RestServer:
+    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers)
     return RestServer(
-        create_app(service, metrics, settings.max_message_bytes, admitted.callers),
+        app,
         "REST",
         settings.rest_host or settings.host,
         settings.rest_port,
         place_count=place_count,
         message_bytes=settings.max_message_bytes,
         refused=metrics.rejected,
+        refusal=refusal_unread(app, admitted.callers),
     )
 
 

@@ -19,14 +19,19 @@ _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 class Way(Protocol):
     """A way to know who holds a bearer token."""
 
-    def caller(self, token: str) -> str | None:
+    def caller(self, token: str, wait: bool, /) -> str | None:
         """Return the holder's name, unlike any of another way; None where it is no such token.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether there is time to ask somebody else, if need be.
 
         Raises
         ------
         ExplainError
             UNAUTHENTICATED where the token is of this way and must be refused;
-            UNAVAILABLE where that cannot be found out now.
+            UNAVAILABLE where that cannot be found out now, or without waiting.
         """
 
 
@@ -64,8 +69,8 @@ class Callers:
         self._ways = ways
         self._holder = holder
 
-    def identify(self, given: Credentials) -> str:
-        """Return the caller's name.
+    def identify(self, given: Credentials, *, wait: bool = True) -> str:
+        """Return the caller's name; without `wait`, only if nobody else has to be asked.
 
         A token that was sent is looked at even where a certificate would do:
         one that is refused must not pass under another name.
@@ -78,17 +83,17 @@ class Callers:
         if not self._ways and self._holder is None:
             return ANONYMOUS
         if self._ways and given.authorization:
-            return self._by_token(given.authorization)
+            return self._by_token(given.authorization, wait)
         if self._holder is not None and given.certificate is not None:
             return self._by_certificate(self._holder(given.certificate))
         raise _refused(self._wanted())
 
-    def _by_token(self, authorization: Sequence[str]) -> str:
+    def _by_token(self, authorization: Sequence[str], wait: bool) -> str:
         found = _BEARER.fullmatch(authorization[0]) if len(authorization) == 1 else None
         if found is None:
             raise _refused('the authorization is not "Bearer" and a token')
         for way in self._ways:
-            if (name := way.caller(found[1])) is not None:
+            if (name := way.caller(found[1], wait)) is not None:
                 return name
         raise _refused("nobody is known by this token")
 

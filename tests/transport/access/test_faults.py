@@ -126,13 +126,19 @@ def test_keys_may_be_at_an_address_of_their_own_and_of_other_kinds(
 
 
 def test_another_claim_may_name_the_caller(
-    start: Any, make_runner: Any, provider: Any, oidc: Any, caplog: pytest.LogCaptureFixture
+    start: Any,
+    make_runner: Any,
+    provider: Any,
+    oidc: Any,
+    caplog: pytest.LogCaptureFixture,
+    eventually: Any,
 ) -> None:
     caplog.set_level("INFO", "onnxplain_server.requests")
     client = start(make_runner(), **oidc, oidc_caller_claim="azp")
 
     assert status_of(client, provider.token(azp="batch")) == 200
     assert status_of(client, provider.token()) == 401
+    eventually(lambda: len(caplog.records) == 2)
     assert caplog.records[0].getMessage().endswith(f" oidc:{provider.url}#batch")
 
 

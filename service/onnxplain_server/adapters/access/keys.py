@@ -63,8 +63,8 @@ class Keys:
             if self._clock() >= self._due:
                 self._asked()
 
-    def find(self, name: str | None, algorithm: str) -> jwt.PyJWK:
-        """Return a key, if need be after asking the provider.
+    def find(self, name: str | None, algorithm: str, *, wait: bool = True) -> jwt.PyJWK:
+        """Return a key, if need be, and if there is time to wait, after asking the provider.
 
         Raises
         ------
@@ -75,6 +75,8 @@ class Keys:
         self.begin()
         if (key := self._known.find(name, algorithm)) is not None:
             return key
+        if not wait:
+            raise _unavailable()
         if (flight := self._search(name, algorithm)) is not None:
             self._wait(flight)
         # In any case: the answer may have come meanwhile.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import jwt
 
@@ -22,7 +22,12 @@ _FAULTS: Mapping[type[jwt.PyJWTError], str] = {
     jwt.InvalidSignatureError: "the token's signature is wrong",
 }
 
-Find = Callable[[str | None, str], jwt.PyJWK]
+
+class Find(Protocol):
+    """Finds a key by its name, or None, and algorithm; raises ExplainError where there is none."""
+
+    def __call__(self, name: str | None, algorithm: str, *, wait: bool) -> jwt.PyJWK:
+        """With `wait` false, none is to be waited for: UNAVAILABLE says that one would have to."""
 
 
 class Oidc:
@@ -36,8 +41,7 @@ class Oidc:
         That tokens may be signed by; asymmetric ones.
     caller_claim : str
         What names the caller.
-    find : callable (key name or None, algorithm) -> key
-        Raises ExplainError where there is none.
+    find : Find
     """
 
     def __init__(
@@ -49,8 +53,8 @@ class Oidc:
         self._claim = caller_claim
         self._find = find
 
-    def caller(self, token: str) -> str | None:
-        """Return the caller that the provider names; None where it is no JWT."""
+    def caller(self, token: str, wait: bool) -> str | None:
+        """See `Way.caller`."""
         try:
             header = jwt.get_unverified_header(token)
         except jwt.PyJWTError:
@@ -58,7 +62,8 @@ class Oidc:
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
             raise _refused("the token is signed in a way that this server does not take")
-        claims = self._claims(token, self._find(header.get("kid"), algorithm), algorithm)
+        key = self._find(header.get("kid"), algorithm, wait=wait)
+        claims = self._claims(token, key, algorithm)
         return f"oidc:{self._issuer}#{self._name(claims)}"
 
     def _claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> Mapping[str, Any]:

@@ -51,8 +51,8 @@ class TokenFile:
     def __init__(self, file: Path) -> None:
         self._callers = Watched([file], lambda contents: _parse(file, contents[0]))
 
-    def caller(self, token: str) -> str | None:
-        """Return the name of whom the token is for; None where it is no one's."""
+    def caller(self, token: str, _wait: bool = True) -> str | None:
+        """See `Way.caller`; there is never anything to wait for."""
         digest = _digest(token)
         found = None
         # To the end in any case: the time must not tell which line it is, or how near.
