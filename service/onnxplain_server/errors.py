@@ -14,6 +14,7 @@ class Reason(Enum):
     """Why a request was refused or ended; stable, and part of the contract."""
 
     INVALID_REQUEST = "The request itself cannot be read, or a required part is missing."
+    UNAUTHENTICATED = "The server cannot tell who calls; send a token, or another one."
     BLOB_NOT_FOUND = "No uploaded file has this id, or none any longer; upload it again."
     INVALID_MODEL = "The bytes are no ONNX model, or it is broken."
     UNSUPPORTED_MODEL = "The model is ONNX, but of a kind that cannot be explained."

@@ -122,7 +122,11 @@ NO_BLOBS: Blobs = MappingProxyType({})
 
 
 class BlobStore(Protocol):
-    """Uploaded files by name, for some time. A file may go at any moment."""
+    """Uploaded files by name, for some time. A file may go at any moment.
+
+    A name begins with whose file it is, up to the first colon: where room is
+    needed, files of whoever holds most go first.
+    """
 
     @property
     def byte_limit(self) -> int:

@@ -13,6 +13,7 @@ from types import FrameType
 
 from prometheus_client.registry import Collector
 
+from onnxplain_server.access import Access, access
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
 from onnxplain_server.transport.admission import Limits
@@ -22,6 +23,7 @@ from onnxplain_server.transport.metrics_app import create_metrics_app
 from onnxplain_server.transport.metrics_state import State
 from onnxplain_server.transport.readiness import Readiness
 from onnxplain_server.transport.rest import create_app
+from onnxplain_server.transport.rest_access import refusal_unread
 from onnxplain_server.transport.rest_server import RestServer
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.turns import Turns
@@ -57,6 +59,8 @@ class Server:
     ------
     OSError
         Where a port cannot be had.
+    SettingsError
+        Where a file that a setting names cannot be used.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Server:
             settings.max_seconds,
             settings.max_planned_rows,
         )
+        admitted = access(settings)
         metrics = Metrics()
         for collector in (State(self._turns, cache), *collectors):
             metrics.registry.register(collector)
@@ -89,9 +94,9 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            self._rest = _rest(settings, service, metrics, self._turns.place_count)
+            self._rest = _rest(settings, service, metrics, admitted, self._turns.place_count)
             opened.callback(self._rest.stop, 0)
-            self._grpc = _grpc(settings, service, metrics, self._turns.place_count)
+            self._grpc = _grpc(settings, service, metrics, admitted, self._turns.place_count)
             opened.callback(self._grpc.stop, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
@@ -171,8 +176,12 @@ def _signalled() -> threading.Event:
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
-    ports = server.metrics_port, server.rest_port, server.grpc_port
-    return tuple(part for port in ports for part in (settings.host, port))
+    rest_host = settings.rest_host or settings.host
+    return (
+        *(settings.host, server.metrics_port),
+        *(rest_host, server.rest_port),
+        *(settings.host, server.grpc_port),
+    )
 
 
 def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
@@ -187,24 +196,32 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
     )
 
 
-def _rest(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> RestServer:
+def _rest(
+    settings: Settings, service: Service, metrics: Metrics, admitted: Access, place_count: int
+) -> RestServer:
+    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers)
     return RestServer(
-        create_app(service, metrics, settings.max_message_bytes),
+        app,
         "REST",
-        settings.host,
+        settings.rest_host or settings.host,
         settings.rest_port,
         place_count=place_count,
         message_bytes=settings.max_message_bytes,
         refused=metrics.rejected,
+        refusal=refusal_unread(app, admitted.callers),
     )
 
 
-def _grpc(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> GrpcServer:
+def _grpc(
+    settings: Settings, service: Service, metrics: Metrics, admitted: Access, place_count: int
+) -> GrpcServer:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
         service,
         metrics,
         f"{host}:{settings.grpc_port}",
+        admitted.callers,
+        certificates=admitted.certificates,
         place_count=place_count,
         message_bytes=settings.max_message_bytes,
         longest_seconds=settings.max_seconds,

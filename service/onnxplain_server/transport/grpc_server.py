@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -10,8 +10,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
+from onnxplain_server.transport.callers import Callers
+from onnxplain_server.transport.grpc_access import Guarded
 from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
+from onnxplain_server.transport.grpc_tls import Certificates, server_credentials
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 
@@ -31,6 +34,8 @@ class GrpcServer:
         Counts the calls.
     address : str
         "host:port"; port 0 takes a free one.
+    callers : Callers
+        Says who calls.
     place_count : int
         Requests that `service` holds at a time; some threads more than that
         are there to refuse others at once.
@@ -38,6 +43,8 @@ class GrpcServer:
         Limit of a message, both ways.
     longest_seconds : float
         Longest time of a call: old connections are left open for so long.
+    certificates : callable () -> Certificates, optional
+        Those of the moment; without, connections are not encrypted.
 
     Raises
     ------
@@ -50,16 +57,19 @@ class GrpcServer:
         service: Service,
         metrics: Metrics,
         address: str,
+        callers: Callers,
         *,
         place_count: int,
         message_bytes: int,
         longest_seconds: float,
+        certificates: Callable[[], Certificates] | None = None,
     ) -> None:
         self._health = health.HealthServicer()
         self._server = grpc.server(
             ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
+                Guarded(callers, f"/{SERVICE_NAME}/", metrics),
                 Readable(f"/{SERVICE_NAME}/", metrics),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
@@ -71,7 +81,7 @@ class GrpcServer:
         self.announce(service.ready)
         names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
-        self.port = _bind(self._server, address)
+        self.port = _bind(self._server, address, certificates)
         self._server.start()
 
     def announce(self, ready: bool) -> None:
@@ -89,12 +99,15 @@ class GrpcServer:
         self._server.stop(seconds).wait()
 
 
-def _bind(server: grpc.Server, address: str) -> int:
+def _bind(
+    server: grpc.Server, address: str, certificates: Callable[[], Certificates] | None
+) -> int:
     try:
-        port: int = server.add_insecure_port(address)
+        if certificates is None:
+            return int(server.add_insecure_port(address))
+        return int(server.add_secure_port(address, server_credentials(certificates)))
     except RuntimeError as error:
         raise OSError(f"cannot listen on {address} for gRPC") from error
-    return port
 
 
 def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:

@@ -25,7 +25,7 @@ from onnxplain.v1.upload_pb2 import (
 
 from onnxplain_server.transport import grpc_uploads
 from onnxplain_server.transport.admission import Caller
-from onnxplain_server.transport.grpc_errors import answering
+from onnxplain_server.transport.grpc_errors import answering, caller_name
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 
@@ -95,4 +95,4 @@ class Explanations(ExplanationServiceServicer):
 def _caller(context: grpc.ServicerContext) -> Caller:
     remaining = context.time_remaining()
     seconds = math.inf if remaining is None else remaining
-    return Caller("anonymous", seconds, gone=lambda: not context.is_active())
+    return Caller(caller_name(context), seconds, gone=lambda: not context.is_active())

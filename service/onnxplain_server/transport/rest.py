@@ -12,18 +12,20 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport import rest_body, rest_events
+from onnxplain_server.transport import rest_access, rest_body, rest_errors, rest_events
 from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.callers import OPEN, Callers
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.rest_docs import create_docs
-from onnxplain_server.transport.rest_errors import PROBES, guard
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 
 _TIMEOUT = "X-Request-Timeout-Ms"
 
 
-def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
+def create_app(
+    service: Service, metrics: Metrics, message_bytes: int, callers: Callers = OPEN
+) -> Flask:
     """Make the WSGI application.
 
     Parameters
@@ -34,11 +36,14 @@ def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
         Counts the requests.
     message_bytes : int
         Limit of a request's body.
+    callers : Callers
+        Says who calls; by default everybody may.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    guard(app, metrics)
+    rest_errors.guard(app, metrics)
+    rest_access.guard(app, callers)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
     app.register_blueprint(create_docs())
@@ -80,11 +85,15 @@ def _explanations(service: Service) -> Blueprint:
         with service.place():
             return _json(service.upload_table(*rest_body.table_parts(), _caller()))
 
+    @routes.get("/version")
+    def server_version() -> dict[str, str]:
+        return {"version": version("onnxplain-server")}
+
     return routes
 
 
 def _probes(service: Service) -> Blueprint:
-    routes = Blueprint(PROBES, "onnxplain")
+    routes = Blueprint(rest_errors.PROBES, "onnxplain")
 
     @routes.get("/livez")
     @routes.get("/healthz")
@@ -99,10 +108,6 @@ def _probes(service: Service) -> Blueprint:
         found = service.ready
         return {"ready": found}, 200 if found else 503
 
-    @routes.get("/version")
-    def server_version() -> dict[str, str]:
-        return {"version": version("onnxplain-server")}
-
     return routes
 
 
@@ -112,7 +117,7 @@ def _json(message: Message) -> Response:
 
 def _caller() -> Caller:
     gone = request.environ.get("waitress.client_disconnected", lambda: False)
-    return Caller("anonymous", _seconds(request.headers.get(_TIMEOUT)), gone)
+    return Caller(rest_access.caller_name(), _seconds(request.headers.get(_TIMEOUT)), gone)
 
 
 def _seconds(given: str | None) -> float:

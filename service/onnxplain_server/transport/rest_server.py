@@ -13,7 +13,7 @@ from wsgiref.types import WSGIApplication
 import waitress
 from waitress import wasyncore
 
-from onnxplain_server.transport.rest_channel import Channel
+from onnxplain_server.transport.rest_channel import Channel, Refusal
 
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
@@ -42,6 +42,8 @@ class RestServer:
         Limit of a request's body.
     refused : callable (reason) -> None
         Told of each request that never reaches `app`.
+    refusal : Refusal
+        Asked before a body is read.
 
     Raises
     ------
@@ -59,6 +61,7 @@ class RestServer:
         place_count: int,
         message_bytes: int,
         refused: Callable[[str], None] = lambda _reason: None,
+        refusal: Refusal = lambda _path, _authorization: None,
     ) -> None:
         listener = _listen(host, port, purpose)
         self.port: int = listener.getsockname()[1]
@@ -70,7 +73,7 @@ class RestServer:
             threads=place_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
-        self._server.channel_class = partial(Channel, refused=refused)
+        self._server.channel_class = partial(Channel, refused=refused, refusal=refusal)
         self._stopping = threading.Event()
         self._closing = threading.Lock()
         name = f"onnxplain-{purpose.lower()}"

@@ -124,6 +124,30 @@ def test_a_file_that_was_uploaded_again_is_not_the_first_to_go(blobs: RedisBlobs
     ]
 
 
+def test_who_uploads_much_displaces_his_own_and_nobody_else_s(blobs: RedisBlobs) -> None:
+    files = {name: blob(4 * MIB, seed) for seed, name in enumerate(["ann:1", "bob:1", "eve:1"])}
+    for name, given in files.items():
+        blobs.put(name, given)
+
+    for seed in range(3, 9):
+        blobs.put(f"eve:{seed}", blob(4 * MIB, seed))
+
+    assert [is_kept(blobs, name, given) for name, given in files.items()] == [True, True, False]
+    kept = [is_kept(blobs, f"eve:{seed}", blob(4 * MIB, seed)) for seed in range(3, 9)]
+    assert kept == [False] * 3 + [True] * 3
+
+
+def test_who_holds_most_makes_room_for_others(blobs: RedisBlobs) -> None:
+    for seed in range(5):
+        blobs.put(f"eve:{seed}", blob(4 * MIB, seed))
+
+    blobs.put("ann:1", blob(4 * MIB, 9))
+
+    assert is_kept(blobs, "ann:1", blob(4 * MIB, 9))
+    kept = [is_kept(blobs, f"eve:{seed}", blob(4 * MIB, seed)) for seed in range(5)]
+    assert kept == [False] + [True] * 4
+
+
 def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
     redis_server: Any, link: Link
 ) -> None:
