@@ -69,7 +69,7 @@ class Server:
         *,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._turns = Turns(settings.running_count, settings.waiting_count)
+        self._turns = Turns(settings.running_count, settings.waiting_count, settings.extra_count)
         limits = Limits(
             settings.max_model_bytes,
             settings.max_table_bytes,
@@ -89,9 +89,9 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            self._rest = _rest(settings, service, metrics, self._turns.place_count)
+            self._rest = _rest(settings, service, metrics, self._turns.thread_count)
             opened.callback(self._rest.stop, 0)
-            self._grpc = _grpc(settings, service, metrics, self._turns.place_count)
+            self._grpc = _grpc(settings, service, metrics, self._turns.thread_count)
             opened.callback(self._grpc.stop, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()

@@ -103,7 +103,7 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(
     client = start(runner, running_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=2)
-    while not client.server._turns._waiting:
+    while not client.server._turns.counts().waiting_count:
         time.sleep(0.01)
     begin = time.monotonic()
 

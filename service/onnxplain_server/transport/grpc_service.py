@@ -23,10 +23,11 @@ from onnxplain.v1.upload_pb2 import (
     UploadTableResponse,
 )
 
-from onnxplain_server.transport import grpc_uploads
-from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport import addresses, grpc_uploads
+from onnxplain_server.transport.admission import ANONYMOUS, Caller
 from onnxplain_server.transport.grpc_errors import answering
 from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.place import Place
 from onnxplain_server.transport.service import Service
 
 
@@ -50,49 +51,58 @@ class Explanations(ExplanationServiceServicer):
         self, request: ExplainRequest, context: grpc.ServicerContext
     ) -> ExplainResponse:
         """See the contract."""
-        with answering(context, "Explain", self._metrics), self._service.place():
-            return self._service.explain(request, _caller(context))
+        with self._placed(context, "Explain") as place:
+            return self._service.explain(request, place)
 
     def ExplainStream(  # noqa: N802 - the contract's name
         self, request: ExplainStreamRequest, context: grpc.ServicerContext
     ) -> Iterator[ExplainStreamResponse]:
         """See the contract."""
-        with answering(context, "ExplainStream", self._metrics), self._service.place():
-            yield from self._service.events(request.request, _caller(context))
+        with self._placed(context, "ExplainStream") as place:
+            yield from self._service.events(request.request, place)
 
     def DescribeModel(  # noqa: N802 - the contract's name
         self, request: DescribeModelRequest, context: grpc.ServicerContext
     ) -> DescribeModelResponse:
         """See the contract."""
-        with answering(context, "DescribeModel", self._metrics), self._service.place():
-            return self._service.describe(request, _caller(context))
+        with self._placed(context, "DescribeModel") as place:
+            return self._service.describe(request, place)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
     ) -> UploadModelResponse:
         """See the contract."""
-        with self._taking(context, "UploadModel") as caller:
-            return self._service.upload_model(grpc_uploads.parts(requests), caller)
+        with self._taking(context, "UploadModel") as place:
+            return self._service.upload_model(grpc_uploads.parts(requests), place)
 
     def UploadTable(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
     ) -> UploadTableResponse:
         """See the contract."""
-        with self._taking(context, "UploadTable") as caller:
-            return self._service.upload_table(*grpc_uploads.table(requests), caller)
+        with self._taking(context, "UploadTable") as place:
+            return self._service.upload_table(*grpc_uploads.table(requests), place)
 
     @contextmanager
-    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Caller]:
-        """Surround an upload: it holds a place, and not for ever."""
+    def _placed(self, context: grpc.ServicerContext, method: str) -> Iterator[Place]:
+        """Surround a call: it holds a place, and whatever goes wrong is told as its status."""
         with (
             answering(context, method, self._metrics),
-            self._service.place(),
+            self._service.place(_caller(context)) as place,
+        ):
+            yield place
+
+    @contextmanager
+    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Place]:
+        """Surround an upload: it does not hold its place for ever."""
+        with (
+            self._placed(context, method) as place,
             grpc_uploads.ending(context, self._longest_seconds),
         ):
-            yield _caller(context)
+            yield place
 
 
 def _caller(context: grpc.ServicerContext) -> Caller:
     remaining = context.time_remaining()
     seconds = math.inf if remaining is None else remaining
-    return Caller("anonymous", seconds, gone=lambda: not context.is_active())
+    address = addresses.of_peer(context.peer())
+    return Caller(ANONYMOUS, seconds, lambda: not context.is_active(), address)
