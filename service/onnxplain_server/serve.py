@@ -182,30 +182,30 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
         "metrics",
         settings.host,
         settings.metrics_port,
-        place_count=0,
+        thread_count=0,
         message_bytes=_SCRAPE_BYTES,
     )
 
 
-def _rest(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> RestServer:
+def _rest(settings: Settings, service: Service, metrics: Metrics, thread_count: int) -> RestServer:
     return RestServer(
         create_app(service, metrics, settings.max_message_bytes),
         "REST",
         settings.host,
         settings.rest_port,
-        place_count=place_count,
+        thread_count=thread_count,
         message_bytes=settings.max_message_bytes,
         refused=metrics.rejected,
     )
 
 
-def _grpc(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> GrpcServer:
+def _grpc(settings: Settings, service: Service, metrics: Metrics, thread_count: int) -> GrpcServer:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
         service,
         metrics,
         f"{host}:{settings.grpc_port}",
-        place_count=place_count,
+        thread_count=thread_count,
         message_bytes=settings.max_message_bytes,
         longest_seconds=settings.max_seconds,
     )

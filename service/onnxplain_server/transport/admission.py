@@ -116,6 +116,7 @@ def admit(
         progress,
         caller.gone,
         subject=":".join(names[:3]),
+        party=caller.party,
         row_limit=limits.row_count,
     )
 

@@ -11,8 +11,6 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport.grpc_errors import answering
-from onnxplain_server.transport.metrics import Metrics
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -33,44 +31,28 @@ class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no 
 
 
 class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Blames the caller for bytes that are no message; grpc would blame the server."""
+    """Gives the messages of every method of this service one by one, as they arrive.
 
-    def __init__(self, prefix: str, metrics: Metrics) -> None:
+    So a request can be refused before it is read, where grpc would first wait
+    for it, on a thread; and bytes that are no message are the caller's fault,
+    where grpc would blame the server. On the wire nothing differs.
+    """
+
+    def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._metrics = metrics
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, reading by itself where it is of this service."""
+        """Return the method's handler, changed where it is of this service."""
         handler = continuation(details)
         if handler is None or not details.method.startswith(self._prefix):
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
         read = partial(_deserialized, handler.request_deserializer, method)
-        inner = getattr(handler, kind)
-        behaviour = (
-            partial(_read_each, read=read, behaviour=inner)
-            if handler.request_streaming
-            else partial(_read, read=read, behaviour=inner, method=method, metrics=self._metrics)
-        )
-        return handler._replace(request_deserializer=None, **{kind: behaviour})
-
-
-def _read(
-    raw: bytes,
-    context: grpc.ServicerContext,
-    *,
-    read: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
-    method: str,
-    metrics: Metrics,
-) -> Any:
-    try:
-        request = read(raw)
-    except ExplainError as error:
-        with answering(context, method, metrics):
-            raise error from None
-    return behaviour(request, context)
+        behaviour = partial(_read_each, read=read, behaviour=getattr(handler, kind))
+        streaming = f"stream_{kind.partition('_')[2]}"
+        changed = {kind: None, "request_streaming": True, "request_deserializer": None}
+        return handler._replace(**{**changed, streaming: behaviour})
 
 
 def _read_each(

@@ -10,6 +10,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
+from onnxplain_server.transport.grpc_arrivals import Arrivals
 from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
 from onnxplain_server.transport.metrics import Metrics
@@ -31,9 +32,9 @@ class GrpcServer:
         Counts the calls.
     address : str
         "host:port"; port 0 takes a free one.
-    place_count : int
-        Requests that `service` holds at a time; some threads more than that
-        are there to refuse others at once.
+    thread_count : int
+        Threads that the requests of `service` can occupy; some more are there
+        to refuse others at once.
     message_bytes : int
         Limit of a message, both ways.
     longest_seconds : float
@@ -51,21 +52,28 @@ class GrpcServer:
         metrics: Metrics,
         address: str,
         *,
-        place_count: int,
+        thread_count: int,
         message_bytes: int,
         longest_seconds: float,
     ) -> None:
         self._health = health.HealthServicer()
         self._server = grpc.server(
-            ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
+            ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
-                Readable(f"/{SERVICE_NAME}/", metrics),
+                Readable(f"/{SERVICE_NAME}/"),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
+        explanations = Explanations(
+            service,
+            metrics,
+            Arrivals(thread_count),
+            message_bytes=message_bytes,
+            longest_seconds=longest_seconds,
+        )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            Explanations(service, metrics, longest_seconds), self._server
+            explanations, self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.announce(service.ready)

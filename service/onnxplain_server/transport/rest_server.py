@@ -35,7 +35,7 @@ class RestServer:
         Name or address to listen on.
     port : int
         0 takes a free one.
-    place_count : int
+    thread_count : int
         Requests that the application holds at a time; some threads more than
         that are there for probes, and to refuse others at once.
     message_bytes : int
@@ -56,7 +56,7 @@ class RestServer:
         host: str,
         port: int,
         *,
-        place_count: int,
+        thread_count: int,
         message_bytes: int,
         refused: Callable[[str], None] = lambda _reason: None,
     ) -> None:
@@ -67,7 +67,7 @@ class RestServer:
             app,
             map=self._sockets,
             sockets=[listener],
-            threads=place_count + _SPARE_THREADS,
+            threads=thread_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
         self._server.channel_class = partial(Channel, refused=refused)
