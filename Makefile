@@ -48,6 +48,9 @@ torture: $(ENV) ## Send a million broken models to the workers; for long nights
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
+	ONNXPLAIN_TEST_KILLS=$${ONNXPLAIN_TEST_KILLS:-1000} \
+	ONNXPLAIN_TEST_SIGTERMS=$${ONNXPLAIN_TEST_SIGTERMS:-100} \
+		$(BIN)/pytest tests/isolation/test_processes.py tests/system/test_stopping.py
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import threading
 import time
@@ -30,6 +31,8 @@ LOG = logging.getLogger(__name__)
 
 # What replies need to leave, and ended calls to notice it.
 _LAST_SECONDS = 1.0
+
+_FILE_COUNT = 65_536
 
 # Scrapers send no body.
 _SCRAPE_BYTES = 1024
@@ -112,6 +115,7 @@ class Server:
         self._turns.close()
         self._readiness.stop()
         self._grpc.announce_stop()
+        self._rest.announce_stop()
         ended = self._turns.wait_empty(seconds)
         if not ended:
             self._turns.end_all()
@@ -143,6 +147,7 @@ def run(
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
+    _allow_connections()
     server = Server(settings, runner, cache, store, collectors, ready=ready)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
@@ -168,6 +173,14 @@ def _signalled() -> threading.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, begin)
     return stop
+
+
+def _allow_connections() -> None:
+    """Have room for many that idle until they are closed, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:

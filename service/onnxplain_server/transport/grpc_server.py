@@ -118,6 +118,9 @@ def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
         "grpc.keepalive_permit_without_calls": 1,
         "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
         "grpc.http2.max_ping_strikes": 2,
+        # Connections that never become HTTP/2, and those on which nobody asks.
+        "grpc.server_handshake_timeout_ms": 15_000,
+        "grpc.max_connection_idle_ms": 120_000,
         # Load balancers of connections spread clients only when they connect anew.
         "grpc.max_connection_age_ms": 300_000,
         "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,
