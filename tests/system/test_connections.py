@@ -180,7 +180,7 @@ def test_row_36_metadata_beyond_the_limit_are_refused(server: Any, connect: Any)
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     with connect(server.rest_port) as connection:
         connection.sendall(b"GET /livez HTTP/1.1\r\nX-Large: " + b"a" * 2**17 + b"\r\n\r\n")
-        assert connection.recv(2**16).startswith(b"HTTP/1.1 431 ")
+        assert connection.recv(2**16).split()[1] == b"431"
 
 
 MALFORMED = {
