@@ -95,7 +95,7 @@ class Server:
             self._rest = _rest(settings, service, metrics, self._turns.thread_count)
             opened.callback(self._rest.stop, 0)
             self._grpc = _grpc(settings, service, metrics, self._turns.thread_count)
-            opened.callback(self._grpc.stop, 0)
+            opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
         self._readiness = Readiness(lambda: service.ready, self._grpc.announce)
@@ -120,9 +120,10 @@ class Server:
         if not ended:
             self._turns.end_all()
             ended = self._turns.wait_empty(_LAST_SECONDS)
-        last = threading.Thread(target=self._grpc.stop, args=(_LAST_SECONDS,))
+        left = max(0.0, end - time.monotonic())
+        last = threading.Thread(target=self._grpc.stop, args=(left, _LAST_SECONDS))
         last.start()
-        self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
+        self._rest.stop(max(_LAST_SECONDS, left))
         last.join()
         self._metrics.stop(0)
         return ended

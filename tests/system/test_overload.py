@@ -58,13 +58,18 @@ class Outcome:
         return bool(self.call.code() is grpc.StatusCode.OK)
 
 
+def connected(server: Any) -> grpc.Channel:
+    """A connection of its own."""
+    return grpc.insecure_channel(server.endpoint, options=[("grpc.use_local_subchannel_pool", 1)])
+
+
 @contextmanager
 def probing(server: Any) -> Iterator[list[float]]:
     """Ask for health all the time; how long each probe took."""
     stop, seconds = threading.Event(), list[float]()
 
     def probe() -> None:
-        with grpc.insecure_channel(server.endpoint) as channel:
+        with connected(server) as channel:
             stub = health_pb2_grpc.HealthStub(channel)
             while not stop.wait(0.05):
                 begin = time.monotonic()
@@ -83,11 +88,15 @@ def open_loop(server: Any, request: ExplainRequest, rate: float) -> list[Outcome
     """Ask so many times per second, whatever is answered."""
     outcomes: list[Outcome] = []
     count = int(rate * SECONDS)
-    with grpc.insecure_channel(server.endpoint) as channel:
-        stub, begin = ExplanationServiceStub(channel), time.monotonic()
+    with ExitStack() as opened:
+        # One connection has at most 100 calls at a time.
+        channels = [opened.enter_context(connected(server)) for _ in range(8)]
+        stubs = [ExplanationServiceStub(channel) for channel in channels]
+        begin = time.monotonic()
         for number in range(count):
             time.sleep(max(0.0, begin + number / rate - time.monotonic()))
-            call, start = stub.Explain.future(request, timeout=PATIENCE), time.monotonic()
+            start = time.monotonic()
+            call = stubs[number % len(stubs)].Explain.future(request, timeout=PATIENCE)
             call.add_done_callback(
                 lambda done, start=start: outcomes.append(Outcome(done, time.monotonic() - start))
             )
@@ -102,7 +111,7 @@ def closed_loop(server: Any, request: ExplainRequest) -> float:
     end = time.monotonic() + SECONDS
 
     def ask() -> None:
-        with grpc.insecure_channel(server.endpoint) as channel:
+        with connected(server) as channel:
             while time.monotonic() < end:
                 answers.append(ExplanationServiceStub(channel).Explain(request, timeout=PATIENCE))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -40,6 +42,13 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
+        self._call_count = 0
+        self._ended = threading.Condition()
+
+    def wait_empty(self, seconds: float) -> None:
+        """Wait until no call is on its way, even one that no thread has begun yet."""
+        with self._ended:
+            self._ended.wait_for(lambda: self._call_count == 0, seconds)
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler, changed where it is of this service."""
@@ -49,20 +58,50 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
         read = partial(_deserialized, handler.request_deserializer, method)
-        behaviour = partial(_read_each, read=read, behaviour=getattr(handler, kind))
+        answer = _each_reply if handler.response_streaming else _reply
+        behaviour = partial(
+            answer, counted=self._counted(), read=read, inner=getattr(handler, kind)
+        )
         streaming = f"stream_{kind.partition('_')[2]}"
         changed = {kind: None, "request_streaming": True, "request_deserializer": None}
         return handler._replace(**{**changed, streaming: behaviour})
 
+    def _counted(self) -> ExitStack:
+        """Count a call from now until what is returned is left."""
+        with self._ended:
+            self._call_count += 1
+        left = ExitStack()
+        left.callback(self._end)
+        return left
 
-def _read_each(
+    def _end(self) -> None:
+        with self._ended:
+            self._call_count -= 1
+            self._ended.notify_all()
+
+
+def _reply(
     raws: Iterator[bytes],
     context: grpc.ServicerContext,
     *,
+    counted: ExitStack,
     read: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
+    inner: Callable[[Any, Any], Any],
 ) -> Any:
-    return behaviour(map(read, raws), context)
+    with counted:
+        return inner(map(read, raws), context)
+
+
+def _each_reply(
+    raws: Iterator[bytes],
+    context: grpc.ServicerContext,
+    *,
+    counted: ExitStack,
+    read: Callable[[bytes], Any],
+    inner: Callable[[Any, Any], Any],
+) -> Iterator[Any]:
+    with counted:
+        yield from inner(map(read, raws), context)
 
 
 def _deserialized(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:

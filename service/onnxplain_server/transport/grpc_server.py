@@ -57,11 +57,12 @@ class GrpcServer:
         longest_seconds: float,
     ) -> None:
         self._health = health.HealthServicer()
+        self._calls = Readable(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
-                Readable(f"/{SERVICE_NAME}/"),
+                self._calls,
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
@@ -92,9 +93,11 @@ class GrpcServer:
         """Report NOT_SERVING from now on; calls are still answered."""
         self._health.enter_graceful_shutdown()
 
-    def stop(self, seconds: float) -> None:
-        """Close, giving replies on their way and open watches this long."""
-        self._server.stop(seconds).wait()
+    def stop(self, seconds: float, reply_seconds: float) -> None:
+        """Close: tell clients to go away, give calls so long, then replies and open watches."""
+        self._server.stop(seconds + reply_seconds)
+        self._calls.wait_empty(seconds)
+        self._server.stop(reply_seconds).wait()
 
 
 def _bind(server: grpc.Server, address: str) -> int:
