@@ -55,6 +55,9 @@ torture: $(ENV) ## Send a million broken models and random requests, and break a
 			tests/isolation/test_requests.py
 	ONNXPLAIN_TEST_CALLERS=$${ONNXPLAIN_TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis -k row_41
 	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
+	ONNXPLAIN_TEST_KILLS=$${ONNXPLAIN_TEST_KILLS:-1000} \
+	ONNXPLAIN_TEST_SIGTERMS=$${ONNXPLAIN_TEST_SIGTERMS:-100} \
+		$(BIN)/pytest tests/isolation/test_processes.py tests/system/test_stopping.py
 	$(MAKE) torture-load
 
 # Of the run: how long, by which seed, how many clients, and where its report goes.
@@ -73,7 +76,7 @@ torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TOR
 fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
 	.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz
 	@for target in $$(ls build/fuzz); do echo "== $$target"; \
-		nice .venv-fuzz/bin/python tests/fuzz/run.py $$target build/fuzz/$$target \
+		nice .venv-fuzz/bin/python tests/fuzz/one.py $$target build/fuzz/$$target \
 			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
 			-artifact_prefix=build/$$target- || exit 1; done
 

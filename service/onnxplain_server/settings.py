@@ -108,6 +108,13 @@ class Settings(BaseSettings):
         "holders are the callers.",
     )
     running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    extra_count: int = Field(
+        2,
+        description="Requests computed beyond these, each of a caller that has none at work: so "
+        "that nobody waits for the long requests of others.",
+        ge=0,
+        le=1_000,
+    )
     thread_count: int = Field(
         core_count(),
         description="Predictions at the same time, over all requests; by default one per core.",

@@ -26,7 +26,7 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
 
     Every method is served as one of a stream of requests: grpc would read the
     only request of another before anybody is asked who sent it. On the wire
-    there is no difference.
+    there is no difference. Our own methods take such streams, see `Readable`.
     """
 
     def __init__(self, callers: Callers, prefix: str, metrics: Metrics) -> None:
@@ -41,18 +41,24 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
             return handler
         method = details.method.removeprefix(self._prefix)
         return _HANDLERS[handler.response_streaming](
-            partial(self._answer, handler=handler, method=method),
+            partial(self._answer, handler=handler, method=method, ours=method != details.method),
             handler.request_deserializer,
             handler.response_serializer,
         )
 
     def _answer(
-        self, requests: Iterator[Any], context: grpc.ServicerContext, *, handler: Any, method: str
+        self,
+        requests: Iterator[Any],
+        context: grpc.ServicerContext,
+        *,
+        handler: Any,
+        method: str,
+        ours: bool,
     ) -> Any:
         """Identify on the method's own thread: grpc calls `intercept_service` on its only one."""
         try:
             name_caller(context, self._callers.identify(_credentials(context)))
-            given = requests if handler.request_streaming else next(requests)
+            given = requests if handler.request_streaming or ours else next(requests)
         except grpc.RpcError:
             raise  # the caller has gone
         except StopIteration:

@@ -12,6 +12,7 @@ from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
 from onnxplain_server.transport.callers import Callers
 from onnxplain_server.transport.grpc_access import Guarded
+from onnxplain_server.transport.grpc_arrivals import Arrivals
 from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
 from onnxplain_server.transport.grpc_tls import Certificates, server_credentials
@@ -36,9 +37,9 @@ class GrpcServer:
         "host:port"; port 0 takes a free one.
     callers : Callers
         Says who calls.
-    place_count : int
-        Requests that `service` holds at a time; some threads more than that
-        are there to refuse others at once.
+    thread_count : int
+        Threads that the requests of `service` can occupy; some more are there
+        to refuse others at once.
     message_bytes : int
         Limit of a message, both ways.
     longest_seconds : float
@@ -59,23 +60,31 @@ class GrpcServer:
         address: str,
         callers: Callers,
         *,
-        place_count: int,
+        thread_count: int,
         message_bytes: int,
         longest_seconds: float,
         certificates: Callable[[], Certificates] | None = None,
     ) -> None:
         self._health = health.HealthServicer()
+        self._calls = Readable(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
-            ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
+            ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
+                self._calls,
                 Guarded(callers, f"/{SERVICE_NAME}/", metrics),
-                Readable(f"/{SERVICE_NAME}/", metrics),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
+        explanations = Explanations(
+            service,
+            metrics,
+            Arrivals(thread_count),
+            message_bytes=message_bytes,
+            longest_seconds=longest_seconds,
+        )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            Explanations(service, metrics, longest_seconds), self._server
+            explanations, self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.announce(service.ready)
@@ -94,9 +103,11 @@ class GrpcServer:
         """Report NOT_SERVING from now on; calls are still answered."""
         self._health.enter_graceful_shutdown()
 
-    def stop(self, seconds: float) -> None:
-        """Close, giving replies on their way and open watches this long."""
-        self._server.stop(seconds).wait()
+    def stop(self, seconds: float, reply_seconds: float) -> None:
+        """Close: tell clients to go away, give calls so long, then replies and open watches."""
+        self._server.stop(seconds + reply_seconds)
+        self._calls.wait_empty(seconds)
+        self._server.stop(reply_seconds).wait()
 
 
 def _bind(
@@ -123,6 +134,9 @@ def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
         "grpc.keepalive_permit_without_calls": 1,
         "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
         "grpc.http2.max_ping_strikes": 2,
+        # Connections that never become HTTP/2, and those on which nobody asks.
+        "grpc.server_handshake_timeout_ms": 15_000,
+        "grpc.max_connection_idle_ms": 120_000,
         # Load balancers of connections spread clients only when they connect anew.
         "grpc.max_connection_age_ms": 300_000,
         "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,

@@ -12,7 +12,13 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport import rest_access, rest_body, rest_errors, rest_events
+from onnxplain_server.transport import (
+    addresses,
+    rest_access,
+    rest_body,
+    rest_errors,
+    rest_events,
+)
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.callers import OPEN, Callers
 from onnxplain_server.transport.metrics import Metrics
@@ -57,33 +63,32 @@ def _explanations(service: Service) -> Blueprint:
     def explain() -> Response:
         with ExitStack() as held:
             streamed = rest_events.wanted()
-            held.enter_context(service.place())
-            message, caller = rest_body.explain_request(), _caller()
+            place = held.enter_context(service.place(_caller()))
+            message = rest_body.explain_request()
             if streamed:
-                events = service.events(message, caller)
-                return rest_events.respond(events, held.pop_all())
-            return _json(service.explain(message, caller))
+                return rest_events.respond(service.events(message, place), held.pop_all())
+            return _json(service.explain(message, place))
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
-        with service.place():
-            return _json(service.describe(rest_body.describe_request(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.describe(rest_body.describe_request(), place))
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
-        with service.place():
+        with service.place(_caller()) as place:
             message = DescribeModelRequest(model=Model(id=model_id))
-            return _json(service.describe(message, _caller()))
+            return _json(service.describe(message, place))
 
     @routes.put("/v1/models")
     def upload_model() -> Response:
-        with service.place():
-            return _json(service.upload_model(rest_body.model_parts(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.upload_model(rest_body.model_parts(), place))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
-        with service.place():
-            return _json(service.upload_table(*rest_body.table_parts(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.upload_table(*rest_body.table_parts(), place))
 
     @routes.get("/version")
     def server_version() -> dict[str, str]:
@@ -117,7 +122,9 @@ def _json(message: Message) -> Response:
 
 def _caller() -> Caller:
     gone = request.environ.get("waitress.client_disconnected", lambda: False)
-    return Caller(rest_access.caller_name(), _seconds(request.headers.get(_TIMEOUT)), gone)
+    address = addresses.network(request.remote_addr or "")
+    seconds = _seconds(request.headers.get(_TIMEOUT))
+    return Caller(rest_access.caller_name(), seconds, gone, address)
 
 
 def _seconds(given: str | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -11,11 +12,11 @@ from typing import Any, TypeAlias
 
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error
 
 from onnxplain_server.errors import ExplainError
-from onnxplain_server.transport import headers, problems
+from onnxplain_server.transport import addresses, headers, problems
 from onnxplain_server.transport.record import Record
 from onnxplain_server.transport.status import STATUS
 
@@ -128,6 +129,16 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         return arrived
 
 
+class Task(WSGITask):  # type: ignore[misc] # waitress ships no types
+    """Tells the client with the reply that the connection closes, once the server stops."""
+
+    def build_response_header(self) -> bytes:
+        """Write the status and the headers."""
+        if self.channel.is_last():
+            self.set_close_on_finish()
+        return bytes(super().build_response_header())
+
+
 class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     """Listens on after a refusal until the client has sent all, and forgets it.
 
@@ -143,18 +154,55 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         Told of each refusal.
     refusal : Refusal
         Asked before a body is read.
+    is_last : callable () -> bool
+        Whether the connection closes after the reply that is on its way.
+
+    Attributes
+    ----------
+    address : str
+        Network of the client.
+    moved : float
+        Monotonic time of the last byte, whichever way.
+    began : float
+        Monotonic time of the first byte of the request that is being received.
+    byte_count : int
+        What has been received of it.
     """
 
+    task_class = Task
     error_task_class = RefusalTask
     refused = False
     _lingering = False
 
     def __init__(
-        self, *given: Any, refused: Callable[[str], None], refusal: Refusal, **named: Any
+        self,
+        *given: Any,
+        refused: Callable[[str], None],
+        refusal: Refusal,
+        is_last: Callable[[], bool],
+        **named: Any,
     ) -> None:
         self.tell_refused = refused
         self.parser_class = partial(Parser, refusal=refusal)
+        self.is_last = is_last
+        self.moved = self.began = time.monotonic()
+        self.byte_count = 0
         super().__init__(*given, **named)
+        self.address = addresses.network(self.addr[0])
+
+    def received(self, data: bytes) -> bool:
+        """Take what has arrived."""
+        self.moved = time.monotonic()
+        if self.request is None:
+            self.began, self.byte_count = self.moved, 0
+        self.byte_count += len(data)
+        return bool(super().received(data))
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        has_sent = bool(super()._flush_some(do_close))
+        if has_sent:
+            self.moved = time.monotonic()
+        return has_sent
 
     def readable(self) -> bool:
         """Tell waitress' loop whether to read."""

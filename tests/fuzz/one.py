@@ -1,4 +1,4 @@
-"""Fuzz one decoder by atheris: python tests/fuzz/run.py TARGET [libFuzzer's options]."""
+"""Fuzz one decoder by atheris: python tests/fuzz/one.py TARGET [libFuzzer's options]."""
 
 from __future__ import annotations
 
