@@ -120,3 +120,14 @@ def test_uploading_a_file_again_takes_no_more_room(clock: Clock) -> None:
     store.put("eve:1", blob(100))
 
     assert kept(store, "ann:1", "bob:1", "eve:1") == ["eve:1"]
+
+
+def test_who_holds_less_keeps_his_own_when_he_uploads_more() -> None:
+    store = MemoryBlobs(100, 60)
+    store.put("ann:1", blob(20))
+    for number in range(4):
+        store.put(f"eve:{number}", blob(20))
+
+    store.put("ann:2", blob(20))
+
+    assert kept(store, "ann:1", "ann:2", "eve:0", "eve:1") == ["ann:1", "ann:2", "eve:1"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from onnxplain_server.adapters.access.provider import Provider, ProviderError
 
 FIRST = "/.well-known/openid-configuration"
 
@@ -160,3 +161,11 @@ def test_a_provider_that_points_elsewhere_is_not_followed(
 
     assert status_of(client, provider.token()) == 503
     assert provider.asked == [FIRST]
+
+
+@pytest.mark.parametrize("address", ["http://10.0.0.1/k", "file:///k", "ftp://localhost/k", 7])
+def test_keys_are_asked_for_by_https_only(provider: Any, address: Any) -> None:
+    provider.documents = lambda: {FIRST: {"issuer": provider.url, "jwks_uri": address}}
+
+    with pytest.raises(ProviderError, match="names no https address"):
+        Provider(provider.url, None, ["RS256"]).keys()
