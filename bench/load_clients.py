@@ -6,6 +6,7 @@ import http.client
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +18,8 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 _SECONDS = 600.0
 _PROBE_SECONDS = 0.02
+_CHANNEL_COUNT = 8
+"""Connections, since one has at most 100 calls at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,14 @@ def open_loop(endpoint: str, content: bytes, seconds: float, rate: float) -> lis
     request, outcomes = ExplainRequest.FromString(content), list[Outcome]()
     count = round(rate * seconds)
 
-    with _channel(endpoint) as channel:
-        stub, begin = ExplanationServiceStub(channel), time.monotonic()
+    with ExitStack() as opened:
+        channels = [opened.enter_context(_channel(endpoint)) for _ in range(_CHANNEL_COUNT)]
+        stubs = [ExplanationServiceStub(channel) for channel in channels]
+        begin = time.monotonic()
         for number in range(count):
             time.sleep(max(0.0, begin + number / rate - time.monotonic()))
             start = time.monotonic()
-            call = stub.Explain.future(request, timeout=_SECONDS)
+            call = stubs[number % _CHANNEL_COUNT].Explain.future(request, timeout=_SECONDS)
             call.add_done_callback(partial(_note, outcomes, start))
         while len(outcomes) < count:
             time.sleep(0.01)
