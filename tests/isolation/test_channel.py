@@ -23,7 +23,7 @@ from onnxplain_server.adapters.workers.channel import (
     Kind,
     MalformedError,
 )
-from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.worker import Watch, Worker
 from onnxplain_server.errors import ExplainError, Reason
 
 HEADER = struct.Struct("<4sHxxIQ")
@@ -32,6 +32,10 @@ ARENA_BYTES = 2**16
 
 def header(kind: int = 25, call: int = 1, length: int = 0, magic: bytes = b"ONXW") -> bytes:
     return HEADER.pack(magic, kind, call, length)
+
+
+def watch(host: Any) -> Watch:
+    return Watch(host, 10, lambda: None)
 
 
 @pytest.fixture
@@ -93,7 +97,7 @@ def test_row_28_a_malformed_reply_is_told_apart(make: Any, fake: Any, reply: byt
     worker = fake(lambda end: end.sendall(reply))
 
     with pytest.raises(MalformedError):
-        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, watch(make.host()))
     assert not worker.is_usable
 
 
@@ -103,7 +107,7 @@ def test_row_28_a_short_reply_is_a_death(make: Any, fake: Any, reply: bytes) -> 
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
 
     with pytest.raises(ClosedError):
-        worker.ask(Kind.EXPLAIN, b"request", {}, make.host(), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, watch(make.host()))
 
 
 def test_row_28_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: Any) -> None:
@@ -115,7 +119,7 @@ def test_row_28_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: 
     start = time.monotonic()
 
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
     assert time.monotonic() - start < 0.7
 
 
@@ -127,7 +131,7 @@ def test_row_28_a_flood_of_progress_is_over_at_the_deadline(own: Any, fake: Any)
 
     worker = fake(flood)
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", {}, own.call(0.2), 10)
+        worker.ask(Kind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
     worker._channel._socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -136,7 +140,7 @@ def test_row_43_the_text_of_a_refusal_is_shown_without_what_a_terminal_would_obe
 
     read = payloads.unpack_error(payloads.pack_error(error))
 
-    assert read.message.startswith("[31mredx")
+    assert read.message.startswith(r"\x1b[31mred\x00\nxxx")
     assert len(read.message) < 5_000
     assert (read.reason, read.field) == (Reason.INVALID_MODEL, "model")
 

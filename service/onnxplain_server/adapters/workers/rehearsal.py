@@ -52,6 +52,7 @@ class Nowhere:
     """Surroundings that want nothing and keep nothing."""
 
     subject = ""
+    party = ""
 
     def advance(self, done: float, planned: float) -> None:
         """See `Host.advance`."""
