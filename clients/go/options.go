@@ -3,6 +3,8 @@ package onnxplain
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,10 +31,9 @@ type settings struct {
 	endpoint         string
 	token            TokenSource
 	unencryptedToken bool
-	tls              *tls.Config
-	caFile           string
-	certificateFile  string
-	keyFile          string
+	tls              *tls.Config // nil sends everything as it is
+	roots            *x509.CertPool
+	certificate      func() (*tls.Certificate, error)
 	retries          int
 	messageLimit     int
 	dial             []grpc.DialOption
@@ -78,20 +79,36 @@ func WithTLS() Option {
 	return WithTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})
 }
 
-// WithTLSConfig encrypts as the configuration says.
+// WithTLSConfig encrypts as the configuration says, which may not be nil.
 func WithTLSConfig(config *tls.Config) Option {
-	return set(func(s *settings) { s.tls = config.Clone() })
+	return func(s *settings) error {
+		if config == nil {
+			return errors.New("the configuration of TLS is nil")
+		}
+		s.tls = config.Clone()
+		return nil
+	}
 }
 
 // WithCAFile encrypts, and trusts only the authorities of this file, in PEM.
 func WithCAFile(path string) Option {
-	return set(func(s *settings) { s.caFile = path })
+	return func(s *settings) (err error) {
+		s.roots, err = authorities(path)
+		return err
+	}
 }
 
 // WithClientCertificate encrypts, and shows this certificate, in PEM. The files
 // are read again for each connection: a certificate can be renewed on the way.
 func WithClientCertificate(certificateFile, keyFile string) Option {
-	return set(func(s *settings) { s.certificateFile, s.keyFile = certificateFile, keyFile })
+	return func(s *settings) error {
+		s.certificate = func() (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(certificateFile, keyFile)
+			return &pair, err
+		}
+		_, err := s.certificate()
+		return err
+	}
 }
 
 // WithRetries says how often a call is made again where nobody answers, or where

@@ -29,48 +29,35 @@ func settingsOf(endpoint string, options []Option) (settings, error) {
 			return given, err
 		}
 	}
-	return given, errors.Join(given.encrypt(), given.identify())
+	given.encrypt()
+	return given, given.identify()
 }
 
-// encrypt reads the files of TLS, where there are any.
-func (s *settings) encrypt() error {
-	if s.tls == nil && s.caFile == "" && s.certificateFile == "" && s.keyFile == "" {
-		return nil
-	}
-	if s.tls == nil {
+// encrypt puts together the configuration of TLS, where there is anything of it.
+func (s *settings) encrypt() {
+	if s.tls == nil && (s.roots != nil || s.certificate != nil) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	return errors.Join(s.trust(), s.certify())
+	if s.roots != nil {
+		s.tls.RootCAs = s.roots
+	}
+	if read := s.certificate; read != nil {
+		s.tls.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return read()
+		}
+	}
 }
 
-func (s *settings) trust() error {
-	if s.caFile == "" {
-		return nil
-	}
-	content, err := os.ReadFile(s.caFile)
+func authorities(path string) (*x509.CertPool, error) {
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.tls.RootCAs = x509.NewCertPool()
-	if !s.tls.RootCAs.AppendCertsFromPEM(content) {
-		return fmt.Errorf("%s holds no certificate in PEM", s.caFile)
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", path)
 	}
-	return nil
-}
-
-func (s *settings) certify() error {
-	if s.certificateFile == "" && s.keyFile == "" {
-		return nil
-	}
-	read := func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(s.certificateFile, s.keyFile)
-		return &pair, err
-	}
-	s.tls.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		return read()
-	}
-	_, err := read()
-	return err
+	return pool, nil
 }
 
 // identify looks at where a token would go.

@@ -114,6 +114,9 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	for name, option := range map[string]onnxplain.Option{
 		"no authorities":      onnxplain.WithCAFile(empty),
 		"no file":             onnxplain.WithCAFile(empty + "x"),
+		"no name of a file":   onnxplain.WithCAFile(""),
+		"no names of files":   onnxplain.WithClientCertificate("", ""),
+		"no configuration":    onnxplain.WithTLSConfig(nil),
 		"no certificate":      onnxplain.WithClientCertificate(empty, empty),
 		"half a certificate":  onnxplain.WithClientCertificate(empty, ""),
 		"retries below 0":     onnxplain.WithRetries(-1),
