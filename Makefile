@@ -9,6 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 CHECKED := $(wildcard service clients/python/onnxplain clients/tests tests bench examples tools)
+FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt) tools/package-lock.json
 
 # Stamps: an environment is made again only when what it is made from changes.
@@ -17,12 +18,14 @@ PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
 BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
+FUZZ_ENV := .venv-fuzz/.made
 BUF_ENV := tools/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
 PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
+DESCRIPTION := service/onnxplain_server/transport/openapi.json
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -36,18 +39,46 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint types layers contract messages messages-go links docs locks ## Check everything that needs no run
+check: lint types layers contract messages messages-go description links docs locks ## Check everything that needs no run
 
 .PHONY: test
 test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
 .PHONY: torture
-torture: $(ENV) ## Send a million broken models to the workers; for long nights
+torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
 	ONNXPLAIN_TEST_MUTANTS=$${ONNXPLAIN_TEST_MUTANTS:-1000000} \
 	ONNXPLAIN_TEST_GARBAGE=$${ONNXPLAIN_TEST_GARBAGE:-10000} \
-		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py
+	ONNXPLAIN_TEST_REQUESTS=$${ONNXPLAIN_TEST_REQUESTS:-10000} \
+		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
+			tests/isolation/test_requests.py
+	ONNXPLAIN_TEST_CALLERS=$${ONNXPLAIN_TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis -k row_41
+	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
+	ONNXPLAIN_TEST_KILLS=$${ONNXPLAIN_TEST_KILLS:-1000} \
+	ONNXPLAIN_TEST_SIGTERMS=$${ONNXPLAIN_TEST_SIGTERMS:-100} \
+		$(BIN)/pytest tests/isolation/test_processes.py tests/system/test_stopping.py
+	$(MAKE) torture-load
+
+# Of the run: how long, by which seed, how many clients, and where its report goes.
+TORTURE_MINUTES ?= 30
+TORTURE_SEED ?= 0
+TORTURE_CLIENTS ?= 6
+TORTURE_DOCS ?= docs
+
+.PHONY: torture-load
+torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TORTURE_SEED, TORTURE_CLIENTS
+	PYTHONPATH=tests/torture:tests/isolation $(BIN)/python -m rig run build/torture \
+		--minutes $(TORTURE_MINUTES) --seed $(TORTURE_SEED) --clients $(TORTURE_CLIENTS) \
+		--docs $(TORTURE_DOCS)
+
+.PHONY: fuzz
+fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
+	.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz
+	@for target in $$(ls build/fuzz); do echo "== $$target"; \
+		nice .venv-fuzz/bin/python tests/fuzz/one.py $$target build/fuzz/$$target \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=65536 \
+			-artifact_prefix=build/$$target- || exit 1; done
 
 .PHONY: demo
 demo: $(ENV) ## Explain a real model, and write an HTML report
@@ -138,6 +169,11 @@ messages: $(PROTO_ENV) ## The committed Python messages are what the contract gi
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
 		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
 
+.PHONY: description
+description: build/openapi.json ## The committed OpenAPI description is what the contract gives
+	@diff build/openapi.json $(DESCRIPTION) > /dev/null \
+		|| { echo 'The OpenAPI description is not what proto/ gives: run `make openapi`.' >&2; exit 1; }
+
 .PHONY: links
 links: $(ENV) ## Relative links in the documents lead somewhere
 	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*' -not -path 'build/*')
@@ -156,6 +192,17 @@ locks: ## The locks name no address
 proto: $(PROTO_ENV) ## Generate the Python messages from the contract
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
+
+.PHONY: openapi
+openapi: build/openapi.json ## Generate the OpenAPI description of REST from the contract
+	cp build/openapi.json $(DESCRIPTION)
+
+.PHONY: build/openapi.json
+build/openapi.json: $(ENV) $(PROTO_ENV)
+	@mkdir -p build
+	.venv-proto/bin/python -m grpc_tools.protoc -Iproto --include_source_info \
+		--descriptor_set_out=build/contract.binpb $(PROTOS)
+	$(BIN)/python -m tools.openapi build/contract.binpb $@
 
 .PHONY: release-contract
 release-contract: $(BUF_ENV) ## Make today's contract the released one, which may not break
@@ -202,12 +249,14 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/build.txt --constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/bench.txt --group bench \
 		--constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
+		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin build .demo
+	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin build .demo
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -228,6 +277,12 @@ $(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.tom
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/$(INSTALL) requirements/bench.txt
 	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(FUZZ_ENV): requirements/fuzz.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/$(INSTALL) requirements/fuzz.txt
+	.venv-fuzz/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
 	@touch $@
 
 $(MODELS_ENV): tests/models/requirements.txt

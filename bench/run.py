@@ -10,6 +10,7 @@ import first_use
 import intervals
 import isolation
 import knots
+import load
 import rivals
 import swarm
 import trees
@@ -28,6 +29,7 @@ BENCHES = {
     "FIRM": firm.main,
     "The swarm": swarm.main,
     "Isolation": isolation.main,
+    "Load": load.main,
 }
 
 

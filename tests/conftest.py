@@ -85,6 +85,7 @@ class Memory:
     """A host that keeps what it is told, and may end the computation after some steps."""
 
     subject = "a model"
+    party = "a caller"
 
     def __init__(self, steps: float = float("inf")) -> None:
         self.steps = steps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from onnxplain_server.errors import ExplainError, Reason
@@ -32,6 +32,8 @@ class Call:
         do not tell by themselves.
     subject : str
         See `Surroundings.subject`.
+    party : hashable
+        See `Surroundings.party`.
     row_limit : float
         The most rows that may be planned.
 
@@ -51,9 +53,11 @@ class Call:
         gone: Callable[[], bool] = lambda: False,
         *,
         subject: str = "",
+        party: Hashable = "",
         row_limit: float = math.inf,
     ) -> None:
         self.subject = subject
+        self.party = party
         self._row_limit = row_limit
         self._cache = cache
         self._prefix = prefix

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 
+_MOST_BYTES = 1_200
+"""Of a message: with its details it fits into the 8 KiB that gRPC's clients take of metadata."""
+
+_MOST_BYTES_OF_FIELD = 300
+
 
 class Reason(Enum):
     """Why a request was refused or ended; stable, and part of the contract."""
 
     INVALID_REQUEST = "The request itself cannot be read, or a required part is missing."
+    UNAUTHENTICATED = "The server cannot tell who calls; send a token, or another one."
     BLOB_NOT_FOUND = "No uploaded file has this id, or none any longer; upload it again."
     INVALID_MODEL = "The bytes are no ONNX model, or it is broken."
     UNSUPPORTED_MODEL = "The model is ONNX, but of a kind that cannot be explained."
@@ -47,13 +53,24 @@ class ExplainError(Exception):
     reason : Reason
         What callers can act upon.
     message : str
-        For people: which input, which rule, what to do.
+        For people: which input, which rule, what to do. Names that a client chose may
+        stand in it as they are: what cannot be printed is escaped here, what is too long cut.
     field : str
         Path of the request's field, like "methods[0].interactions.features"; may be empty.
     """
 
     def __init__(self, reason: Reason, message: str, field: str = "") -> None:
-        super().__init__(message)
         self.reason = reason
-        self.message = message
-        self.field = field
+        self.message = printable(message, _MOST_BYTES)
+        self.field = printable(field, _MOST_BYTES_OF_FIELD)
+        super().__init__(self.message)
+
+
+def printable(text: str, most: int) -> str:
+    """Escape what steers terminals or breaks lines, and cut to so many bytes of UTF-8."""
+    if not text.isprintable():
+        # The escapes of Python, of only those letters that need it.
+        text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    if len(encoded := text.encode()) <= most:
+        return text
+    return encoded[: most - 3].decode(errors="ignore") + "…"

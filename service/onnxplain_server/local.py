@@ -24,6 +24,7 @@ from onnxplain_server.errors import ExplainError
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits
 from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.place import Place
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.status import STATUS
 from onnxplain_server.transport.turns import Turns
@@ -74,10 +75,10 @@ class Local:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
-        caller = _caller(timeout)
-        events = self._deliver(request, files, lambda whole: self._service.events(whole, caller))
-        with self._translated():
-            yield from events
+        with self._place(timeout) as place:
+            yield from self._deliver(
+                request, files, lambda whole: self._service.events(whole, place)
+            )
 
     def describe(
         self,
@@ -87,17 +88,17 @@ class Local:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Tell what a model takes and gives."""
-        caller = _caller(timeout)
-        return self._deliver(request, files, lambda whole: self._service.describe(whole, caller))
+        with self._place(timeout) as place:
+            return self._deliver(request, files, lambda whole: self._service.describe(whole, place))
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Keep a file for later calls, and return its id."""
-        caller, parts = _caller(timeout), [content_of(file)]
-        with self._translated():
+        parts = [content_of(file)]
+        with self._place(timeout) as place:
             if isinstance(file, Model):
-                return self._service.upload_model(parts, caller).id
+                return self._service.upload_model(parts, place).id
             form = str(file.WhichOneof("source"))
-            return self._service.upload_table(form, parts, caller).id
+            return self._service.upload_table(form, parts, place).id
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:  # noqa: ARG002 - of servers
         """Return "SERVING" until closed."""
@@ -115,7 +116,7 @@ class Local:
         parcel = Parcel(request, files, _NO_LIMIT)
         while True:
             try:
-                with self._translated():
+                with _translated():
                     return call(parcel.request)
             except onnxplain.ExplainError as error:
                 file = parcel.missing(error)
@@ -124,20 +125,22 @@ class Local:
                 self.upload(file)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Turn the server's errors into the client's."""
-        try:
-            with self._service.place():
-                yield
-        except ExplainError as error:
-            reason = error.reason
-            raise onnxplain.ExplainError(
-                reason.name, error.message, error.field, STATUS[reason].grpc.name
-            ) from error
+    def _place(self, timeout: float | None) -> Iterator[Place]:
+        seconds = math.inf if timeout is None else timeout
+        with _translated(), self._service.place(Caller("local", seconds, lambda: False)) as place:
+            yield place
 
 
-def _caller(timeout: float | None) -> Caller:
-    return Caller("local", math.inf if timeout is None else timeout, gone=lambda: False)
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the server's errors into the client's."""
+    try:
+        yield
+    except ExplainError as error:
+        reason = error.reason
+        raise onnxplain.ExplainError(
+            reason.name, error.message, error.field, STATUS[reason].grpc.name
+        ) from error
 
 
 def _ignore(_done: float, _planned: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -138,7 +139,7 @@ def _takes_matrix(inputs: Sequence[Input], table: Table) -> bool:
 
 
 def _check_width(taken: Input, names: tuple[str, ...], *, named: bool) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ExplainError(
             Reason.INVALID_OPTION,

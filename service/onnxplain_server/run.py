@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -53,6 +53,10 @@ class Surroundings(Host, Protocol):
     @property
     def subject(self) -> str:
         """Caller and model: requests with the same ones may share a process."""
+
+    @property
+    def party(self) -> Hashable:
+        """As who its caller shares the processor with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,11 @@ NO_BLOBS: Blobs = MappingProxyType({})
 
 
 class BlobStore(Protocol):
-    """Uploaded files by name, for some time. A file may go at any moment."""
+    """Uploaded files by name, for some time. A file may go at any moment.
+
+    A name begins with whose file it is, up to the first colon: where room is
+    needed, files of whoever holds most go first.
+    """
 
     @property
     def byte_limit(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import threading
 import time
@@ -13,6 +14,7 @@ from types import FrameType
 
 from prometheus_client.registry import Collector
 
+from onnxplain_server.access import Access, access
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
 from onnxplain_server.transport.admission import Limits
@@ -22,6 +24,7 @@ from onnxplain_server.transport.metrics_app import create_metrics_app
 from onnxplain_server.transport.metrics_state import State
 from onnxplain_server.transport.readiness import Readiness
 from onnxplain_server.transport.rest import create_app
+from onnxplain_server.transport.rest_access import refusal_unread
 from onnxplain_server.transport.rest_server import RestServer
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.turns import Turns
@@ -30,6 +33,8 @@ LOG = logging.getLogger(__name__)
 
 # What replies need to leave, and ended calls to notice it.
 _LAST_SECONDS = 1.0
+
+_FILE_COUNT = 65_536
 
 # Scrapers send no body.
 _SCRAPE_BYTES = 1024
@@ -57,6 +62,8 @@ class Server:
     ------
     OSError
         Where a port cannot be had.
+    SettingsError
+        Where a file that a setting names cannot be used.
     """
 
     def __init__(
@@ -69,13 +76,14 @@ class Server:
         *,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._turns = Turns(settings.running_count, settings.waiting_count)
+        self._turns = Turns(settings.running_count, settings.waiting_count, settings.extra_count)
         limits = Limits(
             settings.max_model_bytes,
             settings.max_table_bytes,
             settings.max_seconds,
             settings.max_planned_rows,
         )
+        admitted = access(settings)
         metrics = Metrics()
         for collector in (State(self._turns, cache), *collectors):
             metrics.registry.register(collector)
@@ -89,10 +97,10 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            self._rest = _rest(settings, service, metrics, self._turns.place_count)
+            self._rest = _rest(settings, service, metrics, admitted, self._turns.thread_count)
             opened.callback(self._rest.stop, 0)
-            self._grpc = _grpc(settings, service, metrics, self._turns.place_count)
-            opened.callback(self._grpc.stop, 0)
+            self._grpc = _grpc(settings, service, metrics, admitted, self._turns.thread_count)
+            opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
         self._readiness = Readiness(lambda: service.ready, self._grpc.announce)
@@ -112,13 +120,15 @@ class Server:
         self._turns.close()
         self._readiness.stop()
         self._grpc.announce_stop()
+        self._rest.announce_stop()
         ended = self._turns.wait_empty(seconds)
         if not ended:
             self._turns.end_all()
             ended = self._turns.wait_empty(_LAST_SECONDS)
-        last = threading.Thread(target=self._grpc.stop, args=(_LAST_SECONDS,))
+        left = max(0.0, end - time.monotonic())
+        last = threading.Thread(target=self._grpc.stop, args=(left, _LAST_SECONDS))
         last.start()
-        self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
+        self._rest.stop(max(_LAST_SECONDS, left))
         last.join()
         self._metrics.stop(0)
         return ended
@@ -143,6 +153,7 @@ def run(
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
+    _allow_connections()
     server = Server(settings, runner, cache, store, collectors, ready=ready)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
@@ -170,9 +181,21 @@ def _signalled() -> threading.Event:
     return stop
 
 
+def _allow_connections() -> None:
+    """Have room for many that idle until they are closed, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
-    ports = server.metrics_port, server.rest_port, server.grpc_port
-    return tuple(part for port in ports for part in (settings.host, port))
+    rest_host = settings.rest_host or settings.host
+    return (
+        *(settings.host, server.metrics_port),
+        *(rest_host, server.rest_port),
+        *(settings.host, server.grpc_port),
+    )
 
 
 def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
@@ -182,30 +205,38 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
         "metrics",
         settings.host,
         settings.metrics_port,
-        place_count=0,
+        thread_count=0,
         message_bytes=_SCRAPE_BYTES,
     )
 
 
-def _rest(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> RestServer:
+def _rest(
+    settings: Settings, service: Service, metrics: Metrics, admitted: Access, thread_count: int
+) -> RestServer:
+    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers)
     return RestServer(
-        create_app(service, metrics, settings.max_message_bytes),
+        app,
         "REST",
-        settings.host,
+        settings.rest_host or settings.host,
         settings.rest_port,
-        place_count=place_count,
+        thread_count=thread_count,
         message_bytes=settings.max_message_bytes,
         refused=metrics.rejected,
+        refusal=refusal_unread(app, admitted.callers),
     )
 
 
-def _grpc(settings: Settings, service: Service, metrics: Metrics, place_count: int) -> GrpcServer:
+def _grpc(
+    settings: Settings, service: Service, metrics: Metrics, admitted: Access, thread_count: int
+) -> GrpcServer:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
         service,
         metrics,
         f"{host}:{settings.grpc_port}",
-        place_count=place_count,
+        admitted.callers,
+        certificates=admitted.certificates,
+        thread_count=thread_count,
         message_bytes=settings.max_message_bytes,
         longest_seconds=settings.max_seconds,
     )

@@ -10,24 +10,31 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
-from pydantic import AfterValidator, ByteSize, Field, SecretStr, ValidationError
+from pydantic import ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from onnxplain_server.adapters.access.urls import is_safe
+from onnxplain_server.setting_types import Algorithms, MessageSize, Port, RedisUrl, SafeUrl, Text
+
 PREFIX = "ONNXPLAIN_"
-
-Port = Annotated[int, Field(ge=0, le=65535)]
-
-# gRPC counts the bytes of a message in 32 bits.
-MessageSize = Annotated[ByteSize, Field(ge=2**16, le=2**31 - 1)]
 
 # Shorter secrets could be guessed, given one sealed value.
 _SECRET_BYTES = 16
 
 # Their values are never repeated in messages.
 _SECRETS = ("redis_url", "cache_secret")
+
+# Settings that are of no use without another.
+_NEEDS = (
+    ("oidc_issuer", "oidc_audience"),
+    ("oidc_audience", "oidc_issuer"),
+    ("oidc_jwks_url", "oidc_issuer"),
+    ("tls_certificate_file", "tls_key_file"),
+    ("tls_key_file", "tls_certificate_file"),
+    ("tls_client_ca_file", "tls_certificate_file"),
+)
 
 
 def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
@@ -36,26 +43,6 @@ def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
     allowed = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
     return int(min(bound or 1, allowed))
-
-
-def _redis_url(given: SecretStr) -> SecretStr:
-    if not _is_redis_url(given.get_secret_value()):
-        raise ValueError('must look like "redis://host:6379/0", rediss://... or unix://...')
-    return given
-
-
-def _is_redis_url(text: str) -> bool:
-    parts = urlsplit(text)
-    try:
-        is_port = parts.port != 0
-    except ValueError:
-        return False
-    if parts.scheme == "unix":
-        return bool(parts.path)
-    return is_port and bool(parts.hostname) and parts.scheme in {"redis", "rediss"}
-
-
-RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
 
 
 class SettingsError(Exception):
@@ -68,6 +55,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
     host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
+    rest_host: Text | None = Field(
+        None,
+        description="Name or address for REST, where it differs; like 127.0.0.1 behind a "
+        "proxy beside it.",
+    )
     rest_port: Port = Field(8080, description="Port of REST; 0 takes a free one.")
     grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
     metrics_port: Port = Field(
@@ -86,7 +78,43 @@ class Settings(BaseSettings):
     max_seconds: float = Field(
         600.0, description="Longest time for a request; callers may set less.", gt=0, le=86_400
     )
+    tokens_file: Path | None = Field(
+        None,
+        description="File of callers and their tokens, by `onnxplain token`. With this, OIDC or "
+        "tls_client_ca_file, only known callers may call.",
+    )
+    oidc_issuer: Text | None = Field(
+        None, description="Issuer of callers' JWTs, as their claim iss has it."
+    )
+    oidc_audience: Text | None = Field(
+        None, description="What their claim aud must have: the name of this service."
+    )
+    oidc_algorithms: Algorithms = Field(
+        "RS256,ES256", description="How they may be signed; asymmetric algorithms only."
+    )
+    oidc_jwks_url: SafeUrl | None = Field(
+        None,
+        description="Where the issuer's keys are; by default, what it says at "
+        "/.well-known/openid-configuration.",
+    )
+    oidc_caller_claim: Text = Field("sub", description="The claim that names the caller.")
+    tls_certificate_file: Path | None = Field(
+        None, description="Certificates of gRPC in PEM, the server's first; turns TLS on."
+    )
+    tls_key_file: Path | None = Field(None, description="Their private key, in PEM.")
+    tls_client_ca_file: Path | None = Field(
+        None,
+        description="Who signs the certificates that clients of gRPC then need, in PEM; their "
+        "holders are the callers.",
+    )
     running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    extra_count: int = Field(
+        2,
+        description="Requests computed beyond these, each of a caller that has none at work: so "
+        "that nobody waits for the long requests of others.",
+        ge=0,
+        le=1_000,
+    )
     thread_count: int = Field(
         core_count(),
         description="Predictions at the same time, over all requests; by default one per core.",
@@ -187,6 +215,11 @@ class Settings(BaseSettings):
         return secret
 
 
+def token_variable() -> str | None:
+    """Return the token that commands send to a server: the one variable that is no setting."""
+    return os.environ.get(f"{PREFIX}TOKEN") or None
+
+
 def load(flags: Mapping[str, object]) -> Settings:
     """Read the settings from flags, then from the environment, then their defaults.
 
@@ -196,16 +229,35 @@ def load(flags: Mapping[str, object]) -> Settings:
         Where one of them cannot be used.
     """
     try:
-        return Settings(**dict(flags))  # type: ignore[arg-type] # checked by pydantic, just here
+        chosen = Settings(**dict(flags))  # type: ignore[arg-type] # checked by pydantic, just here
     except ValidationError as error:
         faults = (_fault(item["loc"], item["msg"], item["input"]) for item in error.errors())
         raise SettingsError("; ".join(faults)) from None
+    _check_together(chosen)
+    return chosen
+
+
+def _check_together(chosen: Settings) -> None:
+    for name, needed in _NEEDS:
+        if getattr(chosen, name) is not None and getattr(chosen, needed) is None:
+            raise SettingsError(f"{_both(name)} needs {_both(needed)}")
+    issuer = chosen.oidc_issuer
+    if issuer is not None and chosen.oidc_jwks_url is None and not is_safe(issuer):
+        raise SettingsError(
+            f"{_both('oidc_issuer')}: must be an https:// address, not {issuer!r}; or name "
+            f"{_both('oidc_jwks_url')}"
+        )
+
+
+def _both(name: str) -> str:
+    """Name a setting as the variable and as the flag."""
+    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')})"
 
 
 def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
     name = str(location[0])
     told = "" if name in _SECRETS else f", not {found!r}"
-    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')}): {rule}{told}"
+    return f"{_both(name)}: {rule}{told}"
 
 
 def _content(file: Path) -> bytes:

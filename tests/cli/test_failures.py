@@ -34,7 +34,7 @@ def test_a_refusal_is_one_line_with_its_reason(
         Reason.UNKNOWN_FEATURE, "no feature\n is named\x1b[31m 'x'", "methods[0].interactions"
     )
     assert one_line(run("explain", model, table, *ASK)) == (
-        "methods[0].interactions: no feature is named\\u001b[31m 'x' (UNKNOWN_FEATURE)"
+        r"methods[0].interactions: no feature\n is named\x1b[31m 'x' (UNKNOWN_FEATURE)"
     )
 
 

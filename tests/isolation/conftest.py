@@ -239,4 +239,4 @@ def own(reference: Ask, isolated: Isolated) -> Iterator[Own]:
         runner.close()
     assert made.soon(lambda: family(os.getpid()) <= processes)
     assert made.soon(lambda: file_count() <= files)
-    assert threading.active_count() <= threads
+    assert made.soon(lambda: threading.active_count() <= threads)

@@ -39,6 +39,10 @@ class Server:
         """Processes below the server's."""
         return _family(self.process.pid)
 
+    def children(self) -> set[int]:
+        """Processes that the server has started itself."""
+        return _children(self.process.pid)
+
     def processor_seconds(self) -> float:
         """Of the server and its workers, without those that have ended."""
         return sum(map(_processor_seconds, [self.process.pid, *self.workers()]))
@@ -51,12 +55,17 @@ class Server:
 
 def _family(pid: int) -> set[int]:
     """Processes below this one."""
+    found = _children(pid)
+    return found.union(*map(_family, found))
+
+
+def _children(pid: int) -> set[int]:
     found: set[int] = set()
     with suppress(OSError):  # of a process or a thread that ends meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
                 found |= {int(child) for child in (thread / "children").read_text().split()}
-    return found.union(*map(_family, found))
+    return found
 
 
 def _processor_seconds(pid: int) -> float:

@@ -251,11 +251,11 @@ def test_leaving_gives_up_a_waiting_place(
     running = client.stub.Explain.future(ExplainRequest())
     assert runner.started.acquire(timeout=2)
     leave = ask(client)
-    wait_until(lambda: len(client.server._turns._waiting) == 1)
+    wait_until(lambda: client.server._turns.counts().waiting_count == 1)
 
     leave()
 
-    wait_until(lambda: client.server._turns._taken == 1)
+    wait_until(lambda: client.server._turns.counts().place_count == 1)
     running.cancel()
 
 
@@ -266,7 +266,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(
     client = start(runner, running_count=1, waiting_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=2)
-    wait_until(lambda: client.server._turns._taken == 2)
+    wait_until(lambda: client.server._turns.counts().place_count == 2)
 
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest())
@@ -302,7 +302,7 @@ def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endl
 
     wait_until(lambda: admitted(client) == 2)
 
-    assert len(client.server._turns._waiting) == 1
+    assert client.server._turns.counts().waiting_count == 1
     for call in calls:
         call.cancel()
 
@@ -330,8 +330,8 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
 
 
 def admitted(client: Any) -> int:
-    turns = client.server._turns
-    return len(turns._running) + len(turns._waiting)
+    counts = client.server._turns.counts()
+    return int(counts.running_count + counts.waiting_count)
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 2.0) -> None:

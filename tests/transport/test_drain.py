@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Receipt
+from grpc_status import rpc_status
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    ExplainStreamRequest,
+    Receipt,
+)
+from onnxplain.v1.upload_pb2 import UploadModelRequest
 
 CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -103,7 +112,7 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(
     client = start(runner, running_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=2)
-    while not client.server._turns._waiting:
+    while not client.server._turns.counts().waiting_count:
         time.sleep(0.01)
     begin = time.monotonic()
 
@@ -114,6 +123,61 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(
         assert call.exception(timeout=2).code() is grpc.StatusCode.UNAVAILABLE
         assert call.exception().details() == "the server stopped before the work was done"
     assert len(runner.requests) == 1
+
+
+def test_connections_that_are_kept_are_closed_with_the_next_reply(
+    start: Any, make_runner: Any
+) -> None:
+    release = threading.Event()
+    runner = make_runner(lambda _host: release.wait(30))
+    client = start(runner)
+    running = client.stub.Explain.future(ExplainRequest())
+    assert runner.started.acquire(timeout=30)
+    kept = http.client.HTTPConnection("127.0.0.1", client.server.rest_port, timeout=30)
+    kept.request("GET", "/livez")
+    before = kept.getresponse()
+    before.read()
+    drain = threading.Thread(target=client.server.drain, args=(30,))
+    drain.start()
+    while client.rest("GET", "/readyz").status == 200:
+        time.sleep(0.01)
+
+    kept.request("POST", "/v1/explanations", "{}", {"Content-Type": "application/json"})
+    last = kept.getresponse()
+
+    assert before.headers["Connection"] is None
+    assert (last.status, last.headers["Connection"]) == (503, "close")
+    assert last.headers["Retry-After"] == "1"
+    release.set()
+    running.result(timeout=30)
+    drain.join()
+
+
+def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
+    start: Any, make_runner: Any, endless: Any
+) -> None:
+    client = start(make_runner(endless))
+    stop = threading.Event()
+
+    def never() -> Iterator[UploadModelRequest]:
+        yield UploadModelRequest(content=b"a")
+        stop.wait(30)
+
+    upload = client.stub.UploadModel.future(never())
+    events = client.stub.ExplainStream(ExplainStreamRequest())
+    next(events)
+    while client.server._turns.counts().place_count < 2:
+        time.sleep(0.01)
+
+    assert client.server.drain(0.1)
+
+    stop.set()
+    with pytest.raises(grpc.RpcError):
+        list(events)
+    for call in (upload, events):
+        assert call.code() is grpc.StatusCode.UNAVAILABLE
+        kinds = [packed.TypeName() for packed in rpc_status.from_call(call).details]
+        assert "google.rpc.RetryInfo" in kinds
 
 
 def test_connections_that_idle_do_not_hold_the_server(start: Any, make_runner: Any) -> None:
@@ -179,6 +243,6 @@ def test_a_signal_ends_the_process_well(
 
         os.kill(process.pid, number)
 
-        assert process.wait(5) == 0
-        assert (running.exception(timeout=2) is None) == served
+        assert process.wait(60) == 0
+        assert (running.exception(timeout=60) is None) == served
         channel.close()

@@ -18,17 +18,19 @@ from onnxplain_server.transport.turns import Turns
 def test_nobody_listening_to_events_ends_the_work(make_runner: Any, endless: Any) -> None:
     runner = make_runner(endless)
     cache = MemoryCache(0, Seal(b""))
+    turns = Turns(1, 0)
     service = Service(
         runner,
         cache,
         MemoryBlobs(0, 1),
         limits=Limits(1, 1, 60.0),
-        turns=Turns(1, 0),
+        turns=turns,
         metrics=Metrics(),
     )
-    events = service.events(ExplainRequest(), Caller("ada", math.inf, lambda: False))
-    assert next(events).progress.planned == 10_000
+    with service.place(Caller("ada", math.inf, lambda: False)) as place:
+        events = service.events(ExplainRequest(), place)
+        assert next(events).progress.planned == 10_000
 
-    events.close()  # type: ignore[attr-defined] # it is a generator
+        events.close()  # type: ignore[attr-defined] # it is a generator
 
     assert runner.ended.acquire(timeout=0)

@@ -272,7 +272,7 @@ def test_leaving_during_an_upload_gives_its_place_back(
     client = start(make_runner())
     stop = threading.Event()
     call = client.stub.UploadModel.future(never(stop))
-    while client.server._turns._taken == 0:
+    while client.server._turns.counts().place_count == 0:
         stop.wait(0.01)
 
     call.cancel()

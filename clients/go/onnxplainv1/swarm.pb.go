@@ -278,16 +278,16 @@ type SwarmOptions struct {
 	// Optional. Searches from different seeds, of which the best counts. In [1, 1000]; default 1.
 	RestartCount *int32 `protobuf:"varint,9,opt,name=restart_count,json=restartCount,proto3,oneof" json:"restart_count,omitempty"`
 	// Optional. Largest weight: weights are in [0, weight_limit]. At least the weight that changes
-	// nothing, and more than 0; at most 1000; default 10.
+	// nothing; in [1e-9, 1000]; default 10.
 	WeightLimit *float64 `protobuf:"fixed64,10,opt,name=weight_limit,json=weightLimit,proto3,oneof" json:"weight_limit,omitempty"`
-	// Optional. Largest step of a particle. More than 0; default 1.
+	// Optional. Largest step of a particle. In [1e-9, 1e9]; default 1.
 	VelocityLimit *float64 `protobuf:"fixed64,11,opt,name=velocity_limit,json=velocityLimit,proto3,oneof" json:"velocity_limit,omitempty"`
 	// Optional. Where particles start.
 	Start SwarmOptions_Start `protobuf:"varint,12,opt,name=start,proto3,enum=onnxplain.v1.SwarmOptions_Start" json:"start,omitempty"`
 	// Optional. What is done to values.
 	Perturbation SwarmOptions_Perturbation `protobuf:"varint,13,opt,name=perturbation,proto3,enum=onnxplain.v1.SwarmOptions_Perturbation" json:"perturbation,omitempty"`
 	// Optional. Added to the values of a feature that has zeros before they are multiplied, and
-	// taken away afterwards, since multiplying 0 changes nothing. Finite; default 1.
+	// taken away afterwards, since multiplying 0 changes nothing. In [-1e9, 1e9]; default 1.
 	ZeroOffset *float64 `protobuf:"fixed64,14,opt,name=zero_offset,json=zeroOffset,proto3,oneof" json:"zero_offset,omitempty"`
 	// Optional. Rows of the table, from 0, each of which is explained by itself instead of with
 	// its class. At most 1000.
@@ -296,7 +296,7 @@ type SwarmOptions struct {
 	// [1, 1000]; default 40.
 	WindowCount *int32 `protobuf:"varint,16,opt,name=window_count,json=windowCount,proto3,oneof" json:"window_count,omitempty"`
 	// Optional. An optimum of EXACT that holds for a narrower range of weights than this is a sliver,
-	// and no `stable_optimum`. At least 0; default 0.01.
+	// and no `stable_optimum`. In [0, 1000]; default 0.01.
 	SliverWidth *float64 `protobuf:"fixed64,17,opt,name=sliver_width,json=sliverWidth,proto3,oneof" json:"sliver_width,omitempty"`
 	// Optional. Most points of each curve that is returned; where it has more, neighbours are
 	// joined. In [10, 100000]; default 1000.

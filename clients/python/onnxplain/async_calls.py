@@ -61,7 +61,7 @@ class AsyncRemote:
             tell = rising(progress)
             return await self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
         answer: ExplainResponse = await self._deliver(
-            parcel, timeout, lambda r, s: self._service.Explain(r, timeout=s)
+            parcel, timeout, lambda r, s: self._service.Explain(r, **self._terms.sent(s))
         )
         return answer
 
@@ -89,7 +89,7 @@ class AsyncRemote:
         """Call DescribeModel."""
         parcel = Parcel(request, files, self._terms.message_limit)
         answer: DescribeModelResponse = await self._deliver(
-            parcel, timeout, lambda r, s: self._service.DescribeModel(r, timeout=s)
+            parcel, timeout, lambda r, s: self._service.DescribeModel(r, **self._terms.sent(s))
         )
         return answer
 
@@ -101,7 +101,9 @@ class AsyncRemote:
         """Call the standard health service's Check: once, since it asks about this moment."""
         with translated(self._terms.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
-            reply = await self._health.Check(request, timeout=self._terms.seconds(timeout))
+            reply = await self._health.Check(
+                request, **self._terms.sent(self._terms.seconds(timeout))
+            )
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
     async def close(self) -> None:
@@ -141,25 +143,31 @@ class AsyncRemote:
         if isinstance(file, Model):
             model = file
             reply = await self._persist(
-                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
+                attempts,
+                lambda s: service.UploadModel(model_parts(model, size), **self._terms.sent(s)),
             )
         else:
             table = file
             reply = await self._persist(
-                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
+                attempts,
+                lambda s: service.UploadTable(table_parts(table, size), **self._terms.sent(s)),
             )
         return str(reply.id)
 
     async def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or EOF, and the call for the rest."""
-        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        call = self._service.ExplainStream(
+            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+        )
         return await call.read(), call
 
     async def _followed(
         self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
     ) -> ExplainResponse:
         answer = None
-        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        call = self._service.ExplainStream(
+            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+        )
         try:
             async for event in call:
                 answer = take(event, tell) or answer

@@ -16,6 +16,7 @@ from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
 from onnxplain.requests import RequestOptions, to_request
+from onnxplain.security import PathLike, Token, secure
 from onnxplain.tables import to_table
 from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
 from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
@@ -25,7 +26,13 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 def connect_async(
     endpoint: str = "localhost:8081",
     *,
+    token: Token | None = None,
+    tls: bool = False,
+    ca_file: PathLike | None = None,
+    certificate_file: PathLike | None = None,
+    key_file: PathLike | None = None,
     credentials: grpc.ChannelCredentials | None = None,
+    allow_unencrypted_token: bool = False,
     timeout: float | None = None,
     message_limit: int = MESSAGE_LIMIT,
     retry_count: int = RETRY_COUNT,
@@ -37,8 +44,18 @@ def connect_async(
     >>> async with onnxplain.connect_async("localhost:8081") as client:
     ...     found = await client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    terms = Terms(endpoint, timeout, message_limit, retry_count)
-    return AsyncClient(AsyncRemote(terms.open(grpc.aio, credentials), terms))
+    security = secure(
+        endpoint,
+        credentials=credentials,
+        token=token,
+        tls=tls,
+        ca_file=ca_file,
+        certificate_file=certificate_file,
+        key_file=key_file,
+        allow_unencrypted_token=allow_unencrypted_token,
+    )
+    terms = Terms(endpoint, timeout, message_limit, retry_count, security)
+    return AsyncClient(AsyncRemote(terms.open(grpc.aio), terms))
 
 
 class AsyncClient:

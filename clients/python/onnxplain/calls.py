@@ -100,7 +100,7 @@ class Remote:
             tell = rising(progress)
             return self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
         answer: ExplainResponse = self._deliver(
-            parcel, timeout, lambda r, s: self._service.Explain(r, timeout=s)
+            parcel, timeout, lambda r, s: self._service.Explain(r, **self._terms.sent(s))
         )
         return answer
 
@@ -128,7 +128,7 @@ class Remote:
         """Call DescribeModel."""
         parcel = Parcel(request, files, self._terms.message_limit)
         answer: DescribeModelResponse = self._deliver(
-            parcel, timeout, lambda r, s: self._service.DescribeModel(r, timeout=s)
+            parcel, timeout, lambda r, s: self._service.DescribeModel(r, **self._terms.sent(s))
         )
         return answer
 
@@ -140,7 +140,7 @@ class Remote:
         """Call the standard health service's Check: once, since it asks about this moment."""
         with translated(self._terms.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
-            reply = self._health.Check(request, timeout=self._terms.seconds(timeout))
+            reply = self._health.Check(request, **self._terms.sent(self._terms.seconds(timeout)))
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
     def close(self) -> None:
@@ -178,25 +178,31 @@ class Remote:
         if isinstance(file, Model):
             model = file
             reply = self._persist(
-                attempts, lambda s: service.UploadModel(model_parts(model, size), timeout=s)
+                attempts,
+                lambda s: service.UploadModel(model_parts(model, size), **self._terms.sent(s)),
             )
         else:
             table = file
             reply = self._persist(
-                attempts, lambda s: service.UploadTable(table_parts(table, size), timeout=s)
+                attempts,
+                lambda s: service.UploadTable(table_parts(table, size), **self._terms.sent(s)),
             )
         return str(reply.id)
 
     def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or None, and the call for the rest."""
-        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        call = self._service.ExplainStream(
+            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+        )
         return next(call, None), call
 
     def _followed(
         self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
     ) -> ExplainResponse:
         answer = None
-        call = self._service.ExplainStream(ExplainStreamRequest(request=request), timeout=seconds)
+        call = self._service.ExplainStream(
+            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+        )
         try:
             # To the end of the stream: leaving it at the response would look like a cancellation.
             for event in call:

@@ -15,6 +15,7 @@ from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
 from onnxplain.provenance import ModelDescription
 from onnxplain.requests import Engine, RequestOptions, Scale, to_request
+from onnxplain.security import PathLike, Token, secure
 from onnxplain.tables import to_table
 from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
 from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
@@ -24,7 +25,13 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 def connect(
     endpoint: str = "localhost:8081",
     *,
+    token: Token | None = None,
+    tls: bool = False,
+    ca_file: PathLike | None = None,
+    certificate_file: PathLike | None = None,
+    key_file: PathLike | None = None,
     credentials: grpc.ChannelCredentials | None = None,
+    allow_unencrypted_token: bool = False,
     timeout: float | None = None,
     message_limit: int = MESSAGE_LIMIT,
     retry_count: int = RETRY_COUNT,
@@ -35,8 +42,20 @@ def connect(
     ----------
     endpoint : str
         Host and port of the server.
+    token : str or callable () -> str, optional
+        Shows who calls, as a bearer token. A callable is asked before each attempt, and returns
+        the token of the moment, quickly.
+    tls : bool
+        Whether to encrypt, trusting the usual authorities. Default: only with one of the files.
+    ca_file : path, optional
+        PEM of the authorities that sign the server's certificate, instead of the usual ones.
+    certificate_file, key_file : path, optional
+        PEM of this client's certificate and its private key, for servers that know their
+        callers by them.
     credentials : grpc.ChannelCredentials, optional
-        For TLS, like `grpc.ssl_channel_credentials()`. Default: no encryption.
+        What grpc has besides, instead of `tls` and the files.
+    allow_unencrypted_token : bool
+        Whether a token may leave this machine without TLS: where a mesh encrypts on the way.
     timeout : float, optional
         Seconds for each call that names no other. Default: the server's limit.
     message_limit : int
@@ -46,13 +65,31 @@ def connect(
         How often a call is made again where nobody answers, or where the server says that it
         has too much to do; with growing pauses, within the time of the call.
 
+    Raises
+    ------
+    OSError, ValueError
+        Where a file cannot be read, or what is given does not fit together; before anything
+        is sent.
+
     Examples
     --------
     >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
     ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
+
+    >>> client = onnxplain.connect("explain.example:443", tls=True, token=os.environ["TOKEN"])
     """
-    terms = Terms(endpoint, timeout, message_limit, retry_count)
-    return Client(Remote(terms.open(grpc, credentials), terms))
+    security = secure(
+        endpoint,
+        credentials=credentials,
+        token=token,
+        tls=tls,
+        ca_file=ca_file,
+        certificate_file=certificate_file,
+        key_file=key_file,
+        allow_unencrypted_token=allow_unencrypted_token,
+    )
+    terms = Terms(endpoint, timeout, message_limit, retry_count, security)
+    return Client(Remote(terms.open(grpc), terms))
 
 
 class Client:

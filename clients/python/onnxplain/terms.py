@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
-
 from onnxplain.retry import Attempts
+from onnxplain.security import Security
 from onnxplain.uploads import PART_BYTES
 
 MESSAGE_LIMIT = 64 * 2**20
@@ -31,12 +30,15 @@ class Terms:
         Bytes that a message may have, both ways.
     retry_count : int
         Attempts after a first one that met nobody, or a server with too much to do.
+    security : Security
+        Tokens and TLS.
     """
 
     endpoint: str
     timeout: float | None
     message_limit: int
     retry_count: int
+    security: Security
 
     @property
     def part_bytes(self) -> int:
@@ -51,12 +53,16 @@ class Terms:
         """Begin a call."""
         return Attempts(self.retry_count, self.seconds(timeout))
 
-    def open(self, package: Any, credentials: grpc.ChannelCredentials | None) -> Any:
+    def sent(self, seconds: float | None) -> dict[str, Any]:
+        """Return what goes with a call of so long; to be asked before each."""
+        return {"timeout": seconds, "metadata": self.security.metadata()}
+
+    def open(self, package: Any) -> Any:
         """Open a channel, by `grpc` or by `grpc.aio`."""
         options = self._channel_options()
-        if credentials is None:
+        if self.security.credentials is None:
             return package.insecure_channel(self.endpoint, options)
-        return package.secure_channel(self.endpoint, credentials, options)
+        return package.secure_channel(self.endpoint, self.security.credentials, options)
 
     def _channel_options(self) -> list[tuple[str, int]]:
         return [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
 from redis import Redis
 
+from onnxplain_server.adapters.fair import first_to_go
 from onnxplain_server.adapters.redis_link import KEYS, Link
 
 _INDEX = f"{KEYS}blobs"
@@ -16,26 +18,32 @@ _INDEX = f"{KEYS}blobs"
 # What a file counts for at least: the list is read as a whole, and must stay short.
 _LEAST_BYTES = 64 * 2**10
 
-_ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18})")
+_ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18}) ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A stored file: a token in the keys of its parts, their number, and its size in bytes."""
+    """A stored file: a token in the keys of its parts, their number, its bytes, and whose it is."""
 
     token: str
     part_count: int
     size: int
+    owner: str
+
+    @property
+    def room(self) -> int:
+        """What it counts for, in bytes."""
+        return max(self.size, _LEAST_BYTES)
 
     def pack(self) -> str:
         """Write it as text."""
-        return f"{self.token} {self.part_count} {self.size}"
+        return f"{self.token} {self.part_count} {self.size} {self.owner}"
 
     @staticmethod
     def unpack(text: str) -> Entry | None:
         """Read what `pack` wrote; None where it is something else."""
         found = _ENTRY.fullmatch(text)
-        return Entry(found[1], int(found[2]), int(found[3])) if found else None
+        return Entry(found[1], int(found[2]), int(found[3]), found[4]) if found else None
 
 
 def part_keys(entry: Entry) -> list[str]:
@@ -69,8 +77,24 @@ class Room:
         end = time.time() + self._seconds
         self._link.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): end}))
 
-    def make(self, size: int) -> None:
-        """Clear away files until so many bytes have room, those that end first; or LinkError."""
+    def make(self, wanted: Entry) -> None:
+        """Clear away files until one has room; or LinkError.
+
+        Whoever holds most, with the new file, loses those that end first.
+        """
+        entries = self._current()
+        held = Counter({wanted.owner: wanted.room})
+        for entry in entries:
+            held[entry.owner] += entry.room
+        while held.total() > self._byte_limit and entries:
+            # Of each owner, the place of what ends first.
+            oldest = {entries[place].owner: place for place in reversed(range(len(entries)))}
+            gone = entries.pop(oldest[first_to_go(held, oldest, wanted.owner)])
+            self.clear(gone)
+            held[gone.owner] -= gone.room
+
+    def _current(self) -> list[Entry]:
+        """Return the entries that have not ended, those that end first in front."""
         now = time.time()
         entries = []
         for text, end in self._listed():
@@ -79,13 +103,7 @@ class Room:
                 self._strike(text)
             else:
                 entries.append(entry)
-        excess = max(size, _LEAST_BYTES) - self._byte_limit
-        excess += sum(max(entry.size, _LEAST_BYTES) for entry in entries)
-        for entry in entries:
-            if excess <= 0:
-                break
-            self.clear(entry)
-            excess -= max(entry.size, _LEAST_BYTES)
+        return entries
 
     def _strike(self, text: str) -> None:
         self._link.ask(lambda redis: redis.zrem(_INDEX, text))

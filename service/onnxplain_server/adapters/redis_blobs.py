@@ -12,6 +12,7 @@ from typing import cast
 
 from redis import Redis
 
+from onnxplain_server.adapters.fair import owner_of
 from onnxplain_server.adapters.redis_blob_room import Entry, Room, part_keys
 from onnxplain_server.adapters.redis_link import KEYS, Link, LinkError
 from onnxplain_server.adapters.seal import SEAL_BYTES, Seal
@@ -65,10 +66,10 @@ class RedisBlobs:
         size = len(blob.content)
         if size > self.byte_limit:
             return
-        entry = Entry(secrets.token_hex(16), math.ceil(size / _PART_BYTES), size)
+        entry = Entry(secrets.token_hex(16), math.ceil(size / _PART_BYTES), size, _owner(name))
         try:
             if not self._renew(name):
-                self._room.make(size)
+                self._room.make(entry)
                 self._write(name, blob, entry)
         except LinkError as error:
             LOG.warning("an uploaded file is not in Redis, but in this process only: %s", error)
@@ -150,6 +151,11 @@ class _Head:
 
 def _part_name(name: str, entry: Entry, number: int) -> str:
     return f"{name}\n{entry.token}\n{number}"
+
+
+def _owner(name: str) -> str:
+    """Shorten whose file it is, for the list of files."""
+    return hashlib.sha256(owner_of(name).encode()).hexdigest()[:16]
 
 
 def _key(name: str) -> str:

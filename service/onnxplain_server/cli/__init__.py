@@ -16,6 +16,7 @@ from onnxplain_server.cli.methods import MethodCommand
 from onnxplain_server.cli.parts import Parts
 from onnxplain_server.cli.plot import plot
 from onnxplain_server.cli.serve import serve
+from onnxplain_server.cli.token import token
 from onnxplain_server.cli.version import version
 
 __all__ = ["CommandError", "Parts", "app"]
@@ -37,4 +38,5 @@ app.command()(describe)
 app.command()(plot)
 app.command()(health)
 app.command()(serve)
+app.command()(token)
 app.command()(version)

@@ -18,6 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 
 from onnxplain_server.call import Call
+from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.parts import Parts
 from onnxplain_server.run import NO_BLOBS
 
@@ -35,7 +36,9 @@ class Backend(Protocol):
         """Answer by what a model takes and gives."""
 
 
-def choose(parts: Parts, endpoint: str | None, timeout: float | None) -> Backend:
+def choose(
+    parts: Parts, endpoint: str | None, timeout: float | None, connection: Connection
+) -> Backend:
     """Return the server at the endpoint, or this process where there is none.
 
     Parameters
@@ -45,8 +48,13 @@ def choose(parts: Parts, endpoint: str | None, timeout: float | None) -> Backend
         Host and port.
     timeout : float or None
         Seconds for each call.
+    connection : Connection
+        For the server.
     """
-    return Remote(endpoint, timeout) if endpoint else Local(parts, timeout)
+    if endpoint:
+        return Remote(endpoint, timeout, connection)
+    connection.check_unused()
+    return Local(parts, timeout)
 
 
 class Local:
@@ -79,9 +87,10 @@ class Local:
 class Remote:
     """Asks a server."""
 
-    def __init__(self, endpoint: str, timeout: float | None) -> None:
+    def __init__(self, endpoint: str, timeout: float | None, connection: Connection) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
+        self._connection = connection
 
     def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
         """See `Backend.explain`."""
@@ -94,7 +103,7 @@ class Remote:
             return client.messages.describe(request)
 
     def _connect(self) -> onnxplain.Client:
-        return onnxplain.connect(self._endpoint, timeout=self._timeout)
+        return self._connection.open(self._endpoint, self._timeout)
 
 
 @contextmanager

@@ -10,6 +10,15 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.cli import backend, files
+from onnxplain_server.cli.connection import (
+    AllowUnencryptedToken,
+    CaFile,
+    CertificateFile,
+    Connection,
+    KeyFile,
+    Tls,
+    TokenFile,
+)
 from onnxplain_server.cli.failure import in_one_line
 from onnxplain_server.cli.tables import model_table
 from onnxplain_server.wire import canonical
@@ -37,11 +46,21 @@ def describe(
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
     ] = None,
+    *,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    ca_file: CaFile = None,
+    certificate_file: CertificateFile = None,
+    key_file: KeyFile = None,
+    allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
     """Tell what MODEL takes and gives."""
+    connection = Connection(
+        token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
+    )
     with in_one_line():
         request = DescribeModelRequest(model=Model(content=files.read(model)))
-        answer = backend.choose(context.obj, endpoint, timeout).describe(request)
+        answer = backend.choose(context.obj, endpoint, timeout, connection).describe(request)
         is_json = output is DescriptionOutput.JSON
         text = canonical.encode(answer, indent=2) + "\n" if is_json else model_table(answer.model)
         with files.destination(None) as write:

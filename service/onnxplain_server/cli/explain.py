@@ -11,6 +11,15 @@ from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.cli import backend, files, methods, progress, request
 from onnxplain_server.cli.choices import choices, one_of
+from onnxplain_server.cli.connection import (
+    AllowUnencryptedToken,
+    CaFile,
+    CertificateFile,
+    Connection,
+    KeyFile,
+    Tls,
+    TokenFile,
+)
 from onnxplain_server.cli.failure import in_one_line
 from onnxplain_server.cli.output import Output, formatted
 
@@ -109,6 +118,12 @@ def explain(
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
     ] = None,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    ca_file: CaFile = None,
+    certificate_file: CertificateFile = None,
+    key_file: KeyFile = None,
+    allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
     """Explain MODEL on the rows of TABLE.
 
@@ -126,9 +141,12 @@ def explain(
         "plots": plots,
         "allow_inconsistent_model": allow_inconsistent_model,
     }
+    connection = Connection(
+        token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
+    )
     with in_one_line():
         asked = request.build(model, table, request_file, methods.from_context(context), flags)
-        place = backend.choose(context.obj, endpoint, timeout)
+        place = backend.choose(context.obj, endpoint, timeout, connection)
         with files.destination(output_file) as write:
             with progress.bar() as tell:
                 answer = place.explain(asked, tell)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import onnxplain
 import typer
 
+from onnxplain_server.cli.connection import (
+    AllowUnencryptedToken,
+    CaFile,
+    CertificateFile,
+    Connection,
+    KeyFile,
+    Tls,
+    TokenFile,
+)
 from onnxplain_server.cli.failure import CommandError, in_one_line
 
 _SERVING = "SERVING"
@@ -19,9 +27,19 @@ def health(
     timeout: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
     ] = 5.0,
+    *,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    ca_file: CaFile = None,
+    certificate_file: CertificateFile = None,
+    key_file: KeyFile = None,
+    allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
     """Ask a server whether it serves; exit code 0 only if it does."""
-    with in_one_line(), onnxplain.connect(endpoint, timeout=timeout) as client:
+    connection = Connection(
+        token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
+    )
+    with in_one_line(), connection.open(endpoint, timeout) as client:
         status = client.health()
         if status != _SERVING:
             raise CommandError(status, f"{endpoint} takes no requests")

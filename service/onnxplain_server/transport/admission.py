@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -13,7 +14,10 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Cache
+from onnxplain_server.transport.callers import ANONYMOUS
 from onnxplain_server.wire.blobs import identify
+
+Party: TypeAlias = tuple[str, str]
 
 # Part of every cached name: raise it when cached numbers change their meaning.
 _SCHEMA = "1"
@@ -49,11 +53,24 @@ class Caller:
         How long it waits for the answer; may be infinite.
     gone : callable () -> bool
         Whether it has left.
+    address : str
+        Network that it asks from; may be empty.
     """
 
     name: str
     seconds: float
     gone: Callable[[], bool]
+    address: str = ""
+
+    @property
+    def party(self) -> Party:
+        """As who it shares places, turns and the processor with others.
+
+        Its name; those without one are told apart by their address. Nobody
+        can choose that as freely as a request, and where it stands for many,
+        as behind a proxy, they share what one caller has.
+        """
+        return (self.name, self.address if self.name == ANONYMOUS else "")
 
 
 def admit(
@@ -97,6 +114,7 @@ def admit(
         progress,
         caller.gone,
         subject=":".join(names[:3]),
+        party=caller.party,
         row_limit=limits.row_count,
     )
 

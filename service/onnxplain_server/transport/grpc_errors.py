@@ -14,35 +14,49 @@ from grpc_status import rpc_status
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.record import Record
+from onnxplain_server.transport.record import NOBODY, Record
 from onnxplain_server.transport.status import STATUS
 
 DOMAIN = "onnxplain"
 REQUEST_ID = "x-request-id"
 
 
+def name_caller(context: grpc.ServicerContext, name: str) -> None:
+    """Note who calls on the call itself, which lives exactly as long, on whichever thread."""
+    context.onnxplain_caller = name
+
+
+def caller_name(context: grpc.ServicerContext) -> str:
+    """Return who calls; fails where nobody was asked."""
+    return str(context.onnxplain_caller)
+
+
+def _caller_logged(context: grpc.ServicerContext) -> str:
+    return str(getattr(context, "onnxplain_caller", NOBODY))
+
+
 @contextmanager
 def answering(context: grpc.ServicerContext, method: str, metrics: Metrics) -> Iterator[None]:
     """Answer whatever is raised inside by a status; log and count the request."""
     given = dict(context.invocation_metadata()).get(REQUEST_ID)
-    record = Record(method, given)
+    record, caller = Record(method, given), _caller_logged(context)
     metrics.rpc_started(method)
     context.send_initial_metadata(((REQUEST_ID, record.request_id),))
     try:
         yield
     except Exception as error:  # noqa: BLE001 - the border: callers are told by `presentable`
         presentable = record.presentable(error)
-        _reject(record, metrics, method, presentable.reason)
+        _reject(record, metrics, method, presentable.reason, caller)
         context.abort_with_status(status_of(presentable, record.request_id))
     except GeneratorExit:
-        _reject(record, metrics, method, Reason.CANCELLED)
+        _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        metrics.rpc_ended(method, "OK", record.close("OK"))
+        metrics.rpc_ended(method, "OK", record.close("OK", caller))
 
 
-def _reject(record: Record, metrics: Metrics, method: str, reason: Reason) -> None:
-    metrics.rpc_ended(method, STATUS[reason].grpc.name, record.close(reason.name))
+def _reject(record: Record, metrics: Metrics, method: str, reason: Reason, caller: str) -> None:
+    metrics.rpc_ended(method, STATUS[reason].grpc.name, record.close(reason.name, caller))
     metrics.rejected(reason.name)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -11,8 +13,6 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport.grpc_errors import answering
-from onnxplain_server.transport.metrics import Metrics
 
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
@@ -33,54 +33,75 @@ class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no 
 
 
 class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Blames the caller for bytes that are no message; grpc would blame the server."""
+    """Gives the messages of every method of this service one by one, as they arrive.
 
-    def __init__(self, prefix: str, metrics: Metrics) -> None:
+    So a request can be refused before it is read, where grpc would first wait
+    for it, on a thread; and bytes that are no message are the caller's fault,
+    where grpc would blame the server. On the wire nothing differs.
+    """
+
+    def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._metrics = metrics
+        self._call_count = 0
+        self._ended = threading.Condition()
+
+    def wait_empty(self, seconds: float) -> None:
+        """Wait until no call is on its way, even one that no thread has begun yet."""
+        with self._ended:
+            self._ended.wait_for(lambda: self._call_count == 0, seconds)
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, reading by itself where it is of this service."""
+        """Return the method's handler, changed where it is of this service."""
         handler = continuation(details)
         if handler is None or not details.method.startswith(self._prefix):
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
         read = partial(_deserialized, handler.request_deserializer, method)
-        inner = getattr(handler, kind)
-        behaviour = (
-            partial(_read_each, read=read, behaviour=inner)
-            if handler.request_streaming
-            else partial(_read, read=read, behaviour=inner, method=method, metrics=self._metrics)
+        answer = _each_reply if handler.response_streaming else _reply
+        behaviour = partial(
+            answer, counted=self._counted(), read=read, inner=getattr(handler, kind)
         )
-        return handler._replace(request_deserializer=None, **{kind: behaviour})
+        streaming = f"stream_{kind.partition('_')[2]}"
+        changed = {kind: None, "request_streaming": True, "request_deserializer": None}
+        return handler._replace(**{**changed, streaming: behaviour})
+
+    def _counted(self) -> ExitStack:
+        """Count a call from now until what is returned is left."""
+        with self._ended:
+            self._call_count += 1
+        left = ExitStack()
+        left.callback(self._end)
+        return left
+
+    def _end(self) -> None:
+        with self._ended:
+            self._call_count -= 1
+            self._ended.notify_all()
 
 
-def _read(
-    raw: bytes,
-    context: grpc.ServicerContext,
-    *,
-    read: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
-    method: str,
-    metrics: Metrics,
-) -> Any:
-    try:
-        request = read(raw)
-    except ExplainError as error:
-        with answering(context, method, metrics):
-            raise error from None
-    return behaviour(request, context)
-
-
-def _read_each(
+def _reply(
     raws: Iterator[bytes],
     context: grpc.ServicerContext,
     *,
+    counted: ExitStack,
     read: Callable[[bytes], Any],
-    behaviour: Callable[[Any, Any], Any],
+    inner: Callable[[Any, Any], Any],
 ) -> Any:
-    return behaviour(map(read, raws), context)
+    with counted:
+        return inner(map(read, raws), context)
+
+
+def _each_reply(
+    raws: Iterator[bytes],
+    context: grpc.ServicerContext,
+    *,
+    counted: ExitStack,
+    read: Callable[[bytes], Any],
+    inner: Callable[[Any, Any], Any],
+) -> Iterator[Any]:
+    with counted:
+        yield from inner(map(read, raws), context)
 
 
 def _deserialized(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -10,8 +10,12 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
+from onnxplain_server.transport.callers import Callers
+from onnxplain_server.transport.grpc_access import Guarded
+from onnxplain_server.transport.grpc_arrivals import Arrivals
 from onnxplain_server.transport.grpc_interceptors import OwnThreads, Readable
 from onnxplain_server.transport.grpc_service import Explanations
+from onnxplain_server.transport.grpc_tls import Certificates, server_credentials
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.service import Service
 
@@ -31,13 +35,17 @@ class GrpcServer:
         Counts the calls.
     address : str
         "host:port"; port 0 takes a free one.
-    place_count : int
-        Requests that `service` holds at a time; some threads more than that
-        are there to refuse others at once.
+    callers : Callers
+        Says who calls.
+    thread_count : int
+        Threads that the requests of `service` can occupy; some more are there
+        to refuse others at once.
     message_bytes : int
         Limit of a message, both ways.
     longest_seconds : float
         Longest time of a call: old connections are left open for so long.
+    certificates : callable () -> Certificates, optional
+        Those of the moment; without, connections are not encrypted.
 
     Raises
     ------
@@ -50,28 +58,39 @@ class GrpcServer:
         service: Service,
         metrics: Metrics,
         address: str,
+        callers: Callers,
         *,
-        place_count: int,
+        thread_count: int,
         message_bytes: int,
         longest_seconds: float,
+        certificates: Callable[[], Certificates] | None = None,
     ) -> None:
         self._health = health.HealthServicer()
+        self._calls = Readable(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
-            ThreadPoolExecutor(place_count + _SPARE_THREADS, "onnxplain-grpc"),
+            ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
-                Readable(f"/{SERVICE_NAME}/", metrics),
+                self._calls,
+                Guarded(callers, f"/{SERVICE_NAME}/", metrics),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
+        explanations = Explanations(
+            service,
+            metrics,
+            Arrivals(thread_count),
+            message_bytes=message_bytes,
+            longest_seconds=longest_seconds,
+        )
         explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            Explanations(service, metrics, longest_seconds), self._server
+            explanations, self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.announce(service.ready)
         names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
-        self.port = _bind(self._server, address)
+        self.port = _bind(self._server, address, certificates)
         self._server.start()
 
     def announce(self, ready: bool) -> None:
@@ -84,17 +103,22 @@ class GrpcServer:
         """Report NOT_SERVING from now on; calls are still answered."""
         self._health.enter_graceful_shutdown()
 
-    def stop(self, seconds: float) -> None:
-        """Close, giving replies on their way and open watches this long."""
-        self._server.stop(seconds).wait()
+    def stop(self, seconds: float, reply_seconds: float) -> None:
+        """Close: tell clients to go away, give calls so long, then replies and open watches."""
+        self._server.stop(seconds + reply_seconds)
+        self._calls.wait_empty(seconds)
+        self._server.stop(reply_seconds).wait()
 
 
-def _bind(server: grpc.Server, address: str) -> int:
+def _bind(
+    server: grpc.Server, address: str, certificates: Callable[[], Certificates] | None
+) -> int:
     try:
-        port: int = server.add_insecure_port(address)
+        if certificates is None:
+            return int(server.add_insecure_port(address))
+        return int(server.add_secure_port(address, server_credentials(certificates)))
     except RuntimeError as error:
         raise OSError(f"cannot listen on {address} for gRPC") from error
-    return port
 
 
 def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
@@ -110,6 +134,9 @@ def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
         "grpc.keepalive_permit_without_calls": 1,
         "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
         "grpc.http2.max_ping_strikes": 2,
+        # Connections that never become HTTP/2, and those on which nobody asks.
+        "grpc.server_handshake_timeout_ms": 15_000,
+        "grpc.max_connection_idle_ms": 120_000,
         # Load balancers of connections spread clients only when they connect anew.
         "grpc.max_connection_age_ms": 300_000,
         "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import grpc
 from onnxplain.v1.explanation_service_pb2 import (
@@ -23,76 +24,111 @@ from onnxplain.v1.upload_pb2 import (
     UploadTableResponse,
 )
 
-from onnxplain_server.transport import grpc_uploads
+from onnxplain_server.transport import addresses, grpc_uploads
 from onnxplain_server.transport.admission import Caller
-from onnxplain_server.transport.grpc_errors import answering
+from onnxplain_server.transport.grpc_arrivals import Arrivals
+from onnxplain_server.transport.grpc_errors import answering, caller_name
 from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.place import Place
 from onnxplain_server.transport.service import Service
+
+_Message = TypeVar("_Message")
 
 
 class Explanations(ExplanationServiceServicer):
-    """onnxplain.v1.ExplanationService.
+    """onnxplain.v1.ExplanationService, as `Readable` calls it: all requests are iterators.
 
     Parameters
     ----------
     service : Service
     metrics : Metrics
+    arrivals : Arrivals
+        Waits for messages.
+    message_bytes : int
+        Limit of a message.
     longest_seconds : float
         Longest time for an upload; may be infinite.
     """
 
-    def __init__(self, service: Service, metrics: Metrics, longest_seconds: float) -> None:
+    def __init__(
+        self,
+        service: Service,
+        metrics: Metrics,
+        arrivals: Arrivals,
+        *,
+        message_bytes: int,
+        longest_seconds: float,
+    ) -> None:
         self._service = service
         self._metrics = metrics
+        self._arrivals = arrivals
+        self._message_bytes = message_bytes
         self._longest_seconds = longest_seconds
 
     def Explain(  # noqa: N802 - the contract's name
-        self, request: ExplainRequest, context: grpc.ServicerContext
+        self, requests: Iterator[ExplainRequest], context: grpc.ServicerContext
     ) -> ExplainResponse:
         """See the contract."""
-        with answering(context, "Explain", self._metrics), self._service.place():
-            return self._service.explain(request, _caller(context))
+        with self._placed(context, "Explain") as place:
+            return self._service.explain(self._only(requests, place), place)
 
     def ExplainStream(  # noqa: N802 - the contract's name
-        self, request: ExplainStreamRequest, context: grpc.ServicerContext
+        self, requests: Iterator[ExplainStreamRequest], context: grpc.ServicerContext
     ) -> Iterator[ExplainStreamResponse]:
         """See the contract."""
-        with answering(context, "ExplainStream", self._metrics), self._service.place():
-            yield from self._service.events(request.request, _caller(context))
+        with self._placed(context, "ExplainStream") as place:
+            yield from self._service.events(self._only(requests, place).request, place)
 
     def DescribeModel(  # noqa: N802 - the contract's name
-        self, request: DescribeModelRequest, context: grpc.ServicerContext
+        self, requests: Iterator[DescribeModelRequest], context: grpc.ServicerContext
     ) -> DescribeModelResponse:
         """See the contract."""
-        with answering(context, "DescribeModel", self._metrics), self._service.place():
-            return self._service.describe(request, _caller(context))
+        with self._placed(context, "DescribeModel") as place:
+            return self._service.describe(self._only(requests, place), place)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
     ) -> UploadModelResponse:
         """See the contract."""
-        with self._taking(context, "UploadModel") as caller:
-            return self._service.upload_model(grpc_uploads.parts(requests), caller)
+        with self._taking(context, "UploadModel") as place:
+            parts = grpc_uploads.parts(self._parts(requests, place))
+            return self._service.upload_model(parts, place)
 
     def UploadTable(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
     ) -> UploadTableResponse:
         """See the contract."""
-        with self._taking(context, "UploadTable") as caller:
-            return self._service.upload_table(*grpc_uploads.table(requests), caller)
+        with self._taking(context, "UploadTable") as place:
+            form, parts = grpc_uploads.table(self._parts(requests, place))
+            return self._service.upload_table(form, parts, place)
+
+    def _only(self, requests: Iterator[_Message], place: Place) -> _Message:
+        return self._arrivals.only(requests, place, self._message_bytes)
+
+    def _parts(self, requests: Iterator[_Message], place: Place) -> Iterator[_Message]:
+        return self._arrivals.each(requests, place, grpc_uploads.PART_BYTES)
 
     @contextmanager
-    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Caller]:
-        """Surround an upload: it holds a place, and not for ever."""
+    def _placed(self, context: grpc.ServicerContext, method: str) -> Iterator[Place]:
+        """Surround a call: it holds a place, and whatever goes wrong is told as its status."""
         with (
             answering(context, method, self._metrics),
-            self._service.place(),
+            self._service.place(_caller(context)) as place,
+        ):
+            yield place
+
+    @contextmanager
+    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Place]:
+        """Surround an upload: it does not hold its place for ever."""
+        with (
+            self._placed(context, method) as place,
             grpc_uploads.ending(context, self._longest_seconds),
         ):
-            yield _caller(context)
+            yield place
 
 
 def _caller(context: grpc.ServicerContext) -> Caller:
     remaining = context.time_remaining()
     seconds = math.inf if remaining is None else remaining
-    return Caller("anonymous", seconds, gone=lambda: not context.is_active())
+    address = addresses.of_peer(context.peer())
+    return Caller(caller_name(context), seconds, lambda: not context.is_active(), address)

@@ -13,7 +13,7 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
 from onnxplain_server.errors import ExplainError, Reason
 
-_PART_BYTES = 2**20
+PART_BYTES = 2**20
 
 _Request = TypeVar("_Request", UploadModelRequest, UploadTableRequest)
 
@@ -24,13 +24,13 @@ def parts(requests: Iterable[_Request]) -> Iterator[bytes]:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where one is too large; CANCELLED where the caller leaves on the way.
+        INVALID_REQUEST where one is too large.
     """
-    for request in _received(requests):
-        if len(request.content) > _PART_BYTES:
+    for request in requests:
+        if len(request.content) > PART_BYTES:
             raise ExplainError(
                 Reason.INVALID_REQUEST,
-                f"a part has {len(request.content):,} bytes; send at most {_PART_BYTES:,} in "
+                f"a part has {len(request.content):,} bytes; send at most {PART_BYTES:,} in "
                 "each message",
                 "content",
             )
@@ -39,7 +39,7 @@ def parts(requests: Iterable[_Request]) -> Iterator[bytes]:
 
 def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]:
     """Return a table's format, read from its first part, and the parts."""
-    first = next(_received(requests), UploadTableRequest())
+    first = next(requests, UploadTableRequest())
     formats = UploadTableRequest.Format
     if first.format not in {formats.ARROW, formats.PARQUET, formats.CSV}:
         raise ExplainError(
@@ -48,13 +48,6 @@ def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]
             "format",
         )
     return formats.Name(first.format).lower(), parts(chain([first], requests))
-
-
-def _received(requests: Iterable[_Request]) -> Iterator[_Request]:
-    try:
-        yield from requests
-    except grpc.RpcError:
-        raise ExplainError(Reason.CANCELLED, "the caller has gone during the upload") from None
 
 
 @contextmanager

@@ -75,11 +75,15 @@ class Metrics:
         self._show_zeros()
 
     def rpc_started(self, method: str) -> None:
-        """Count a call of one of the service's methods."""
+        """Count a call of one of the service's methods; others are not counted."""
+        if method not in _SERVICE.methods_by_name:
+            return
         self._rpcs_started.labels(*_rpc(method)).inc()
 
     def rpc_ended(self, method: str, code: str, seconds: float) -> None:
         """Count it again by its code, like "OK"."""
+        if method not in _SERVICE.methods_by_name:
+            return
         self._rpcs.labels(*_rpc(method), code).inc()
         self._rpc_seconds.labels(*_rpc(method)).observe(seconds)
 

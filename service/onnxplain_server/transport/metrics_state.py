@@ -47,6 +47,9 @@ class State(Collector):
         yield GaugeMetricFamily(
             "onnxplain_waiting_requests", "Requests waiting for their turn.", counts.waiting_count
         )
+        yield GaugeMetricFamily(
+            "onnxplain_callers", "Callers with requests held.", counts.caller_count
+        )
 
     def _cached(self) -> Iterator[Metric]:
         counts = self._cache.counts()

@@ -7,9 +7,15 @@ import re
 import time
 import uuid
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.errors import ExplainError, Reason, printable
 
 LOG = logging.getLogger("onnxplain_server.requests")
+
+_LONGEST = 200
+"""In bytes, of a caller's text in a line."""
+
+NOBODY = "-"
+"""The caller in the line of a request of which nobody was asked who sent it."""
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -29,7 +35,8 @@ class Record:
     def __init__(self, method: str, given_id: str | None) -> None:
         usable = given_id is not None and _ID.fullmatch(given_id)
         self.request_id = str(given_id) if usable else uuid.uuid4().hex
-        self._method = method
+        # Path and name are the caller's texts: no line of the log may be broken or forged by them.
+        self._method = printable(method, _LONGEST)
         self._start = time.monotonic()
 
     def presentable(self, error: BaseException) -> ExplainError:
@@ -41,8 +48,9 @@ class Record:
             Reason.INTERNAL, f"the server failed; its log tells more of request {self.request_id}"
         )
 
-    def close(self, status: str, *, level: int = logging.INFO) -> float:
+    def close(self, status: str, caller: str = NOBODY, *, level: int = logging.INFO) -> float:
         """Write the line; return the seconds that the request took."""
         seconds = time.monotonic() - self._start
-        LOG.log(level, "%s %s %.0f ms %s", self._method, status, 1000 * seconds, self.request_id)
+        what = (self._method, status, 1000 * seconds, self.request_id)
+        LOG.log(level, "%s %s %.0f ms %s %s", *what, printable(caller, _LONGEST))
         return seconds

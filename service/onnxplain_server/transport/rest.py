@@ -12,17 +12,26 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport import rest_body, rest_events
+from onnxplain_server.transport import (
+    addresses,
+    rest_access,
+    rest_body,
+    rest_errors,
+    rest_events,
+)
 from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.callers import OPEN, Callers
 from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.rest_errors import PROBES, guard
+from onnxplain_server.transport.rest_docs import create_docs
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 
 _TIMEOUT = "X-Request-Timeout-Ms"
 
 
-def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
+def create_app(
+    service: Service, metrics: Metrics, message_bytes: int, callers: Callers = OPEN
+) -> Flask:
     """Make the WSGI application.
 
     Parameters
@@ -33,13 +42,17 @@ def create_app(service: Service, metrics: Metrics, message_bytes: int) -> Flask:
         Counts the requests.
     message_bytes : int
         Limit of a request's body.
+    callers : Callers
+        Says who calls; by default everybody may.
     """
-    app = Flask("onnxplain")
+    app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    guard(app, metrics)
+    rest_errors.guard(app, metrics)
+    rest_access.guard(app, callers)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
+    app.register_blueprint(create_docs())
     return app
 
 
@@ -50,39 +63,42 @@ def _explanations(service: Service) -> Blueprint:
     def explain() -> Response:
         with ExitStack() as held:
             streamed = rest_events.wanted()
-            held.enter_context(service.place())
-            message, caller = rest_body.explain_request(), _caller()
+            place = held.enter_context(service.place(_caller()))
+            message = rest_body.explain_request()
             if streamed:
-                events = service.events(message, caller)
-                return rest_events.respond(events, held.pop_all())
-            return _json(service.explain(message, caller))
+                return rest_events.respond(service.events(message, place), held.pop_all())
+            return _json(service.explain(message, place))
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
-        with service.place():
-            return _json(service.describe(rest_body.describe_request(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.describe(rest_body.describe_request(), place))
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
-        with service.place():
+        with service.place(_caller()) as place:
             message = DescribeModelRequest(model=Model(id=model_id))
-            return _json(service.describe(message, _caller()))
+            return _json(service.describe(message, place))
 
     @routes.put("/v1/models")
     def upload_model() -> Response:
-        with service.place():
-            return _json(service.upload_model(rest_body.model_parts(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.upload_model(rest_body.model_parts(), place))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
-        with service.place():
-            return _json(service.upload_table(*rest_body.table_parts(), _caller()))
+        with service.place(_caller()) as place:
+            return _json(service.upload_table(*rest_body.table_parts(), place))
+
+    @routes.get("/version")
+    def server_version() -> dict[str, str]:
+        return {"version": version("onnxplain-server")}
 
     return routes
 
 
 def _probes(service: Service) -> Blueprint:
-    routes = Blueprint(PROBES, "onnxplain")
+    routes = Blueprint(rest_errors.PROBES, "onnxplain")
 
     @routes.get("/livez")
     @routes.get("/healthz")
@@ -97,10 +113,6 @@ def _probes(service: Service) -> Blueprint:
         found = service.ready
         return {"ready": found}, 200 if found else 503
 
-    @routes.get("/version")
-    def server_version() -> dict[str, str]:
-        return {"version": version("onnxplain-server")}
-
     return routes
 
 
@@ -110,7 +122,9 @@ def _json(message: Message) -> Response:
 
 def _caller() -> Caller:
     gone = request.environ.get("waitress.client_disconnected", lambda: False)
-    return Caller("anonymous", _seconds(request.headers.get(_TIMEOUT)), gone)
+    address = addresses.network(request.remote_addr or "")
+    seconds = _seconds(request.headers.get(_TIMEOUT))
+    return Caller(rest_access.caller_name(), seconds, gone, address)
 
 
 def _seconds(given: str | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from flask import request
@@ -17,6 +17,8 @@ from onnxplain_server.wire.rest_request import File
 _JSON = "application/json"
 _FORM = "multipart/form-data"
 _MODEL = ("application/octet-stream", "application/onnx")
+
+_CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii"}
 
 _PART_BYTES = 2**20
 
@@ -66,16 +68,27 @@ def _parts() -> Iterator[bytes]:
 def _media_type() -> str:
     if request.content_length is None:
         raise LengthRequired
-    if request.headers.get("Content-Encoding", "identity") != "identity":
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("compressed bodies are not supported; send it as it is")
+    _check_charset(request.mimetype_params)
+    if request.mimetype == _FORM and not request.mimetype_params.get("boundary"):
+        message = f"the Content-Type {_FORM} needs a boundary"
+        raise ExplainError(Reason.INVALID_REQUEST, message)
     return request.mimetype
+
+
+def _check_charset(parameters: Mapping[str, str]) -> None:
+    charset = parameters.get("charset", "utf-8")
+    if charset.lower() not in _CHARSETS:
+        raise UnsupportedMediaType(f'text in "{charset[:40]}" is not supported; send it in UTF-8')
 
 
 def _check_parts(known: set[str]) -> None:
     for name in (*request.files, *request.form):
         if name not in known:
-            message = f'unknown part "{name[:100]}"; known here: {", ".join(sorted(known))}'
-            raise ExplainError(Reason.INVALID_REQUEST, message, name[:100])
+            what = f'unknown part "{name[:100]}"' if name else "a part without a name"
+            message = f"{what}; known here: {', '.join(sorted(known))}"
+            raise ExplainError(Reason.INVALID_REQUEST, message, name[:100] if name else "")
 
 
 def _model_file() -> File:
@@ -90,19 +103,28 @@ def _file(name: str) -> File | None:
         message = f"the part {name} came as text; send it as a file, with a file name"
         raise ExplainError(Reason.INVALID_REQUEST, message, name)
     found = _only(name, request.files.getlist(name))
-    return (
-        None if found is None else File(bytes(found.read()), found.filename or "", found.mimetype)
-    )
+    if found is None:
+        return None
+    _check_charset(found.mimetype_params)
+    return File(bytes(found.read()), found.filename or "", found.mimetype)
 
 
 def _text() -> bytes:
     """Return the part `request`, which may be a form field or a file."""
     files = [bytes(file.read()) for file in request.files.getlist("request")]
-    found = _only("request", [*files, *map(str.encode, request.form.getlist("request"))])
+    found = _only("request", [*files, *map(_encoded, request.form.getlist("request"))])
     if found is None:
         message = 'the part request is missing; send JSON like {"methods": [{"interactions": {}}]}'
         raise ExplainError(Reason.INVALID_REQUEST, message, "request")
     return found
+
+
+def _encoded(text: str) -> bytes:
+    if "\ufffd" in text:
+        # What werkzeug puts where bytes are no text.
+        message = r"the part request is not in UTF-8, or has U+FFFD, which is to be written \ufffd"
+        raise ExplainError(Reason.INVALID_REQUEST, message, "request")
+    return text.encode()
 
 
 def _only(name: str, found: list[_Part]) -> _Part | None:

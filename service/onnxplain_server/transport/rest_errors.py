@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from http import HTTPStatus
 from typing import Any, cast
 
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from onnxplain_server.transport import problems
+from onnxplain_server.transport import headers, problems
 from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.record import Record
+from onnxplain_server.transport.record import NOBODY, Record
 from onnxplain_server.transport.status import STATUS
 
 _REQUEST_ID = "X-Request-Id"
@@ -30,6 +31,7 @@ class Exchange:
         self.path = request.path
         self.record = Record(f"{request.method} {self.path}", request.headers.get(_REQUEST_ID))
         self.outcome = ""
+        self.caller = NOBODY
 
     def problem_of(self, error: Exception) -> dict[str, Any]:
         """Describe an error, and keep its reason for the log and the metrics."""
@@ -40,7 +42,7 @@ class Exchange:
     def close(self, status: int) -> None:
         """Write the request's line in the log, and count it unless it is a probe's."""
         level = logging.DEBUG if self._probe else logging.INFO
-        seconds = self.record.close(f"{status} {self.outcome}".strip(), level=level)
+        seconds = self.record.close(f"{status} {self.outcome}".strip(), self.caller, level=level)
         if self._probe:
             return
         self._metrics.http_ended(self._method, self._route, status, seconds)
@@ -79,6 +81,9 @@ def _answer(error: Exception) -> Response:
         for name, value in error.get_headers():
             if name == "Allow":
                 response.headers[name] = value
+    if response.status_code == HTTPStatus.UNAUTHORIZED:
+        sent = "Authorization" in request.headers
+        response.headers["WWW-Authenticate"] = headers.challenge(document["detail"], sent=sent)
     for status in STATUS.values():
         if status.http == document["status"] and status.retry_seconds is not None:
             response.headers["Retry-After"] = str(status.retry_seconds)
@@ -88,7 +93,8 @@ def _answer(error: Exception) -> Response:
 def _finish(response: Response) -> Response:
     exchange = current()
     response.headers[_REQUEST_ID] = exchange.record.request_id
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    for name, value in headers.SECURITY.items():
+        # A page that shows itself in a browser has a policy of its own.
+        response.headers.setdefault(name, value)
     response.call_on_close(lambda: exchange.close(response.status_code))
     return response

@@ -26,7 +26,6 @@ def wanted() -> bool:
 def respond(events: Iterator[ExplainStreamResponse], held: ExitStack) -> Response:
     """Send the events as they come; what is `held` is released when the last one is out."""
     response = Response(_lines(events, rest_errors.current()), mimetype=_EVENTS)
-    response.headers["Cache-Control"] = "no-store"
     # Otherwise nginx keeps events until its buffer is full.
     response.headers["X-Accel-Buffering"] = "no"
     response.call_on_close(held.close)

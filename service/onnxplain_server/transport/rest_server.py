@@ -13,7 +13,8 @@ from wsgiref.types import WSGIApplication
 import waitress
 from waitress import wasyncore
 
-from onnxplain_server.transport.rest_channel import Channel
+from onnxplain_server.transport.rest_channel import Channel, Refusal
+from onnxplain_server.transport.rest_crowd import CONNECTION_COUNT, Crowd
 
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
@@ -35,13 +36,15 @@ class RestServer:
         Name or address to listen on.
     port : int
         0 takes a free one.
-    place_count : int
+    thread_count : int
         Requests that the application holds at a time; some threads more than
         that are there for probes, and to refuse others at once.
     message_bytes : int
         Limit of a request's body.
     refused : callable (reason) -> None
         Told of each request that never reaches `app`.
+    refusal : Refusal
+        Asked before a body is read.
 
     Raises
     ------
@@ -56,9 +59,10 @@ class RestServer:
         host: str,
         port: int,
         *,
-        place_count: int,
+        thread_count: int,
         message_bytes: int,
         refused: Callable[[str], None] = lambda _reason: None,
+        refusal: Refusal = lambda _path, _authorization: None,
     ) -> None:
         listener = _listen(host, port, purpose)
         self.port: int = listener.getsockname()[1]
@@ -67,15 +71,26 @@ class RestServer:
             app,
             map=self._sockets,
             sockets=[listener],
-            threads=place_count + _SPARE_THREADS,
+            threads=thread_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
-        self._server.channel_class = partial(Channel, refused=refused)
+        self._last = threading.Event()
+        self._server.channel_class = partial(
+            Channel, refused=refused, refusal=refusal, is_last=self._last.is_set
+        )
+        # waitress looks at the clock of the wall, which jumps.
+        self._server.maintenance = lambda _now: None
+        self._server.handle_accept = partial(_accept_all, self._server)
+        self._crowd = Crowd()
         self._stopping = threading.Event()
         self._closing = threading.Lock()
         name = f"onnxplain-{purpose.lower()}"
         self._loop = threading.Thread(target=self._run, name=name, daemon=True)
         self._loop.start()
+
+    def announce_stop(self) -> None:
+        """Close each connection after its next reply from now on; all are still answered."""
+        self._last.set()
 
     def stop(self, seconds: float) -> None:
         """Close, giving replies on their way this long; once closed, do nothing."""
@@ -95,12 +110,21 @@ class RestServer:
         while not self._stopping.is_set():
             # Not by select(), which cannot watch more than 1024 files.
             wasyncore.loop(_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
+            self._crowd.attend(self._server.active_channels.values())
         with self._closing:
             wasyncore.close_all(self._sockets, ignore_all=True)
 
     def _replying(self) -> bool:
         channels = list(self._server.active_channels.values())
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+
+def _accept_all(server: Any) -> None:
+    """Take all that wait to be accepted; waitress takes one, then looks at all connections."""
+    before = -1
+    while before < len(server.active_channels) < 2 * CONNECTION_COUNT:
+        before = len(server.active_channels)
+        type(server).handle_accept(server)
 
 
 def _listen(host: str, port: int, purpose: str) -> socket.socket:
@@ -120,10 +144,8 @@ def _adjustments(message_bytes: int) -> dict[str, Any]:
         "max_request_header_size": 16 * 1024,
         # Reading on while a request is worked on is how a disconnect is seen.
         "channel_request_lookahead": 1,
-        # Bodies wait on disk while they arrive: this many times the limit at most.
-        "connection_limit": 256,
-        "channel_timeout": 15,
-        "cleanup_interval": 5,
+        # Some more than are kept: they are accepted, so that others can be closed for them.
+        "connection_limit": 2 * CONNECTION_COUNT,
         "log_socket_errors": False,
         "ident": None,
     }

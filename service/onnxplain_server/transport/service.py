@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from functools import partial
 
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
@@ -22,6 +23,7 @@ from onnxplain_server.call import Call
 from onnxplain_server.run import Blobs, BlobStore, Cache, Runner
 from onnxplain_server.transport.admission import Caller, Limits, admit
 from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.place import Place
 from onnxplain_server.transport.progress import Latest
 from onnxplain_server.transport.turns import Turns
 from onnxplain_server.transport.uploads import Uploads
@@ -74,36 +76,35 @@ class Service:
         """Whether new requests are taken, and can be answered."""
         return not self._turns.closed and self._ready()
 
-    def place(self) -> AbstractContextManager[None]:
+    def place(self, caller: Caller) -> AbstractContextManager[Place]:
         """Hold a place among the requests; to be taken before one is read. See `Turns.place`."""
-        return self._turns.place()
+        return self._turns.place(caller)
 
-    def explain(self, request: ExplainRequest, caller: Caller) -> ExplainResponse:
+    def explain(self, request: ExplainRequest, place: Place) -> ExplainResponse:
         """Answer by an explanation."""
-        return self._explain(request, *self._admit(request.model, request.table, caller))
+        blobs, call = self._admit(request.model, request.table, place.caller)
+        return self._explain(request, place, blobs, call)
 
-    def events(self, request: ExplainRequest, caller: Caller) -> Iterator[ExplainStreamResponse]:
+    def events(self, request: ExplainRequest, place: Place) -> Iterator[ExplainStreamResponse]:
         """Admit at once; then tell the progress, and the response as the last event."""
         latest = Latest()
-        blobs, call = self._admit(request.model, request.table, caller, latest.advance)
-        return self._events(request, blobs, call, latest)
+        blobs, call = self._admit(request.model, request.table, place.caller, latest.advance)
+        return self._events(call, latest, partial(self._explain, request, place, blobs, call))
 
-    def describe(self, request: DescribeModelRequest, caller: Caller) -> DescribeModelResponse:
+    def describe(self, request: DescribeModelRequest, place: Place) -> DescribeModelResponse:
         """Answer by what a model takes and gives."""
-        blobs, call = self._admit(request.model, Table(), caller)
-        with self._turns.turn(call):
+        blobs, call = self._admit(request.model, Table(), place.caller)
+        with self._turns.turn(place, call):
             reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
 
-    def upload_model(self, parts: Iterable[bytes], caller: Caller) -> UploadModelResponse:
+    def upload_model(self, parts: Iterable[bytes], place: Place) -> UploadModelResponse:
         """Keep a model for later requests."""
-        return UploadModelResponse(id=self._uploads.take_model(parts, caller))
+        return UploadModelResponse(id=self._uploads.take_model(parts, place.caller))
 
-    def upload_table(
-        self, form: str, parts: Iterable[bytes], caller: Caller
-    ) -> UploadTableResponse:
+    def upload_table(self, form: str, parts: Iterable[bytes], place: Place) -> UploadTableResponse:
         """Keep a table for later requests."""
-        return UploadTableResponse(id=self._uploads.take_table(form, parts, caller))
+        return UploadTableResponse(id=self._uploads.take_table(form, parts, place.caller))
 
     def _admit(
         self,
@@ -118,8 +119,10 @@ class Service:
         )
         return blobs, call
 
-    def _explain(self, request: ExplainRequest, blobs: Blobs, call: Call) -> ExplainResponse:
-        with self._turns.turn(call):
+    def _explain(
+        self, request: ExplainRequest, place: Place, blobs: Blobs, call: Call
+    ) -> ExplainResponse:
+        with self._turns.turn(place, call):
             start = time.monotonic()
             reply = self._runner.explain(request.SerializeToString(), blobs, call)
             seconds = time.monotonic() - start
@@ -129,10 +132,10 @@ class Service:
         return response
 
     def _events(
-        self, request: ExplainRequest, blobs: Blobs, call: Call, latest: Latest
+        self, call: Call, latest: Latest, explain: Callable[[], ExplainResponse]
     ) -> Iterator[ExplainStreamResponse]:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
-            reply = thread.submit(self._explain, request, blobs, call)
+            reply = thread.submit(explain)
             try:
                 running = True
                 while running:

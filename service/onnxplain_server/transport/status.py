@@ -27,6 +27,7 @@ _PRECONDITION = Status(StatusCode.FAILED_PRECONDITION, 400)
 STATUS: Mapping[Reason, Status] = MappingProxyType(
     {
         Reason.INVALID_REQUEST: _INVALID,
+        Reason.UNAUTHENTICATED: Status(StatusCode.UNAUTHENTICATED, 401),
         Reason.BLOB_NOT_FOUND: Status(StatusCode.NOT_FOUND, 404),
         Reason.INVALID_MODEL: _INVALID,
         Reason.UNSUPPORTED_MODEL: _INVALID,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import deque
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,24 +12,38 @@ from functools import partial
 
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.admission import Caller, Party
+from onnxplain_server.transport.line import Line
+from onnxplain_server.transport.place import Place, Stage
 
 _POLL_SECONDS = 0.05
+
+_LEAVING_COUNT = 4
+"""Requests that gave their place to others and have not left yet: they need a thread each."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCounts:
-    """How many requests hold a place, and how many of them run or wait for their turn."""
+    """How many requests hold a place, how many of them run or wait, and for how many callers."""
 
     place_count: int
     running_count: int
     waiting_count: int
+    caller_count: int
 
 
 class Turns:
-    """Places for requests, and turns for those that hold one; first come, first served.
+    """Places for requests, and turns for those that hold one, shared fairly between callers.
 
     A place is taken before a request's body is read, so that the number of
-    places bounds the threads and the memory that requests can occupy.
+    places bounds the threads and the memory that requests can occupy. Where
+    all are taken, a caller gets one all the same that holds at least two less
+    than another one: the newest request of the one with most is refused in
+    its stead, unless it is at work. So whoever fills the places, each of n
+    callers can have its n-th part of them.
+
+    A free turn goes to the caller that has least at work, and among these to
+    the one that waits for longest; of a caller's own, first come, first served.
 
     Parameters
     ----------
@@ -36,15 +51,25 @@ class Turns:
         Computations at the same time; at least 1.
     waiting_count : int
         Requests that may wait for their turn besides; at least 0.
+    extra_count : int
+        Computations beyond, each of a caller that has none at work: it need
+        not wait for others that take long. As many places are kept for callers
+        that hold none.
+
+    Attributes
+    ----------
+    thread_count : int
+        Threads that requests can occupy.
     """
 
-    def __init__(self, running_count: int, waiting_count: int) -> None:
-        self.place_count = running_count + waiting_count
+    def __init__(self, running_count: int, waiting_count: int, extra_count: int = 0) -> None:
+        self._common_count = running_count + waiting_count
+        self._place_count = self._common_count + extra_count
+        self.thread_count = self._place_count + _LEAVING_COUNT
         self._running_count = running_count
-        self._taken = 0
-        self._running: set[Call] = set()
-        self._waiting: deque[Call] = deque()
-        self._standing_aside: set[Call] = set()
+        self._most_running_count = running_count + extra_count
+        self._places: list[Place] = []
+        self._line = Line()
         self._changed = threading.Condition()
         self._closed = False
 
@@ -56,10 +81,16 @@ class Turns:
     def counts(self) -> TurnCounts:
         """Return what is so at this moment."""
         with self._changed:
-            return TurnCounts(self._taken, len(self._running), len(self._waiting))
+            stages = Counter(place.stage for place in self._places)
+            return TurnCounts(
+                len(self._places),
+                stages[Stage.RUNNING],
+                stages[Stage.WAITING],
+                len({place.party for place in self._places}),
+            )
 
     @contextmanager
-    def place(self) -> Iterator[None]:
+    def place(self, caller: Caller) -> Iterator[Place]:
         """Hold a place.
 
         Raises
@@ -67,29 +98,32 @@ class Turns:
         ExplainError
             UNAVAILABLE once closed; OVERLOADED where all places are taken.
         """
+        place = Place(caller)
         with self._changed:
-            self._refuse()
-            self._taken += 1
+            self._admit(place)
+            self._places.append(place)
         try:
-            yield
+            yield place
         finally:
             with self._changed:
-                self._taken -= 1
+                self._places.remove(place)
                 self._changed.notify_all()
 
     @contextmanager
-    def turn(self, call: Call) -> Iterator[None]:
+    def turn(self, place: Place, call: Call) -> Iterator[None]:
         """Wait for a turn and hold it; raises whatever ends the call while it waits."""
         with self._changed:
-            self._waiting.append(call)
-            self._take(call)
-        call.stand_aside = partial(self._aside, call)
+            place.check()
+            place.call = call
+            self._move(place, Stage.WAITING)
+            self._line.add(place)
+            self._take(place, call)
+        call.stand_aside = partial(self._aside, place, call)
         try:
             yield
         finally:
             with self._changed:
-                self._running.discard(call)
-                self._changed.notify_all()
+                self._move(place, Stage.DONE)
 
     def close(self) -> None:
         """Refuse new requests from now on."""
@@ -99,46 +133,69 @@ class Turns:
     def wait_empty(self, seconds: float) -> bool:
         """Wait until no place is taken; whether that came true in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._taken == 0, seconds)
+            return self._changed.wait_for(lambda: not self._places, seconds)
 
     def end_all(self) -> None:
-        """Make every call end at its next step, telling its caller to ask another server."""
+        """Make every request end at its next step, telling its caller to ask another server."""
         with self._changed:
-            for call in (*self._running, *self._waiting, *self._standing_aside):
-                call.cancel(Reason.UNAVAILABLE, "the server stopped before the work was done")
+            for place in self._places:
+                place.end(Reason.UNAVAILABLE, "the server stopped before the work was done")
+            self._changed.notify_all()
 
-    def _refuse(self) -> None:
+    def _admit(self, place: Place) -> None:
         if self._closed:
             raise ExplainError(Reason.UNAVAILABLE, "the server is stopping; ask again")
-        if self._taken >= self.place_count:
-            raise ExplainError(
-                Reason.OVERLOADED,
-                f"the server takes {self.place_count} requests at a time; ask again later",
-            )
+        held = Counter(other.party for other in self._places if other.stage is not Stage.ENDED)
+        room = self._common_count if held[place.party] else self._place_count
+        if held.total() < room:
+            return
+        loser = self._loser(held, held[place.party] + 2)
+        if loser is None:
+            message = f"the server takes {room} requests at a time; ask again later"
+            raise ExplainError(Reason.OVERLOADED, message)
+        message = "the place went to a caller with fewer requests; ask again later"
+        loser.end(Reason.OVERLOADED, message)
+        self._line.remove(loser)
+        self._move(loser, Stage.ENDED)
+
+    def _loser(self, held: Counter[Party], least: int) -> Place | None:
+        """The newest request that can be ended, of the party that holds most, and at least this."""
+        if len(self._places) >= self.thread_count:
+            return None
+        able = [place for place in self._places if place.yields and held[place.party] >= least]
+        return max(reversed(able), key=lambda place: held[place.party], default=None)
 
     @contextmanager
-    def _aside(self, call: Call) -> Iterator[None]:
+    def _aside(self, place: Place, call: Call) -> Iterator[None]:
         """Give the turn to others while a call waits for another; the next free one is its own."""
         with self._changed:
-            self._running.remove(call)
-            self._standing_aside.add(call)
-            self._changed.notify_all()
+            self._move(place, Stage.ASIDE)
         try:
             yield
         finally:
             with self._changed:
-                self._standing_aside.remove(call)
-                self._waiting.appendleft(call)
-                self._take(call)
+                self._line.add_first(place)
+                self._take(place, call)
 
-    def _take(self, call: Call) -> None:
-        """Wait until it is the turn of a call that was put among the waiting ones."""
+    def _take(self, place: Place, call: Call) -> None:
+        """Wait until it is the turn of a place that was put among the waiting ones."""
         try:
             call.check("while waiting for a turn")
-            while self._waiting[0] is not call or len(self._running) >= self._running_count:
+            while self._next() is not place:
                 # Short, because nobody tells when a waiting caller leaves.
                 self._changed.wait(_POLL_SECONDS)
                 call.check("while waiting for a turn")
         finally:
-            self._waiting.remove(call)
-        self._running.add(call)
+            self._line.remove(place)
+        self._move(place, Stage.RUNNING)
+
+    def _next(self) -> Place | None:
+        running = Counter(place.party for place in self._places if place.stage is Stage.RUNNING)
+        if running.total() >= self._most_running_count:
+            return None
+        is_extra = running.total() >= self._running_count
+        return self._line.next(running.__getitem__, 0 if is_extra else math.inf)
+
+    def _move(self, place: Place, stage: Stage) -> None:
+        place.stage = stage
+        self._changed.notify_all()

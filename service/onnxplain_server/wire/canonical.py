@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 # Python objects take some ten times the bytes of the text they are read from.
 MAX_VALUE_COUNT = 5_000_000
+
+# More than those of the largest double; Python's time to read them grows with their square.
+_MOST_DIGITS = 1_000
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _PREFIX = re.compile(r"Failed to parse \w+ field: ")
@@ -56,6 +60,7 @@ def read_object(text: bytes) -> dict[str, Any]:
             text.decode(),
             parse_constant=_refuse_constant,
             parse_float=_finite,
+            parse_int=_short,
             object_pairs_hook=_without_repetition,
         )
     except RecursionError:
@@ -90,11 +95,17 @@ def _finite(digits: str) -> float:
     return value
 
 
+def _short(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a whole number has {len(digits):,} digits, at most {_MOST_DIGITS}")
+    return int(digits)
+
+
 def _without_repetition(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f'the name "{twice[:100]}" stands twice in one object')
     return document
 

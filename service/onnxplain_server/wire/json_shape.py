@@ -6,6 +6,7 @@ often without the place; and it passes over broken base64.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,11 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INT32 = 2**31
+
+_BEYOND = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""What JSON has no digits for, as canonical JSON writes it."""
 
 _OWN_FORMS = {"google.protobuf.Duration"}
 """Messages that canonical JSON writes as text."""
@@ -38,7 +43,11 @@ def find_fault(value: Any, kind: Any, path: str = "") -> Fault | None:
         if name not in fields:
             known = ", ".join(field.json_name for field in kind.fields)
             return Fault(_join(path, name[:100]), f"is no known field; known here: {known}")
-        if found := _in_field(inner, fields[name], _join(path, fields[name].name)):
+        field = fields[name]
+        if field.name != field.json_name and {field.name, field.json_name} <= value.keys():
+            rule = f"is given twice, as {field.name} and as {field.json_name}"
+            return Fault(_join(path, field.name), rule)
+        if found := _in_field(inner, field, _join(path, field.name)):
             return found
     return None
 
@@ -82,7 +91,7 @@ def _in_value(value: Any, field: Any, path: str) -> Fault | None:
 
 def _in_enum(value: Any, kind: Any, path: str) -> Fault | None:
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
-    if isinstance(value, str | int) and value in known:
+    if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
     return Fault(path, f"must be one of {', '.join(kind.values_by_name)}")
 
@@ -92,17 +101,27 @@ def _join(path: str, name: str) -> str:
 
 
 def _is_base64(value: Any) -> bool:
-    return isinstance(value, str) and _BASE64.fullmatch(value) is not None and len(value) % 4 != 1
+    if not isinstance(value, str) or not _BASE64.fullmatch(value):
+        return False
+    letter_count = len(value.rstrip("="))
+    # What is missing of the last four may be filled up, or left out.
+    return letter_count % 4 != 1 and len(value) in {letter_count, -(-letter_count // 4) * 4}
 
 
 def _number(value: Any) -> float | None:
-    """Read a number; canonical JSON may write it as text, and must where it has no digits."""
+    """Read a number; canonical JSON may write it as text, and must where it has no digits.
+
+    As text it is what JSON takes for a number too: Python would also read "1_000" and "inf".
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and (value in _BEYOND or not _NUMBER.fullmatch(value)):
+        return _BEYOND.get(value)
     try:
-        return float(value)
-    except (ValueError, OverflowError):
+        number = float(value)
+    except OverflowError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def _is_double(value: Any) -> bool:

@@ -32,6 +32,9 @@ _TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+MEDIA_TYPES = tuple(name for name in _TYPES if "/" in name)
+"""Content types by which tables are told."""
+
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -19,6 +19,7 @@ from typing import Any
 from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.wire.canonical import MAX_VALUE_COUNT
 
 _EXACT = 2**53
 
@@ -52,6 +53,10 @@ def _records(form: str, value: Any) -> _Cells:
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise _invalid(form, "must be a list of objects, one per row")
     names = list(dict.fromkeys(name for record in value for name in record))
+    if len(names) * len(value) > MAX_VALUE_COUNT:
+        size = f"has {len(value):,} records with {len(names):,} names"
+        rule = f"{size}, more than {MAX_VALUE_COUNT:,} cells; send large tables as files"
+        raise _invalid(form, rule)
     return [(name, [record.get(name) for record in value]) for name in names]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
@@ -18,10 +17,8 @@ from onnxplain_server.arrays import Array
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import NO_BLOBS, Blobs
 from onnxplain_server.table import Table, listed
+from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find, identify
-
-_EXACT = 2**53
-_BEYOND = " beyond 2^53, which would lose digits"
 
 
 def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
@@ -30,8 +27,21 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where none is given, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE.
+        INVALID_REQUEST where none is given, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE,
+        OUT_OF_MEMORY.
     """
+    try:
+        return _read(message, blobs)
+    except MemoryError:
+        # Files are compressed: few bytes may be billions of cells.
+        raise ExplainError(
+            Reason.OUT_OF_MEMORY,
+            "the table needs more memory than there is for one request; send fewer rows or columns",
+            "table",
+        ) from None
+
+
+def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
     source = message.WhichOneof("source")
     match source:
         case None:
@@ -75,6 +85,8 @@ def _parse(source: str, content: bytes, path: str) -> pa.Table:
         table = parsers[source](content)
         # Arrow trusts the offsets in what it reads; wrong ones would read other memory.
         table.validate(full=True)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         cause = str(error).partition("\n")[0][:200]
         raise ExplainError(
@@ -93,13 +105,15 @@ def _parse_ipc(content: bytes) -> pa.Table:
 
 
 def _parse_csv(content: bytes) -> pa.Table:
-    table = pyarrow.csv.read_csv(io.BytesIO(content))
+    # Else a quoted value with a line break in it is cut where one of Arrow's blocks ends.
+    lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines)
     times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
     if not times:
         return table
     # As they stand in the file: "12:30" would turn into "12:30:00".
     options = pyarrow.csv.ConvertOptions(column_types=times)
-    return pyarrow.csv.read_csv(io.BytesIO(content), convert_options=options)
+    return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
 
 
 def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
@@ -140,51 +154,15 @@ def _from_arrow(table: pa.Table) -> Table:
     columns: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
     for name, chunks in zip(table.column_names, table.columns, strict=True):
-        plain = _plain(chunks)
-        too_large = _loses_digits(plain)
-        values = None if too_large else _values(plain)
-        if values is None:
-            unreadable[name] = f"{chunks.type}{_BEYOND if too_large else ''}"
-        else:
-            columns[name] = values
+        try:
+            columns[name] = read_column(chunks)
+        except UnreadableError as error:
+            unreadable[name] = str(error)
     return Table(columns, table.num_rows, unreadable)
 
 
-def _plain(chunks: Any) -> Any:
-    """Undo dictionary and run-end encoding."""
-    if pa.types.is_dictionary(chunks.type):
-        return chunks.cast(chunks.type.value_type)
-    if pa.types.is_run_end_encoded(chunks.type):
-        return pc.run_end_decode(chunks)
-    return chunks
-
-
-def _values(chunks: Any) -> Array | None:
-    """Return numbers as float64 and text as str objects; None for other types."""
-    kind = chunks.type
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        chunks, kind = chunks.cast(pa.string()), pa.string()
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        texts: Array = pc.fill_null(chunks.cast(pa.string()), "").to_numpy()
-        return texts.astype(object)
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    if not (numeric or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
-        return None
-    plain = chunks.cast(pa.int8()) if pa.types.is_boolean(kind) else chunks
-    numbers: Array = plain.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
-    return numbers
-
-
-def _loses_digits(chunks: Any) -> bool:
-    """Whether integers are too large for float64."""
-    if not pa.types.is_integer(chunks.type):
-        return False
-    extremes = pc.min_max(chunks).as_py()
-    return any(value is not None and abs(value) > _EXACT for value in extremes.values())
-
-
 def _check_names(names: Sequence[str]) -> None:
-    twice = tuple(sorted({name for name in names if names.count(name) > 1}))
+    twice = tuple(sorted(name for name, count in Counter(names).items() if count > 1))
     if twice or not names:
         fault = f"{listed(twice)} more than once" if twice else "none"
         raise ExplainError(

@@ -190,3 +190,8 @@ def test_each_row_asked_for_ends_one_path_of_each_tree(run: Any) -> None:
     assert grown.visits is not None
     per_tree = np.bincount(grown.paths.tree, grown.visits)
     assert per_tree.tolist() == [3] * grown.paths.tree_count
+
+
+def test_two_rows_are_enough_to_choose_a_depth(run: Any) -> None:
+    """There are no three parts to leave out."""
+    assert fit(task(additive, n=2), Growth(), run).depth >= 1

@@ -124,6 +124,30 @@ def test_a_file_that_was_uploaded_again_is_not_the_first_to_go(blobs: RedisBlobs
     ]
 
 
+def test_who_uploads_much_displaces_his_own_and_nobody_else_s(blobs: RedisBlobs) -> None:
+    files = {name: blob(4 * MIB, seed) for seed, name in enumerate(["ann:1", "bob:1", "eve:1"])}
+    for name, given in files.items():
+        blobs.put(name, given)
+
+    for seed in range(3, 9):
+        blobs.put(f"eve:{seed}", blob(4 * MIB, seed))
+
+    assert [is_kept(blobs, name, given) for name, given in files.items()] == [True, True, False]
+    kept = [is_kept(blobs, f"eve:{seed}", blob(4 * MIB, seed)) for seed in range(3, 9)]
+    assert kept == [False] * 3 + [True] * 3
+
+
+def test_who_holds_most_makes_room_for_others(blobs: RedisBlobs) -> None:
+    for seed in range(5):
+        blobs.put(f"eve:{seed}", blob(4 * MIB, seed))
+
+    blobs.put("ann:1", blob(4 * MIB, 9))
+
+    assert is_kept(blobs, "ann:1", blob(4 * MIB, 9))
+    kept = [is_kept(blobs, f"eve:{seed}", blob(4 * MIB, seed)) for seed in range(5)]
+    assert kept == [False] + [True] * 4
+
+
 def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
     redis_server: Any, link: Link
 ) -> None:
@@ -168,7 +192,7 @@ def test_a_file_larger_than_all_room_displaces_nothing(blobs: RedisBlobs) -> Non
     assert blobs.get("b") is None
 
 
-def test_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_row_39_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlobs) -> None:
     end = time.time() + 1_000
     lies = [b"\xff\xfe", "no entry", "0" * 32 + " 999999 1", "0" * 32 + " 1 " + "9" * 18]
     redis_server.admin.zadd("onnxplain:blobs", dict.fromkeys(lies, end))
@@ -180,7 +204,7 @@ def test_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlo
 
 
 @pytest.mark.parametrize("kind", ["blob", "part"])
-def test_a_change_of_any_value_makes_a_file_absent(
+def test_row_39_a_change_of_any_value_makes_a_file_absent(
     redis_server: Any, blobs: RedisBlobs, kind: str
 ) -> None:
     given = blob(2 * MIB)
@@ -202,7 +226,7 @@ def test_a_change_of_any_value_makes_a_file_absent(
     assert is_kept(blobs, "a", given)
 
 
-def test_parts_in_each_others_places_make_a_file_absent(
+def test_row_39_parts_in_each_others_places_make_a_file_absent(
     redis_server: Any, blobs: RedisBlobs
 ) -> None:
     blobs.put("a", blob(2 * MIB))
@@ -214,7 +238,7 @@ def test_parts_in_each_others_places_make_a_file_absent(
     assert blobs.get("a") is None
 
 
-def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_row_39_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlobs) -> None:
     """As if somebody gave a caller the file of another."""
     blobs.put("ada", blob(100))
     (ada,) = redis_server.keys("blob")
@@ -225,7 +249,9 @@ def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlo
     assert blobs.get("bob") is None
 
 
-def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_row_38_redis_that_is_full_keeps_nothing_of_a_file(
+    redis_server: Any, blobs: RedisBlobs
+) -> None:
     redis_server.admin.config_set("maxmemory", "6mb")
 
     blobs.put("a", blob(15 * MIB))
@@ -235,7 +261,7 @@ def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: Re
 
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
-def test_where_redis_fails_this_process_still_keeps_files(
+def test_row_37_where_redis_fails_this_process_still_keeps_files(
     redis_server: Any, blobs: RedisBlobs, fault: str
 ) -> None:
     store = LayeredBlobs(MemoryBlobs(20 * MIB, 60), blobs)

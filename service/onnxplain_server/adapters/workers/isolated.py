@@ -13,9 +13,10 @@ from onnxplain_server.adapters.workers.channel import ClosedError, Kind, Malform
 from onnxplain_server.adapters.workers.metrics import WorkerCounts
 from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.adapters.workers.pool import Pool
+from onnxplain_server.adapters.workers.priority import Priorities, Share
 from onnxplain_server.adapters.workers.process import how
 from onnxplain_server.adapters.workers.quarantine import Quarantine
-from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.worker import Watch, Worker
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Surroundings
 
@@ -64,6 +65,7 @@ class Isolated:
         self._patience = patience
         self._death_count = 0
         self._quarantine = Quarantine(patience.quarantine_seconds)
+        self._priorities = Priorities()
         self._pool = Pool(order, spare_count, warm_bytes)
         if self._pool.missing:
             LOG.warning("this kernel does not protect by: %s", ", ".join(self._pool.missing))
@@ -109,9 +111,10 @@ class Isolated:
         self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
     ) -> bytes | None:
         """Ask one worker; None where it had ended before, so that another can be asked."""
-        worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
+        worker, share = self._take(host)
         try:
-            reply = worker.ask(kind, request, blobs, host, self._patience.load_seconds)
+            watch = Watch(host, self._patience.load_seconds, share.look)
+            reply = worker.ask(kind, request, blobs, watch)
             form.ParseFromString(reply)
         except ExplainError as error:
             raise self._after_refusal(worker, error) from None
@@ -122,8 +125,18 @@ class Isolated:
             raise self._after_death(worker, status) from None
         except (MalformedError, DecodeError, ValueError):
             raise self._after_nonsense(worker) from None
+        finally:
+            self._priorities.end(share, host.party)
         self._pool.give_back(worker)
         return reply
+
+    def _take(self, host: Surroundings) -> tuple[Worker, Share]:
+        while True:
+            worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
+            share = self._priorities.begin(worker, host.party)
+            if share is not None:
+                return worker, share
+            self._pool.discard(worker)
 
     def _after_refusal(self, worker: Worker, error: ExplainError) -> ExplainError:
         """Keep a worker that refused; one that had to be stopped by force is gone."""

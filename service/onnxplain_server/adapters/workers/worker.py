@@ -51,6 +51,8 @@ class Worker:
         Memory that it held, beside what it shares with the zygote, after its last request.
     has_begun : bool
         Whether it has said anything about its last request.
+    niceness : int
+        How far it steps back for others that want the processor.
     is_usable : bool
         Whether it waits for a request; false while it works, and once it must be killed.
     """
@@ -59,6 +61,7 @@ class Worker:
         self.pid = pid
         self.subject = ""
         self.own_bytes = 0
+        self.niceness = 0
         self.has_begun = False
         self.is_usable = False
         self._handle = handle
@@ -91,21 +94,18 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(
-        self, kind: Kind, request: bytes, blobs: Blobs, host: Host, load_seconds: float
-    ) -> bytes:
+    def ask(self, kind: Kind, request: bytes, blobs: Blobs, watch: Watch) -> bytes:
         """Have a request answered.
 
         Raises
         ------
         ExplainError
-            Its refusal, or why `host` ended it.
+            Its refusal, or why `watch` ended it.
         ClosedError, MalformedError
             Where it died, or does not keep to the format.
         """
         self._call += 1
         self.is_usable = self.has_begun = False
-        watch = _Watch(host, load_seconds)
         try:
             label = parcel.pack(self._arena, request, blobs)
             self._channel.send(Frame(kind, self._call, label), watch.tick)
@@ -128,7 +128,7 @@ class Worker:
         self._arena.close()
         os.close(self._handle)
 
-    def _follow(self, watch: _Watch, works: ExitStack) -> bytes:
+    def _follow(self, watch: Watch, works: ExitStack) -> bytes:
         """Serve the worker until it has answered, or raise its refusal."""
         while True:
             frame = self._channel.receive(watch.tick)
@@ -143,7 +143,7 @@ class Worker:
                 raise error
             self._serve(frame, watch, works)
 
-    def _serve(self, frame: Frame, watch: _Watch, works: ExitStack) -> None:
+    def _serve(self, frame: Frame, watch: Watch, works: ExitStack) -> None:
         match frame.kind:
             case Kind.PROGRESS:
                 watch.advance(*payloads.unpack_progress(frame.payload))
@@ -160,13 +160,13 @@ class Worker:
             case _:
                 raise MalformedError
 
-    def _recall(self, watch: _Watch, names: list[str]) -> None:
+    def _recall(self, watch: Watch, names: list[str]) -> None:
         found = payloads.pack_values(watch.host.recall(names))
         if len(found) > MOST_BYTES:
             found = payloads.pack_values([None] * len(names))
         self._channel.send(Frame(Kind.FOUND, self._call, found), watch.tick)
 
-    def _enter(self, watch: _Watch, works: ExitStack, names: list[str]) -> None:
+    def _enter(self, watch: Watch, works: ExitStack, names: list[str]) -> None:
         """Begin a piece of work, one at a time."""
         works.close()
         is_first = len(names) == 1 and works.enter_context(watch.host.alone(names[0]))
@@ -192,25 +192,38 @@ class Worker:
         return True
 
 
-class _Watch:
-    """Looks after one request: its deadline, its caller, the time that loading takes."""
+class Watch:
+    """Looks after one request: its deadline, its caller, the time that loading takes.
 
-    def __init__(self, host: Host, load_seconds: float) -> None:
+    Parameters
+    ----------
+    host : Host
+    load_seconds : float
+        The longest time for loading.
+    look : callable () -> None
+        Called again and again.
+    """
+
+    def __init__(self, host: Host, load_seconds: float, look: Callable[[], None]) -> None:
         self.host = host
+        self._look = look
         self._load_seconds = load_seconds
         self._load_end = float("inf")
         self._progress = (0.0, 0.0)
 
     def advance(self, done: float, planned: float) -> None:
+        """Pass on its progress."""
         self._progress = (done, planned)
         self.host.advance(done, planned)
 
     def load(self, begins: bool) -> None:
+        """Take note that loading begins, or has ended."""
         self._load_end = time.monotonic() + self._load_seconds if begins else float("inf")
 
     def tick(self) -> None:
         """Raise where the answer is no longer wanted, or loading takes too long."""
         self.host.advance(*self._progress)
+        self._look()
         if time.monotonic() > self._load_end:
             raise ExplainError(
                 Reason.LOADING_TOO_LONG,

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
 from onnxplain_server.methods.feature_vectors.options import Growth
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths, of_children
@@ -110,13 +111,26 @@ def fit(task: Task, growth: Growth, run: Run) -> Fit:
     """Choose the depth that does best in cross-validation, the smaller of equals.
 
     Folds and trees are the same whatever the seed of a request, so that its forests compare.
+
+    Raises
+    ------
+    ExplainError
+        EMPTY_TABLE where there is no row for each fold.
     """
     random = np.random.default_rng(2)
     order = random.permutation(len(task.weights))[:_TRIED_ROWS]
+    if len(order) < _FOLDS:
+        raise ExplainError(
+            Reason.EMPTY_TABLE,
+            f"a forest is grown on at least {_FOLDS} rows; there are {len(order)}",
+            "table",
+        )
     depths = (growth.depth,) if growth.depth else _DEPTHS
-    fold = np.arange(len(order)) % _FOLDS
-    parts = [(depth, order[fold != k], order[fold == k]) for depth in depths for k in range(_FOLDS)]
-    scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, _FOLDS)
+    n_folds = min(_FOLDS, len(order))
+    fold = np.arange(len(order)) % n_folds
+    halves = [(order[fold != k], order[fold == k]) for k in range(n_folds)]
+    parts = [(depth, *half) for depth in depths for half in halves]
+    scores = np.array(run(lambda part: _score(task, *part), parts)).reshape(-1, n_folds)
     means = scores.mean(axis=1)
     best = int(means.argmax())
     return Fit(depths[best], float(means[best]))

@@ -1,0 +1,173 @@
+"""What a server does under more load than it can bear, beside hostile callers and connections."""
+
+from __future__ import annotations
+
+import base64
+import json
+import multiprocessing
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import load_clients
+import numpy as np
+from google.protobuf import json_format
+from load_clients import Outcome
+from network import network
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+
+GOODPUT_SHARE, REFUSAL_SECONDS, HEALTH_SECONDS, FAIRNESS_RATIO = 0.8, 0.05, 0.1, 2.0
+_FACTORS = (1, 2, 5, 10)
+_SECONDS = 10.0
+_FEW_ROWS, _MANY_ROWS = 100, 800
+_SLOW_COUNT, _IDLE_COUNT = 500, 10_000
+_SLOW = b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nX-Slow: "
+_HALF = b"PRI * HTTP/2.0\r\n"
+_READY = re.compile(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)")
+
+Start = Callable[..., "Future[list[Outcome]]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server listens."""
+
+    rest_port: int
+    grpc_port: int
+
+    @property
+    def endpoint(self) -> str:
+        """Its address for gRPC."""
+        return f"127.0.0.1:{self.grpc_port}"
+
+
+def main() -> None:
+    """Print the figures."""
+    processes = multiprocessing.get_context("spawn")
+    with _served() as server, ProcessPoolExecutor(4, processes) as clients:
+        _overload(server, clients.submit)
+        _fairness(server, clients.submit)
+        _connections(server, clients.submit)
+
+
+def _overload(server: Server, start: Start) -> None:
+    content = json_format.Parse(_document(_FEW_ROWS), ExplainRequest()).SerializeToString()
+    loop = load_clients.closed_loop
+    start(loop, server.endpoint, content, 2.0, 4).result()
+    found = start(loop, server.endpoint, content, _SECONDS, 4).result()
+    peak = _count(found, "OK") / _SECONDS
+    print(f"{'load':>8} {'goodput':>10} {'refused':>8} {'refusal p99':>12} {'health p99':>11}")
+    print(f"{'peak':>8} {peak:8.1f}/s")
+    for factor in _FACTORS:
+        probing = start(load_clients.probes, server.endpoint, server.rest_port, _SECONDS)
+        found = start(
+            load_clients.open_loop, server.endpoint, content, _SECONDS, factor * peak
+        ).result()
+        refused = [each.seconds for each in found if each.code == "RESOURCE_EXHAUSTED"]
+        health = _p99([each.seconds for each in probing.result()])
+        print(
+            f"{factor:7}x {_count(found, 'OK') / _SECONDS:8.1f}/s {len(refused):8} "
+            f"{1000 * _p99(refused):9.1f} ms {1000 * health:8.1f} ms"
+        )
+    print(
+        f"(goodput at 10x at least {GOODPUT_SHARE:.0%} of the peak; refusals within "
+        f"{1000 * REFUSAL_SECONDS:.0f} ms, health within {1000 * HEALTH_SECONDS:.0f} ms)"
+    )
+
+
+def _fairness(server: Server, start: Start) -> None:
+    """A caller with short requests, alone and beside two with long ones."""
+    short, long = _document(_FEW_ROWS), _document(_MANY_ROWS)
+    ask = load_clients.rest_loop
+    start(ask, server.rest_port, "127.0.0.2", short, 2.0, 1).result()
+    alone = start(ask, server.rest_port, "127.0.0.2", short, _SECONDS, 1).result()
+    hostile = [
+        start(ask, server.rest_port, address, long, 2 * _SECONDS, 9)
+        for address in ("127.0.0.3", "127.0.0.4")
+    ]
+    time.sleep(_SECONDS / 2)
+    beside = start(ask, server.rest_port, "127.0.0.2", short, _SECONDS, 1).result()
+    for each in hostile:
+        each.result()
+    before, after = (_p99([each.seconds for each in found]) for found in (alone, beside))
+    assert {each.code for each in (*alone, *beside)} == {"200"}  # noqa: S101 - else it is no figure
+    print(
+        f"beside two hostile callers, p99 {1000 * after:.1f} ms; alone {1000 * before:.1f} ms; "
+        f"ratio {after / before:.2f}   (at most {FAIRNESS_RATIO})"
+    )
+
+
+def _connections(server: Server, start: Start) -> None:
+    """Slow connections, then idle ones."""
+    cases: tuple[tuple[str, int, bytes, bytes], ...] = (
+        ("slow connections", _SLOW_COUNT, _SLOW, _HALF),
+        ("idle connections", _IDLE_COUNT, b"", b""),
+    )
+    for name, count, by_rest, by_grpc in cases:
+        with ExitStack() as opened:
+            for number in range(count):
+                port, sent = (
+                    (server.grpc_port, by_grpc) if number % 2 else (server.rest_port, by_rest)
+                )
+                made = opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+                made.sendall(sent)
+            found = start(load_clients.probes, server.endpoint, server.rest_port, 5.0).result()
+        health = _p99([each.seconds for each in found])
+        print(
+            f"{count:,} {name}, health p99 {1000 * health:.1f} ms   "
+            f"(at most {1000 * HEALTH_SECONDS:.0f})"
+        )
+
+
+def _document(row_count: int) -> bytes:
+    """A request in JSON: interactions of a network on so many rows."""
+    rows = np.random.default_rng(1).normal(size=(row_count, 10))
+    lines = [",".join(f"x{j}" for j in range(10)), *(",".join(map(str, row)) for row in rows)]
+    return json.dumps(
+        {
+            "model": {"content": base64.b64encode(network()).decode()},
+            "table": {"csv": base64.b64encode("\n".join(lines).encode()).decode()},
+            "rowCount": row_count,
+            "plots": False,
+            "methods": [{"interactions": {}}],
+        }
+    ).encode()
+
+
+@contextmanager
+def _served() -> Iterator[Server]:
+    """Run a server without a cache, which would answer everything but the first request."""
+    names = ("REST_PORT", "GRPC_PORT", "METRICS_PORT", "CACHE_BYTES")
+    with subprocess.Popen(
+        [sys.executable, "-m", "onnxplain_server", "serve"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {f"ONNXPLAIN_{name}": "0" for name in names},
+    ) as process:
+        assert process.stderr is not None  # noqa: S101 - of PIPE
+        ports = next(found for line in process.stderr if (found := _READY.search(line)))
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
+        yield Server(int(ports[2]), int(ports[3]))
+        process.terminate()
+        reader.join()
+
+
+def _count(outcomes: Sequence[Outcome], code: str) -> int:
+    return sum(each.code == code for each in outcomes)
+
+
+def _p99(seconds: Sequence[float]) -> float:
+    return float(np.quantile(seconds, 0.99)) if seconds else float("nan")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What shows who calls: files of tokens, JWTs of a provider, certificates."""

@@ -1,0 +1,84 @@
+"""Flags of every command that asks a server: how it knows who asks, and whom it trusts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import onnxplain
+import typer
+
+from onnxplain_server.cli import files
+from onnxplain_server.cli.failure import CommandError
+from onnxplain_server.settings import token_variable
+
+TokenFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="The token that tells the server who asks. Or as ONNXPLAIN_TOKEN."
+    ),
+]
+Tls: TypeAlias = Annotated[
+    bool, typer.Option("--tls", help="Encrypt, trusting the usual authorities.")
+]
+CaFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Encrypt, trusting the authorities in this file (PEM)."),
+]
+CertificateFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Encrypt, with this certificate (PEM).")
+]
+KeyFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The private key of that certificate (PEM).")
+]
+AllowUnencryptedToken: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unencrypted-token",
+        help="Let the token leave this machine without TLS, where something else encrypts.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What the flags say."""
+
+    token_file: Path | None = None
+    tls: bool = False
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    allow_unencrypted_token: bool = False
+
+    def open(self, endpoint: str, timeout: float | None) -> onnxplain.Client:
+        """Make a client; a usage error where the flags do not fit."""
+        try:
+            return onnxplain.connect(
+                endpoint,
+                token=self._token(),
+                tls=self.tls,
+                ca_file=self.ca_file,
+                certificate_file=self.certificate_file,
+                key_file=self.key_file,
+                allow_unencrypted_token=self.allow_unencrypted_token,
+                timeout=timeout,
+            )
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        except OSError as error:
+            message = f"cannot read {error.filename}: {error.strerror}"
+            raise CommandError("FILE_UNREADABLE", message) from None
+
+    def check_unused(self) -> None:
+        """Refuse flags that nobody will look at, because no server is asked."""
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                flag = field.name.replace("_", "-")
+                raise typer.BadParameter(f"--{flag} needs --endpoint: this process asks nobody")
+
+    def _token(self) -> str | None:
+        if self.token_file is None:
+            return token_variable()
+        return files.read(str(self.token_file)).decode(errors="replace").strip()

@@ -1,0 +1,63 @@
+"""A request's place among those that the server holds."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from onnxplain_server.call import Call
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport.admission import Caller, Party
+
+
+class Stage(Enum):
+    """How far a request has come."""
+
+    READING = auto()
+    WAITING = auto()
+    RUNNING = auto()
+    ASIDE = auto()
+    DONE = auto()
+    ENDED = auto()
+
+
+class Place:
+    """Held by a request from before its body is read until its reply is made.
+
+    Parameters
+    ----------
+    caller : Caller
+        Whose request it is.
+
+    Attributes
+    ----------
+    stage : Stage
+    call : Call or None
+        The computation, once it has been admitted.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.stage = Stage.READING
+        self.call: Call | None = None
+        self._end: ExplainError | None = None
+
+    @property
+    def party(self) -> Party:
+        """See `Caller.party`."""
+        return self.caller.party
+
+    @property
+    def yields(self) -> bool:
+        """Whether it can be ended without loss of work."""
+        return self.stage in {Stage.READING, Stage.WAITING}
+
+    def end(self, reason: Reason, message: str) -> None:
+        """Make the request end at its next step; from any thread."""
+        self._end = ExplainError(reason, message)
+        if self.call is not None:
+            self.call.cancel(reason, message)
+
+    def check(self) -> None:
+        """Raise where the request has to end; to be asked while its body is read."""
+        if self._end is not None:
+            raise self._end

@@ -1,0 +1,80 @@
+"""Columns of Arrow tables, to numbers or text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from onnxplain_server.arrays import Array
+
+_EXACT = 2**53
+
+
+class UnreadableError(Exception):
+    """The column is neither numbers nor text; its text says what it is."""
+
+
+def read_column(chunks: pa.ChunkedArray) -> Array:
+    """Return numbers as float64, NaN where one is missing, or text as str objects, "" there.
+
+    Raises
+    ------
+    UnreadableError
+    """
+    try:
+        plain = _plain(chunks)
+        too_large = _loses_digits(plain)
+        values = None if too_large else _values(plain)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # A time zone that nobody knows, or an encoding within another.
+        raise UnreadableError(str(chunks.type)) from None
+    if values is None:
+        beyond = " beyond 2^53, which would lose digits" if too_large else ""
+        raise UnreadableError(f"{chunks.type}{beyond}")
+    return values
+
+
+def _plain(chunks: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Undo dictionary and run-end encoding."""
+    if pa.types.is_run_end_encoded(chunks.type):
+        return pc.run_end_decode(chunks)
+    if not pa.types.is_dictionary(chunks.type):
+        return chunks
+    if not pa.types.is_string_view(chunks.type.value_type):
+        return chunks.cast(chunks.type.value_type)
+    # Arrow cannot look up views.
+    decoded = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in chunks.chunks]
+    return pa.chunked_array(decoded, type=pa.string())
+
+
+def _values(chunks: pa.ChunkedArray) -> Array | None:
+    kind = chunks.type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return _times(chunks)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        texts: Array = pc.fill_null(chunks.cast(pa.string()), "").to_numpy()
+        return texts.astype(object)
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not (numeric or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
+        return None
+    plain = chunks.cast(pa.int8()) if pa.types.is_boolean(kind) else chunks
+    numbers: Array = plain.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
+    return numbers
+
+
+def _times(chunks: pa.ChunkedArray) -> Array | None:
+    texts = chunks.cast(pa.string())
+    # Arrow's own words for a time in no calendar, "<value out of range: ...>", are no value.
+    return None if pc.any(pc.starts_with(texts, "<")).as_py() else _values(texts)
+
+
+def _loses_digits(chunks: pa.ChunkedArray) -> bool:
+    """Whether whole numbers are too large for float64."""
+    if not (pa.types.is_integer(chunks.type) or pa.types.is_decimal(chunks.type)):
+        return False
+    if pa.types.is_decimal(chunks.type):
+        # Of narrow decimals Arrow knows no extremes.
+        chunks = chunks.cast(pa.decimal256(76, chunks.type.scale))
+    extremes = pc.min_max(chunks).as_py()
+    return any(value is not None and abs(value) > _EXACT for value in extremes.values())

@@ -1,0 +1,75 @@
+"""Write one folder of seeds per target: python tests/fuzz/seeds.py FOLDER."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.wire import rest_request
+from targets import TARGETS
+
+_ROWS = pa.table({"a": [1.0, None, 3.5], "city": ["Bern", "", None], "n": [1, 2, 3]})
+_DOCUMENTS = (
+    {"inputs": {"a": [1, None], "city": ["x", None]}, "seed": 3},
+    {"instances": [{"a": 1}, {"b": "x"}], "methods": [{"interactions": {"features": ["a"]}}]},
+    {"dataframe_split": {"columns": ["a"], "data": [[1]]}, "scale": "MARGIN", "rowCount": "5"},
+    {"table": {"csv": "YSxiCjEsMgo="}, "methods": [{"firm": {"features": ["a > 1"]}}]},
+    {"table": {"columns": {"columns": [{"name": "a", "numbers": ["NaN", -0.5]}]}}},
+)
+
+
+def corpus() -> Mapping[str, list[bytes]]:
+    """Return what each target reads well."""
+    texts = [json.dumps(document).encode() for document in _DOCUMENTS]
+    found = {name: [b""] for name in TARGETS}
+    found["canonical_json"] += texts
+    found["rest_json"] += texts
+    found["rest_files"] += [b"{}\na,b\n1,2\n"]
+    found["message"] += [rest_request.from_json(text).SerializeToString() for text in texts]
+    found["csv"] += [b"a,city\n1,x\n2.5,\n", b'a,"b\nc"\n2020-01-01,"x,y"\n']
+    found["arrow"] += list(_files())
+    found["parquet"] += [_parquet()]
+    found["expression"] += [b"a > 1", b"not (city == 'Bern') and a * 2 - 3 <= 1e5", b"missing(a)"]
+    found["worker"] += [
+        payloads.pack_entries({"a": b"1"}),
+        payloads.pack_values([b"x", None]),
+        payloads.pack_progress(1, 2),
+        payloads.pack_error(ExplainError(Reason.INVALID_TABLE, "why", "table")),
+    ]
+    found["seal"] += [
+        Seal(b"another secret").close("name", b"value"),
+        struct.pack("<4sB", b"ONXS", 1),
+    ]
+    return found
+
+
+def _files() -> Iterator[bytes]:
+    for new in (pyarrow.ipc.new_stream, pyarrow.ipc.new_file):
+        sink = io.BytesIO()
+        with new(sink, _ROWS.schema) as writer:
+            writer.write_table(_ROWS)
+        yield sink.getvalue()
+
+
+def _parquet() -> bytes:
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(_ROWS, sink)
+    return sink.getvalue()
+
+
+if __name__ == "__main__":
+    for name, seeds in corpus().items():
+        folder = Path(sys.argv[1]) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(seeds):
+            (folder / f"seed-{number}").write_bytes(seed)

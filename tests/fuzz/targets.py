@@ -1,0 +1,113 @@
+"""What reads bytes of others, as functions of bytes: an answer, a refusal, or a fault of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.workers import payloads
+from onnxplain_server.adapters.workers.channel import MalformedError
+from onnxplain_server.errors import ExplainError
+from onnxplain_server.methods.firm.language.parse import parse
+from onnxplain_server.methods.firm.language.tree import Kind
+from onnxplain_server.wire import canonical, question, rest_request, table
+from onnxplain_server.wire.rest_request import File
+
+_KINDS = {"a": Kind.NUMBER, "city": Kind.TEXT}
+_SEAL = Seal(b"a secret of the tests")
+
+
+def canonical_json(given: bytes) -> None:
+    """JSON of a request: what is read can be written and read again."""
+    with suppress(ExplainError):
+        request = canonical.decode(given, ExplainRequest)
+        again = canonical.decode(canonical.encode(request).encode(), ExplainRequest)
+        assert again.SerializeToString(deterministic=True) == request.SerializeToString(
+            deterministic=True
+        )
+
+
+def rest_json(given: bytes) -> None:
+    """JSON of a request, with the forms of tables that REST takes."""
+    with suppress(ExplainError):
+        request = rest_request.from_json(given)
+        question.read(request)
+        table.read(request.table)
+
+
+def rest_files(given: bytes) -> None:
+    """Files beside JSON: the first line is the request, the rest a table."""
+    text, _, content = given.partition(b"\n")
+    with suppress(ExplainError):
+        rest_request.from_files(None, File(content, "t.csv", "text/csv"), text)
+
+
+def message(given: bytes) -> None:
+    """A serialised request."""
+    request = ExplainRequest()
+    with suppress(ExplainError):
+        question.parse(given, request)
+        question.read(request)
+
+
+def csv(given: bytes) -> None:
+    """A table in CSV."""
+    with suppress(ExplainError):
+        table.read(Table(csv=given))
+
+
+def arrow(given: bytes) -> None:
+    """A table in Arrow's format of streams or files."""
+    with suppress(ExplainError):
+        table.read(Table(arrow=given))
+
+
+def parquet(given: bytes) -> None:
+    """A table in Parquet."""
+    with suppress(ExplainError):
+        table.read(Table(parquet=given))
+
+
+def expression(given: bytes) -> None:
+    """An expression of FIRM."""
+    with suppress(ExplainError):
+        parse(given.decode(errors="replace"), _KINDS, "features[0]")
+
+
+def worker(given: bytes) -> None:
+    """What a worker sends beside its answers."""
+    for unpack in (
+        payloads.unpack_values,
+        payloads.unpack_names,
+        payloads.unpack_entries,
+        payloads.unpack_progress,
+        payloads.unpack_length,
+        payloads.unpack_error,
+    ):
+        with suppress(MalformedError):
+            unpack(given)
+
+
+def seal(given: bytes) -> None:
+    """A cached value that nobody sealed."""
+    assert _SEAL.open("name", given) is None
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    each.__name__: each
+    for each in (
+        canonical_json,
+        rest_json,
+        rest_files,
+        message,
+        csv,
+        arrow,
+        parquet,
+        expression,
+        worker,
+        seal,
+    )
+}

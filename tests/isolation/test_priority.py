@@ -1,0 +1,122 @@
+"""Who of the workers gets the processor first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import greedy
+from hostile.base import model, node
+from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.adapters.workers.priority import Priorities, niceness
+from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.errors import ExplainError
+
+GOOD = model([node("Neg", "X")]).SerializeToString()
+ENDLESS = greedy.loop(2**62).SerializeToString()
+
+
+def work_long(own: Any, runner: Isolated, party: str, seconds: float = 2.0) -> None:
+    """Have a caller compute for some time, and give its worker back."""
+    with pytest.raises(ExplainError):
+        runner.explain(own.request(ENDLESS), {}, own.call(seconds, subject="long", party=party))
+
+
+def levels(worker: Worker) -> set[int]:
+    """How far the threads of a worker step back behind us."""
+    threads = Path(f"/proc/{worker.pid}/task").iterdir()
+    here = os.getpriority(os.PRIO_PROCESS, 0)
+    return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) - here for thread in threads}
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
+    """Levels of the workers when they were asked."""
+    found: list[set[int]] = []
+    ask = Worker.ask
+
+    def watched(worker: Worker, *given: Any) -> bytes:
+        found.append(levels(worker))
+        return ask(worker, *given)
+
+    monkeypatch.setattr(Worker, "ask", watched)
+    return found
+
+
+def test_who_works_longer_steps_back_further() -> None:
+    found = [niceness(seconds) for seconds in (0, 0.01, 0.25, 1, 4, 1e9)]
+
+    assert found == sorted(found)
+    assert (found[0], found[1], found[-1]) == (0, 0, 15)
+    # By the kernel's weights a tenth, and more for all that differ more.
+    assert niceness(4.0) - niceness(0.0) >= 10
+
+
+def test_row_29_a_worker_steps_back_the_longer_it_works(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, found = own(), []
+    end = Priorities.end
+
+    def watched(priorities: Priorities, share: Any, party: Any) -> None:
+        found.append(levels(share._worker))
+        end(priorities, share, party)
+
+    monkeypatch.setattr(Priorities, "end", watched)
+    work_long(own, runner, "eve")
+
+    # Whether it got the processor at once or not, it has used some of it.
+    (after,) = found
+    assert len(after) == 1
+    assert min(after) > 0
+
+
+def test_row_29_who_asked_for_long_work_begins_behind_others(
+    own: Any, seen: list[set[int]]
+) -> None:
+    runner = own(spare_count=2)
+    for _ in range(2):
+        work_long(own, runner, "eve")
+    runner.explain(own.request(GOOD), {}, own.call(subject="eve's", party="eve"))
+    runner.explain(own.request(GOOD), {}, own.call(subject="ada's", party="ada"))
+
+    *_, of_eve, of_ada = seen
+    assert min(of_eve) > 0
+    assert of_ada == {0}
+
+
+def test_row_29_a_worker_that_has_stepped_back_does_not_slow_another_caller(
+    own: Any, seen: list[set[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not step forward again gives way to a new worker."""
+    set_priority = os.setpriority
+
+    def unprivileged(which: int, who: int, level: int) -> None:
+        if level < os.getpriority(which, who):
+            raise PermissionError
+        set_priority(which, who, level)
+
+    monkeypatch.setattr(os, "setpriority", unprivileged)
+    runner = own(spare_count=2)
+    same = own.call(subject="shared", party="eve")
+    runner.explain(own.request(GOOD), {}, same)
+    (worker,) = runner._pool._warm
+    for thread in Path(f"/proc/{worker.pid}/task").iterdir():
+        os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    worker.niceness = 10
+
+    runner.explain(own.request(GOOD), {}, own.call(subject="shared", party="ada"))
+
+    assert seen[-1] == {0}
+    assert [each.pid for each in runner._pool._warm] != [worker.pid]
+
+
+def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[int]]) -> None:
+    runner = own(spare_count=2)
+    work_long(own, runner, "eve")
+    for number in range(8):
+        runner.explain(own.request(GOOD), {}, own.call(subject=f"s{number}", party="eve"))
+
+    assert seen[-1] == {0}

@@ -1,0 +1,99 @@
+"""What schemathesis makes of the description, sent to the server: cases at the limits of every
+schema, random ones, and chains of requests; half of them allowed, half of them not.
+
+ONNXPLAIN_TEST_API_CASES raises the number of random cases for each route, and then no case at a
+limit is left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from flask import Flask
+from onnxplain_server.wire.rest_request import MEDIA_TYPES
+from schemathesis import Case, CheckContext, HookContext, Response
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events, from_schema
+from schemathesis.generation import GenerationMode
+
+CASES = os.environ.get("ONNXPLAIN_TEST_API_CASES", "")
+
+# The schemas of requests for explanations have thousands of limits.
+SHARE = 1 if CASES else 32
+
+# A request that has the right shape can be wrong in what it means, and take too long.
+MEANT_WRONG = ["2xx", "400", "404", "413", "504"]
+
+CONFIG = {
+    "seed": 1,
+    # Slow machines make them too.
+    "suppress-health-check": ["all"],
+    "continue-on-failure": True,
+    "generation": {
+        "max-examples": int(CASES or 5),
+        "deterministic": True,
+        # HTTP allows any header.
+        "allow-extra-parameters": False,
+    },
+    "checks": {
+        "positive_data_acceptance": {"expected-statuses": MEANT_WRONG},
+        # Of a body without length; and where the time that a client gives is over.
+        "negative_data_rejection": {"expected-statuses": ["4xx", "504"]},
+        "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "504"]},
+    },
+}
+
+# What a request can lack though its shape is right.
+LACKS = ("no model", "no methods", "no table", "the part model", "model.id must", "table.id must",
+         "the model is both", "the table is both")  # fmt: skip
+
+
+@schemathesis.serializer(*MEDIA_TYPES)
+def table_file(_context: Any, value: Any) -> bytes:
+    """Send the bytes of a table as they are."""
+    content = getattr(value, "data", value)
+    return content if isinstance(content, bytes) else str(content).encode()
+
+
+@schemathesis.check
+def the_allowed_is_read(_context: CheckContext, answer: Response, case: Case[Any]) -> None:
+    """Only for what it means may a request be refused that has the right shape."""
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
+        return
+    if answer.status_code == 400 and (told := answer.json())["reason"] == "INVALID_REQUEST":
+        assert told["detail"].startswith(LACKS), told["detail"]
+
+
+@pytest.fixture
+def api(app: Flask) -> Any:
+    return schemathesis.openapi.from_wsgi(
+        "/openapi.json", app, config=SchemathesisConfig.from_dict(CONFIG)
+    )
+
+
+def failures(schema: Any) -> Iterator[str]:
+    """Run all phases, and tell what went wrong."""
+    for event in from_schema(schema).execute():
+        if isinstance(event, events.NonFatalError | events.FatalError):
+            yield str(event)
+        if isinstance(event, events.ScenarioFinished):
+            for check in itertools.chain.from_iterable(event.recorder.checks.values()):
+                if (found := check.failure_info) is not None:
+                    label = f"{event.recorder.label}, {check.name}"
+                    yield f"{label}: {found.failure}\n{found.code_sample[:2000]}"
+
+
+def test_the_server_does_what_the_description_says(api: Any) -> None:
+    limits = itertools.count()
+
+    @api.hook  # type: ignore[untyped-decorator] # schemathesis' own
+    def filter_case(_context: HookContext, case: Case[Any]) -> bool:
+        phase = case.meta.phase.name if case.meta else None
+        return phase != "coverage" or next(limits) % SHARE == 0
+
+    assert list(failures(api)) == []

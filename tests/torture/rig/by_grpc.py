@@ -1,0 +1,107 @@
+"""Calls over gRPC, by the Python client with one retry."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import onnxplain
+from onnxplain.uploads import File
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Table
+from rig.answers import document
+from rig.outcome import Answered, Refused
+
+_CALLS_PER_CONNECTION = 15
+_DETAILS = "grpc-status-details-bin"
+
+
+class Grpc:
+    """A caller over gRPC.
+
+    Parameters
+    ----------
+    ports : list of int
+        Of all replicas.
+    generator : random.Random
+    """
+
+    surfaces = ("grpc", "grpc-stream", "grpc-uploads")
+
+    def __init__(self, ports: list[int], generator: random.Random) -> None:
+        self._ports = list(ports)
+        self._generator = generator
+        self._client: Any = None
+        self._left = 0
+
+    def explain(self, surface: str, request: ExplainRequest, seconds: float) -> Answered:
+        """Ask; raises Refused."""
+        messages = self._messages()
+        if surface == "grpc-stream":
+            tell: Callable[[float, float], None] = _nothing
+            made = lambda: messages.explain(request, timeout=seconds, progress=tell)  # noqa: E731
+        elif surface == "grpc-uploads":
+            made = lambda: self._by_name(request, seconds)  # noqa: E731
+        else:
+            made = lambda: messages.explain(request, timeout=seconds)  # noqa: E731
+        return Answered(document(_translated(made)))
+
+    def describe(self, model: bytes, seconds: float) -> Answered:
+        """Ask what a model takes and gives."""
+        request = DescribeModelRequest(model=Model(content=model))
+        made = lambda: self._messages().describe(request, timeout=seconds)  # noqa: E731
+        return Answered(document(_translated(made)))
+
+    def leave(self, request: ExplainRequest, seconds: float) -> None:
+        """Ask, and go away in the middle of it."""
+
+        def begun() -> None:
+            events = self._messages().explain_stream(request, timeout=seconds)
+            for _ in range(self._generator.randint(1, 3)):
+                next(events, None)
+            events.close()
+
+        _translated(begun)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+
+    def _messages(self) -> Any:
+        """The client's calls; on a new connection now and then, to any replica first."""
+        if self._left == 0:
+            self.close()
+            self._generator.shuffle(self._ports)
+            addresses = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+            self._client = onnxplain.connect(f"ipv4:{addresses}", retry_count=1)
+            self._left = _CALLS_PER_CONNECTION
+        self._left -= 1
+        return self._client.messages
+
+    def _by_name(self, request: ExplainRequest, seconds: float) -> Any:
+        """Upload model and table, and ask by their ids; what is gone is uploaded again."""
+        messages = self._client.messages
+        files: list[File] = [Model(content=request.model.content)]
+        named = ExplainRequest()
+        named.CopyFrom(request)
+        named.model.CopyFrom(Model(id=messages.upload(files[0], timeout=seconds)))
+        if request.table.WhichOneof("source") != "columns":
+            files.append(request.table)
+            named.table.CopyFrom(Table(id=messages.upload(files[1], timeout=seconds)))
+        return messages.explain(named, timeout=seconds, files=files)
+
+
+def _nothing(_done: float, _planned: float) -> None:
+    """Take progress."""
+
+
+def _translated(made: Callable[[], Any]) -> Any:
+    try:
+        return made()
+    except onnxplain.ExplainError as error:
+        trailing: Any = getattr(error.__cause__, "trailing_metadata", tuple)
+        told = any(key == _DETAILS for key, _ in trailing() or ())
+        raise Refused(error.reason, error.message, told, error.retry_seconds) from None

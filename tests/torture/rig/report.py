@@ -1,0 +1,134 @@
+"""The page of the documents that a run writes of itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from rig import pictures, slopes
+from rig.checker import ALLOWANCES, MIB, History, Verdict
+from rig.history import Call, Fault
+
+_BYTES = "_bytes"
+
+_HEAD = """\
+# Torture
+
+<!-- Written by `python -m rig report`: change tests/torture/rig, not this page. -->
+
+Two replicas and a Redis under mixed load, with a fault every ten seconds: `make torture`. How it
+is made, and why so: [tests/torture](../../tests/torture/README.md).
+"""
+
+
+def write(found: History, verdicts: Iterable[Verdict], docs: Path) -> Path:
+    """Write the page and its pictures into the folder of the documents."""
+    images = docs / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    pictures.draw(found, images)
+    page = docs / "studies" / "torture.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(_lines(found, list(verdicts))) + "\n", encoding="utf-8")
+    return page
+
+
+def _lines(found: History, verdicts: list[Verdict]) -> Iterator[str]:
+    yield _HEAD
+    yield _summary(found)
+    yield from ("", "## What had to be so", "", "| | | Found |", "|---|---|---|")
+    for verdict in verdicts:
+        yield f"| {verdict.rule} | {'holds' if verdict.holds else '**broken**'} | {verdict.found} |"
+    broken = [each for each in verdicts if each.examples and not each.holds]
+    for verdict in broken:
+        yield from ("", f"{verdict.rule}, broken by:", "")
+        yield from (f"- `{example}`" for example in verdict.examples)
+    yield from _load(found)
+    yield from _faults(found)
+    yield from _sizes(found)
+
+
+def _summary(found: History) -> str:
+    asked = found.run
+    ended = asked.end or max((call.end for call in found.calls), default=asked.start)
+    cut = "" if asked.end and ended - asked.start >= asked.seconds else ", ended early"
+    return (
+        f"This run: {(ended - asked.start) / 60:.1f} minutes{cut}, seed {asked.seed}, "
+        f"{asked.clients} good clients and a hostile one, {len(found.calls):,} calls, "
+        f"{len(found.faults)} faults of {len({f.kind for f in found.faults})} kinds."
+    )
+
+
+def _load(found: History) -> Iterator[str]:
+    yield from ("", "## Load", "")
+    yield "![Seconds per call over time, and the faults below](../images/torture-load.png)"
+    yield from ("", "| Calls | Count | Answered | p50 | p95 | p99 | Longest |")
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for manner in ("whole", "hurried", "cancelled", "hostile"):
+        yield _row(manner, [call for call in found.calls if call.manner == manner])
+    for surface in sorted({call.surface for call in found.whole}):
+        calls = [call for call in found.whole if call.surface == surface]
+        yield _row(f"whole, {surface}", calls)
+
+
+def _row(name: str, calls: list[Call]) -> str:
+    took = [call.end - call.start for call in calls] or [0.0]
+    answered = sum(call.outcome == "answer" for call in calls)
+    seconds = [*np.quantile(took, [0.5, 0.95, 0.99]), max(took)]
+    cells = " | ".join(f"{value:.2f} s" for value in seconds)
+    return f"| {name} | {len(calls):,} | {answered:,} | {cells} |"
+
+
+def _faults(found: History) -> Iterator[str]:
+    yield from ("", "## Faults", "")
+    yield "All was well again so long after a fault was mended: every replica took requests."
+    yield from ("", "| Fault | Times | Well again, median | Longest | Calls met | Errors |")
+    yield "|---|---:|---:|---:|---:|---|"
+    for kind in sorted({fault.kind for fault in found.faults}):
+        yield _fault_row(kind, found)
+
+
+def _fault_row(kind: str, found: History) -> str:
+    faults = [fault for fault in found.faults if fault.kind == kind]
+    again = [fault.end - fault.healed for fault in faults]
+    met = [call for call in found.calls if _met(call, faults) and call.manner != "hostile"]
+    errors = Counter(call.reason for call in met if call.outcome == "error")
+    told = ", ".join(f"{name} {count}" for name, count in errors.most_common(4))
+    return (
+        f"| {kind} | {len(faults)} | {np.median(again):.2f} s | {max(again):.2f} s | "
+        f"{len(met):,} | {told} |"
+    )
+
+
+def _met(call: Call, faults: Iterable[Fault]) -> bool:
+    return any(fault.start <= call.end and call.start <= fault.end for fault in faults)
+
+
+def _sizes(found: History) -> Iterator[str]:
+    yield from ("", "## Sizes", "")
+    yield "![Memory of a server, its workers and Redis over time](../images/torture-memory.png)"
+    if not found.trends:
+        yield from ("", "The run was too short for slopes.")
+        return
+    yield ""
+    yield (
+        "Of the replica that is never restarted. Slopes are Theil and Sen's, with "
+        f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 % or "
+        "5 minutes. A size counts as growing where the whole interval is above the bound, and it "
+        "grows for sure in each half of the time: a leak goes on, a pool that was made larger once "
+        "does not."
+    )
+    yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for each in found.trends:
+        key = each.name.rpartition(" ")[2]
+        known = (each.first, each.last, each.per_hour, each.low, each.high, ALLOWANCES[key])
+        first, last, slope, low, high, most = (_size(key, value) for value in known)
+        name = each.name.replace("-1 ", " ").replace("-", " ").replace("_", " ")
+        cells = [name, first, last, slope, f"{low} to {high}", most, f"{each.minutes:.0f}"]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _size(key: str, value: float) -> str:
+    return f"{value / MIB:.1f} MiB" if key.endswith(_BYTES) else f"{value:.1f}"

@@ -1,0 +1,282 @@
+"""Row 42: no method and no route answers without good credentials, but health.
+
+What there is to ask is found by walking what the server serves: the services by reflection,
+their methods by descriptors, the routes by Flask's map.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import itertools
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import grpc
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.descriptor_pool import Default
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.upload_pb2 import UploadModelRequest
+from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.rest import create_app
+
+HEALTH = "grpc.health.v1.Health"
+PROBES = {"/livez", "/healthz", "/readyz", "/ping", "/v2/health/live", "/v2/health/ready"}
+
+Metadata = list[tuple[str, str]]
+
+
+def bearer(token: str) -> Metadata:
+    return [("authorization", f"Bearer {token}")]
+
+
+def services(channel: grpc.Channel, metadata: Metadata) -> list[str]:
+    """Ask a server what it serves."""
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+    (reply,) = stub.ServerReflectionInfo(iter([request]), metadata=metadata)
+    return [service.name for service in reply.list_services_response.service]
+
+
+def methods(channel: grpc.Channel, metadata: Metadata) -> list[MethodDescriptor]:
+    return [
+        method
+        for name in services(channel, metadata)
+        for method in Default().FindServiceByName(name).methods
+    ]
+
+
+def call(channel: grpc.Channel, method: MethodDescriptor, metadata: Metadata) -> grpc.StatusCode:
+    """Call a method with an empty request and return the code that it ends with."""
+    kinds = ["unary", "stream"]
+    kind = f"{kinds[method.client_streaming]}_{kinds[method.server_streaming]}"
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    request: Any = iter([b""]) if method.client_streaming else b""
+    begun = getattr(channel, kind)(path)
+    try:
+        if method.server_streaming:
+            running = begun(request, metadata=metadata, timeout=60)
+            # The first event is an answer already; health's Watch never ends.
+            next(iter(running), None)
+            running.cancel()
+        else:
+            begun(request, metadata=metadata, timeout=60)
+    except grpc.RpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+def routes() -> Iterator[tuple[str, str]]:
+    """Every method of every rule, and of what is no rule, with the path to ask."""
+    rules = create_app(None, Metrics(), 1).url_map.iter_rules()  # type: ignore[arg-type] # not asked
+    for rule in rules:
+        for method in [*(rule.methods or ()), "DELETE", "TRACE"]:
+            yield method, re.sub("<.*?>", "sha256:" + "0" * 64, rule.rule)
+    yield from itertools.product(
+        ["GET", "POST"], ["/", "/nothing", "/static/a", "/livez/../version"]
+    )
+
+
+def challenge(answer: Any) -> str:
+    """Return WWW-Authenticate: names of headers are the same in any case."""
+    return str({name.lower(): value for name, value in answer.headers.items()}["www-authenticate"])
+
+
+def is_open(method: str, path: str) -> bool:
+    return path in PROBES and method in {"GET", "HEAD", "OPTIONS"}
+
+
+@pytest.fixture
+def client(start: Any, make_runner: Any, tokens: Any, oidc: Mapping[str, str]) -> Any:
+    """A server that knows its callers by tokens of a file, and by JWTs."""
+    return start(make_runner(), tokens_file=tokens.write("ann", "bob"), **oidc)
+
+
+def answers_nothing(client: Any, tokens: Any, authorization: str | None) -> None:
+    """Ask all that there is to ask."""
+    good = bearer(tokens.of("ann"))
+    metadata = [] if authorization is None else [("authorization", authorization)]
+    found = methods(client.channel, good)
+    assert len({(m.client_streaming, m.server_streaming) for m in found}) == 4
+    for method in found:
+        health = method.containing_service.full_name == HEALTH
+        code = call(client.channel, method, metadata)
+        assert (code is grpc.StatusCode.UNAUTHENTICATED) is not health, method.full_name
+        assert call(client.channel, method, good) is not grpc.StatusCode.UNAUTHENTICATED
+    headers = {} if authorization is None else {"Authorization": authorization}
+    for method_name, path in routes():
+        answer = client.rest(method_name, path, headers=headers)
+        assert (answer.status == 401) is not is_open(method_name, path), (method_name, path)
+        if answer.status == 401 and method_name != "HEAD":
+            assert answer.json["reason"] == "UNAUTHENTICATED"
+            assert challenge(answer).startswith('Bearer realm="onnxplain"')
+
+
+def test_row_42_nothing_but_health_answers_without_credentials(client: Any, tokens: Any) -> None:
+    answers_nothing(client, tokens, None)
+
+
+def test_row_42_nothing_but_health_answers_a_token_of_nobody(client: Any, tokens: Any) -> None:
+    answers_nothing(client, tokens, "Bearer carl")
+
+
+def unsigned(provider: Any) -> str:
+    head, body, _ = provider.token().split(".")
+    head = (
+        base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT","kid":"first"}').rstrip(b"=").decode()
+    )
+    return f"{head}.{body}."
+
+
+def signed_with_the_public_key(provider: Any) -> str:
+    """The old confusion: a public key taken for a shared secret. PyJWT refuses to make it."""
+    public = (
+        provider.keys["first"]
+        .public_key()
+        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    body = provider.token().split(".")[1]
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"first"}').rstrip(b"=").decode()
+    mac = hmac.new(public, f"{head}.{body}".encode(), hashlib.sha256).digest()
+    return f"{head}.{body}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
+
+
+def of_an_unknown_key(provider: Any) -> str:
+    provider.add("unknown")
+    token: str = provider.token("unknown")
+    del provider.keys["unknown"]
+    return token
+
+
+def of_a_forged_key(provider: Any) -> str:
+    stranger = rsa.generate_private_key(65537, 2048)
+    claims = jwt.decode(provider.token(), options={"verify_signature": False})
+    return jwt.encode(claims, stranger, "RS256", headers={"kid": "first"})
+
+
+def changed(provider: Any) -> str:
+    head, body, signature = provider.token().split(".")
+    claims = json.loads(base64.urlsafe_b64decode(body + "=="))
+    text = json.dumps(claims | {"sub": "root"}).encode()
+    return f"{head}.{base64.urlsafe_b64encode(text).rstrip(b'=').decode()}.{signature}"
+
+
+REFUSED: dict[str, Callable[[Any], str]] = {
+    "expired": lambda p: p.token(exp=int(time.time()) - 60),
+    "not valid yet": lambda p: p.token(nbf=int(time.time()) + 600),
+    "for another audience": lambda p: p.token(aud="another"),
+    "for other audiences": lambda p: p.token(aud=["another", "onnxplain2"]),
+    "from another issuer": lambda p: p.token(iss="https://another.example"),
+    "without expiry": lambda p: p.token(exp=None),
+    "without audience": lambda p: p.token(aud=None),
+    "without issuer": lambda p: p.token(iss=None),
+    "without caller": lambda p: p.token(sub=None),
+    "for a caller with a line end": lambda p: p.token(sub="a\nb"),
+    "for half a character": lambda p: p.token(sub="\ud800"),
+    "for an endless caller": lambda p: p.token(sub="a" * 257),
+    "for an empty caller": lambda p: p.token(sub=""),
+    "alg none": unsigned,
+    "HS256 by the public key": signed_with_the_public_key,
+    "of another algorithm": lambda p: p.token(algorithm="RS512"),
+    "of an unknown key": of_an_unknown_key,
+    "of a forged key": of_a_forged_key,
+    "changed": changed,
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_row_42_a_bad_jwt_is_refused_by_every_method(
+    client: Any, tokens: Any, provider: Any, kind: str
+) -> None:
+    answers_nothing(client, tokens, f"Bearer {REFUSED[kind](provider)}")
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["Basic YTpi", "Bearer", "Bearer ", "Bearer a b", "bearer", "nna", "Bearer nna, Bearer nna"],
+)
+def test_row_42_what_is_no_bearer_token_is_refused(client: Any, given: str) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest(), metadata=[("authorization", given)])
+    answer = client.post({}, Authorization=given)
+
+    assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    assert answer.status == 401
+
+
+def test_row_42_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) -> None:
+    twice = bearer(tokens.of("ann")) * 2
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest(), metadata=twice)
+
+    assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_row_42_good_credentials_of_each_kind_are_answered(
+    client: Any, tokens: Any, provider: Any
+) -> None:
+    for token in (tokens.of("ann"), tokens.of("bob"), provider.token()):
+        client.stub.Explain(ExplainRequest(), metadata=bearer(token))
+        assert client.post({}, Authorization=f"BEARER  {token}").status == 200
+
+
+def test_row_42_anothers_upload_is_as_if_it_had_never_been(
+    client: Any, tokens: Any, provider: Any
+) -> None:
+    callers = [tokens.of("ann"), tokens.of("bob"), provider.token(), provider.token(sub="ann")]
+    parts = [UploadModelRequest(content=b"model")]
+    uploaded = client.stub.UploadModel(iter(parts), metadata=bearer(callers[0])).id
+    never = "sha256:" + "0" * 64
+
+    def told(model: str, token: str) -> tuple[Any, ...]:
+        request = DescribeModelRequest(model=Model(id=model))
+        with pytest.raises(grpc.RpcError) as caught:
+            client.stub.DescribeModel(request, metadata=bearer(token))
+        answer = client.rest(
+            "GET", f"/v1/models/{model}", headers={"Authorization": f"Bearer {token}"}
+        )
+        packed = rpc_status.from_call(caught.value)
+        return (
+            packed.code,
+            packed.message.replace(model, "ID"),
+            len(packed.details),
+            answer.status,
+            answer.json["reason"],
+            answer.json["detail"].replace(model, "ID"),
+            sorted(answer.json),
+        )
+
+    for other in callers[1:]:
+        assert told(uploaded, other) == told(never, other)
+        assert told(uploaded, other)[4] == "BLOB_NOT_FOUND"
+    own = DescribeModelRequest(model=Model(id=uploaded))
+    assert client.stub.DescribeModel(own, metadata=bearer(callers[0]))
+
+
+def test_a_missing_token_is_no_error_and_a_bad_one_is(client: Any, provider: Any) -> None:
+    missing = challenge(client.post({}))
+    expired = challenge(client.post({}, Authorization=f"Bearer {provider.token(exp=1)}"))
+
+    assert missing == 'Bearer realm="onnxplain"'
+    assert 'error="invalid_token"' in expired
+    assert 'error_description="the token has expired' in expired
+
+
+def test_without_any_way_everybody_is_answered(start: Any, make_runner: Any) -> None:
+    client = start(make_runner())
+
+    client.stub.Explain(ExplainRequest(), metadata=bearer("whatever"))
+
+    assert client.post({}).status == client.rest("GET", "/version").status == 200

@@ -1,0 +1,88 @@
+"""Messages that come slowly over gRPC."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.transport import grpc_arrivals
+from onnxplain_server.transport.admission import Caller
+from onnxplain_server.transport.grpc_arrivals import Arrivals
+from onnxplain_server.transport.turns import Turns
+
+MESSAGE_BYTES = 2**20
+
+
+def caller(name: str) -> Caller:
+    return Caller(name, math.inf, lambda: False)
+
+
+@pytest.fixture
+def never() -> Iterator[Iterator[bytes]]:
+    """One message, then none."""
+    end = threading.Event()
+
+    def messages() -> Iterator[bytes]:
+        yield b"first"
+        end.wait(60)
+
+    yield messages()
+    end.set()
+
+
+@pytest.fixture
+def arrivals() -> Arrivals:
+    return Arrivals(2)
+
+
+def test_messages_come_in_their_order(arrivals: Arrivals) -> None:
+    with Turns(1, 0).place(caller("ada")) as place:
+        assert list(arrivals.each(iter([b"1", b"2"]), place, MESSAGE_BYTES)) == [b"1", b"2"]
+        assert arrivals.only(iter([b"1"]), place, MESSAGE_BYTES) == b"1"
+
+
+def test_a_call_without_a_message_is_refused(arrivals: Arrivals) -> None:
+    with Turns(1, 0).place(caller("ada")) as place, pytest.raises(ExplainError) as caught:
+        arrivals.only(iter([]), place, MESSAGE_BYTES)
+
+    assert caught.value.reason is Reason.INVALID_REQUEST
+
+
+def test_row_35_who_sends_nothing_for_long_gives_its_place_back(
+    arrivals: Arrivals, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grpc_arrivals, "_IDLE_SECONDS", -0.9)
+    turns = Turns(1, 0)
+
+    with pytest.raises(ExplainError) as caught, turns.place(caller("eve")) as place:
+        list(arrivals.each(never, place, MESSAGE_BYTES))
+
+    assert caught.value.reason is Reason.DEADLINE_EXCEEDED
+    assert turns.counts().place_count == 0
+
+
+def test_row_35_a_slow_upload_gives_way_to_another_caller(
+    arrivals: Arrivals, never: Iterator[bytes]
+) -> None:
+    turns = Turns(1, 1)
+    reasons: list[Reason] = []
+
+    def upload() -> None:
+        with turns.place(caller("eve")), turns.place(caller("eve")) as place:
+            try:
+                list(arrivals.each(never, place, MESSAGE_BYTES))
+            except ExplainError as error:
+                reasons.append(error.reason)
+
+    thread = threading.Thread(target=upload)
+    thread.start()
+    while turns.counts().place_count < 2:
+        time.sleep(0.005)
+    with turns.place(caller("ada")):
+        thread.join(60)
+
+    assert reasons == [Reason.OVERLOADED]

@@ -1,0 +1,112 @@
+"""Rows 16, 36, 44: what arrives at REST and is no proper request is answered, and then gone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+JSON = "Content-Type: application/json"
+
+
+def sent(client: Any, raw: bytes) -> bytes:
+    """All that comes back until the server closes."""
+    with client.connect() as connection:
+        connection.sendall(raw)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"POST /v1/explanations and more HTTP/1.1",
+        b"post /v1/explanations HTTP/1.1",
+        b"PO\x1b[31mST /v1/explanations HTTP/1.1",
+        b"GET http://[::1 HTTP/1.1",
+        b"GET",
+    ],
+)
+def test_row_36_a_first_line_that_cannot_be_read_is_answered(
+    start: Any, make_runner: Any, line: bytes
+) -> None:
+    found = sent(start(make_runner()), line + b"\r\nHost: a\r\n\r\n")
+
+    assert b" 400 Bad Request\r\n" in found
+    assert json.loads(found.partition(b"\r\n\r\n")[2])["reason"] == "BAD_REQUEST"
+
+
+@pytest.mark.parametrize("header", [b"X-Request-Id: a\x1b[1mb", b"A\x00: b", b"no colon", b" : a"])
+def test_row_36_a_header_that_cannot_be_read_is_answered(
+    start: Any, make_runner: Any, header: bytes
+) -> None:
+    found = sent(start(make_runner()), b"GET /livez HTTP/1.1\r\n" + header + b"\r\n\r\n")
+
+    assert b" 400 Bad Request\r\n" in found
+
+
+def test_row_36_unreadable_requests_leave_no_connection_behind(
+    start: Any, make_runner: Any
+) -> None:
+    client = start(make_runner())
+
+    for _ in range(300):  # more than there are connections
+        sent(client, b"nonsense\r\n\r\n")
+
+    assert client.rest("GET", "/livez").status == 200
+
+
+def test_row_16_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any) -> None:
+    runner = make_runner()
+    head = f"POST /v1/explanations HTTP/1.1\r\nHost: a\r\n{JSON}\r\n"
+    both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+
+    found = sent(start(runner), (head + both).encode())
+
+    assert b"not both" in found
+    assert runner.requests == []
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/tables"])
+def test_row_16_an_upload_in_chunks_over_the_limit_is_refused_whole(
+    start: Any, make_runner: Any, path: str
+) -> None:
+    client = start(make_runner(), max_message_bytes=2**16)
+    kind = {"/v1/models": "application/onnx", "/v1/tables": "text/csv"}[path]
+    head = f"PUT {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\n"
+    chunk = b"1000\r\n" + b"1" * 4096 + b"\r\n"
+
+    raw = f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 17 + b"0\r\n\r\n"
+    with client.connect() as connection:
+        connection.sendall(raw)
+        found = connection.recv(65536)
+
+    assert found.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a\x00b", "\x1b[31mred", "a\u202eb"])
+def test_row_44_names_of_files_are_names_only(start: Any, make_runner: Any, name: str) -> None:
+    runner = make_runner()
+    part = f'--B\r\nContent-Disposition: form-data; name="model"; filename="{name}"\r\n\r\nm\r\n'
+    last = '--B\r\nContent-Disposition: form-data; name="request"\r\n\r\n{}\r\n--B--\r\n'
+    kind = {"Content-Type": "multipart/form-data; boundary=B"}
+
+    answer = start(runner).rest("POST", "/v1/explanations", (part + last).encode(), kind)
+
+    assert answer.status == 200
+    assert [request.model.content for request in runner.requests] == [b"m"]
+
+
+def test_row_44_no_text_of_a_caller_breaks_a_line_of_the_log(
+    start: Any, make_runner: Any, caplog: Any
+) -> None:
+    caplog.set_level("INFO")
+    client = start(make_runner())
+
+    client.rest("GET", "/v1/models/a%0D%0AFORGED%1B%5B31m%E2%80%AE%00", headers={})
+    client.post('{"\\u0000\\n\\u001b[31m": 1}', X_Request_Id="a b")
+    client.server.drain(0)
+
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) >= 2
+    assert all(line.isprintable() for line in lines), lines

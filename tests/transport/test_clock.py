@@ -1,0 +1,94 @@
+"""The clock of the wall jumps, and names no longer resolve: nobody notices."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+import grpc
+import pytest
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.upload_pb2 import UploadModelRequest
+from onnxplain_server.adapters.memory_cache import MemoryCache
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.shared import Shared
+from onnxplain_server.adapters.workers.quarantine import Quarantine
+from onnxplain_server.errors import ExplainError, Reason
+
+PATIENCE = 60.0
+JUMPS = pytest.mark.parametrize("jump", [1e7, -1e7], ids=["forward", "backward"])
+
+
+@pytest.fixture
+def leap(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make the clock of the wall jump by so many seconds."""
+    now = time.time
+
+    def change(seconds: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: now() + seconds)
+
+    return change
+
+
+@JUMPS
+def test_row_46_deadlines_and_uploads_do_not_follow_the_clock_of_the_wall(
+    start: Any, make_runner: Any, leap: Any, jump: float
+) -> None:
+    release = threading.Event()
+    runner = make_runner(lambda _host: release.wait(PATIENCE))
+    client = start(runner)
+    model = client.stub.UploadModel(iter([UploadModelRequest(content=b"model")])).id
+    running = client.stub.Explain.future(ExplainRequest(seed=5), timeout=PATIENCE)
+    assert runner.started.acquire(timeout=PATIENCE)
+
+    leap(jump)
+    release.set()
+
+    assert running.result(timeout=PATIENCE).receipt.seed == 5
+    assert client.stub.Explain(ExplainRequest(model=Model(id=model), seed=6)).receipt.seed == 6
+    assert client.rest("GET", "/readyz").status == 200
+
+
+@JUMPS
+def test_row_46_deadlines_still_end_work_after_the_clock_of_the_wall_has_jumped(
+    start: Any, make_runner: Any, endless: Any, leap: Any, jump: float
+) -> None:
+    client = start(make_runner(endless), max_seconds=0.5)
+    leap(jump)
+
+    with pytest.raises(grpc.RpcError) as caught:
+        client.stub.Explain(ExplainRequest())
+
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@JUMPS
+def test_row_46_a_quarantine_does_not_end_when_the_clock_of_the_wall_jumps(
+    leap: Any, jump: float
+) -> None:
+    quarantine = Quarantine(PATIENCE)
+    for _ in range(2):
+        quarantine.crashed("a model")
+
+    leap(jump)
+
+    with pytest.raises(ExplainError) as caught:
+        quarantine.check("a model")
+    assert caught.value.reason is Reason.MODEL_QUARANTINED
+
+
+def test_row_46_numbers_are_found_though_the_name_of_redis_no_longer_resolves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lost(*_given: Any, **_named: Any) -> Any:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", lost)
+    memory = MemoryCache(1_000, Seal(b"secret"))
+    cache = Shared("redis://cache.example:6379/0", b"a secret of 16 by").cache(memory, 60)
+
+    cache.remember({"grid": b"1"})
+    assert cache.recall(["grid", "other"]) == [b"1", None]

@@ -1,0 +1,93 @@
+"""The whole description."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1 import upload_pb2
+
+from tools.openapi import problems, rows
+from tools.openapi.routes import paths
+from tools.openapi.schemas import Schemas
+
+_TEXT = """Explains what an ONNX model has learned. The messages are those of the gRPC contract, in
+protobuf's canonical JSON: names are camelCase, bytes are base64, and NaN and infinities are the
+texts "NaN", "Infinity" and "-Infinity". Names as the contract has them (snake_case) are read too.
+null is the same as leaving a member out. A member that is not known is refused.
+
+Where the server is set up to ask who calls, every route but the probes needs a bearer token."""
+
+TAKEN: list[Any] = [
+    service_pb2.ExplainRequest.DESCRIPTOR,
+    service_pb2.DescribeModelRequest.DESCRIPTOR,
+]
+GIVEN: list[Any] = [
+    service_pb2.ExplainResponse.DESCRIPTOR,
+    service_pb2.Progress.DESCRIPTOR,
+    service_pb2.DescribeModelResponse.DESCRIPTOR,
+    upload_pb2.UploadModelResponse.DESCRIPTOR,
+    upload_pb2.UploadTableResponse.DESCRIPTOR,
+]
+
+_HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "X-Request-Id": ("The id of the request; stands in the server's log.", {"type": "string"}),
+    "Retry-After": ("Seconds after which to ask again.", {"type": "integer", "minimum": 0}),
+    "WWW-Authenticate": ("How to say who calls.", {"type": "string"}),
+    "ETag": ("Identity of the content, for `If-None-Match`.", {"type": "string"}),
+}
+
+_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "X-Request-Timeout-Ms": (
+        "How long the client waits, in milliseconds; capped by the server.",
+        {"type": "integer", "minimum": 1, "maximum": 999_999_999_999, "examples": [60_000]},
+    ),
+    "X-Request-Id": (
+        "An id to find the request by: up to 128 letters, digits and `._:/+=-`; or it is replaced.",
+        {"type": "string"},
+    ),
+}
+
+
+def document(comments: Mapping[str, str]) -> dict[str, Any]:
+    """Describe REST; the comments are those of the contract, by full name."""
+    schemas = Schemas(TAKEN, GIVEN, comments).components()
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "onnxplain",
+            "version": version("onnxplain-server"),
+            "summary": "Explains what an ONNX model has learned",
+            "description": _TEXT,
+            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{}, {"bearer": []}],
+        "paths": paths(comments),
+        "components": {
+            "schemas": {
+                **schemas,
+                **rows.components(schemas["ExplainRequest"]),
+                **problems.schemas(),
+            },
+            "responses": problems.responses(),
+            "headers": {name: _described(*parts) for name, parts in _HEADERS.items()},
+            "parameters": {
+                name: {"name": name, "in": "header", **_described(*parts)}
+                for name, parts in _PARAMETERS.items()
+            },
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def encode(description: Mapping[str, Any]) -> str:
+    """Write it as JSON, so that changes show line by line."""
+    return json.dumps(description, indent=1, ensure_ascii=False) + "\n"
+
+
+def _described(text: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": text, "schema": schema}

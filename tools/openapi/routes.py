@@ -1,0 +1,234 @@
+"""The routes of REST, as operations of OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from onnxplain_server.wire.rest_request import MEDIA_TYPES
+
+from tools.openapi import problems
+from tools.openapi.examples import DESCRIBE, EXPLAIN, EXPLAIN_ROWS, FILES_REQUEST
+from tools.openapi.values import Schema, reference
+
+Operation = dict[str, Any]
+
+_SERVICE = "onnxplain.v1.ExplanationService"
+_BINARY: Schema = {"type": "string", "format": "binary", "minLength": 1}
+_MODEL = ("application/octet-stream", "application/onnx")
+_PARAMETERS = ("X-Request-Timeout-Ms", "X-Request-Id")
+_PROBES = {
+    "/livez": "live",
+    "/healthz": "healthz",
+    "/v2/health/live": "v2Live",
+    "/readyz": "ready",
+    "/ping": "ping",
+    "/v2/health/ready": "v2Ready",
+}
+
+_EVENTS: Schema = {
+    "description": "Server-sent events: `progress` with a Progress any number of times, then "
+    "`response` with an ExplainResponse, or `error` with a Problem.",
+    "type": "string",
+}
+
+
+def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
+    """Describe every route, by path and method."""
+
+    def rpc(name: str) -> str:
+        return comments[f"{_SERVICE}.{name}"]
+
+    return {
+        "/v1/explanations": {"post": _explain(rpc)},
+        "/v1/models:describe": {"post": _describe(rpc)},
+        "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _MODEL)},
+        "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
+        "/v1/tables": {"put": _upload(rpc("UploadTable"), "UploadTable", MEDIA_TYPES)},
+        **{path: {"get": _probe(path, name)} for path, name in _PROBES.items()},
+        "/version": {"get": _version()},
+        "/openapi.json": {"get": _document("openapi", "This description.", "application/json")},
+        "/docs": {
+            "get": _document("docs", "A page to read and try this description.", "text/html")
+        },
+        "/docs/{file}": {"get": _asset()},
+    }
+
+
+def _explain(rpc: Callable[[str], str]) -> Operation:
+    either = {"oneOf": [reference("ExplainRequest"), reference("ExplainRequestWithRows")]}
+    form: Schema = {
+        "type": "object",
+        "properties": {
+            "model": {**_BINARY, "description": "The ONNX file."},
+            "table": {
+                **_BINARY,
+                "description": "CSV, Parquet or Arrow IPC, told by content type or file name.",
+            },
+            "request": {"description": "All the rest.", **either},
+        },
+        "required": ["request"],
+        "additionalProperties": False,
+    }
+    content = {
+        "application/json": {"schema": either, "examples": {**EXPLAIN, **EXPLAIN_ROWS}},
+        "multipart/form-data": {
+            "schema": form,
+            "encoding": {
+                "model": {"contentType": _MODEL[0]},
+                "table": {"contentType": ", ".join(MEDIA_TYPES)},
+                "request": {"contentType": "application/json"},
+            },
+            "examples": FILES_REQUEST,
+        },
+    }
+    answer = _answer("ExplainResponse", "The explanations, or events where they are accepted.")
+    answer["content"]["text/event-stream"] = {"schema": _EVENTS}
+    text = f"{rpc('Explain')}\n\nWith `Accept: text/event-stream`: {rpc('ExplainStream')}"
+    return _call("Explain", "Explanations", text, answer, content)
+
+
+def _describe(rpc: Callable[[str], str]) -> Operation:
+    form = {
+        "type": "object",
+        "properties": {"model": {**_BINARY, "description": "The ONNX file."}},
+        "required": ["model"],
+        "additionalProperties": False,
+    }
+    content: dict[str, Any] = {kind: {"schema": _BINARY} for kind in _MODEL}
+    content["application/json"] = {
+        "schema": reference("DescribeModelRequest"),
+        "examples": DESCRIBE,
+    }
+    content["multipart/form-data"] = {
+        "schema": form,
+        "encoding": {"model": {"contentType": _MODEL[0]}},
+    }
+    answer = _answer("DescribeModelResponse", "The description.")
+    return _call("DescribeModel", "Models and tables", rpc("DescribeModel"), answer, content)
+
+
+def _describe_uploaded(rpc: Callable[[str], str]) -> Operation:
+    text = f"{rpc('DescribeModel')} For an uploaded one."
+    answer = _answer("DescribeModelResponse", "The description.")
+    operation = _call("DescribeUploadedModel", "Models and tables", text, answer, None)
+    parameter = {
+        "name": "model_id",
+        "in": "path",
+        "required": True,
+        "description": "What `PUT /v1/models` returned.",
+        "schema": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    }
+    return {**operation, "parameters": [parameter, *operation["parameters"]]}
+
+
+def _upload(text: str, name: str, kinds: tuple[str, ...]) -> Operation:
+    content = {kind: {"schema": _BINARY} for kind in kinds}
+    answer = _answer(f"{name}Response", "The file is kept.")
+    return _call(name, "Models and tables", text, answer, content)
+
+
+def _call(
+    name: str, tag: str, text: str, answer: Operation, content: dict[str, Any] | None
+) -> Operation:
+    """Describe a route that does work, and can refuse it for any reason."""
+    refused = set(problems.statuses()) - ({406} if name != "Explain" else set())
+    if content is None:
+        refused -= {411, 415, 507}
+    operation = {
+        "operationId": name[0].lower() + name[1:],
+        "tags": [tag],
+        "summary": text.split(".", maxsplit=1)[0] + ".",
+        "description": text,
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in _PARAMETERS],
+        "responses": {"200": answer, **problems.references(refused)},
+    }
+    if content is not None:
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _answer(name: str, text: str) -> Operation:
+    return {
+        "description": text,
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
+        "content": {"application/json": {"schema": reference(name)}},
+    }
+
+
+def _probe(path: str, name: str) -> Operation:
+    live = path in {"/livez", "/healthz", "/v2/health/live"}
+    member = "live" if live else "ready"
+    text = "The process runs." if live else "New requests are taken, and can be answered."
+    schema = {
+        "type": "object",
+        "properties": {member: {"type": "boolean"}},
+        "required": [member],
+        "additionalProperties": False,
+    }
+    content = {"application/json": {"schema": schema}}
+    answers: dict[str, Any] = {"200": {"description": text, "content": content}}
+    if not live:
+        answers["503"] = {"description": "They are not, for now.", "content": content}
+    return {
+        "operationId": name,
+        "tags": ["Probes"],
+        "summary": f"Tell whether the server is {member}.",
+        "security": [],
+        "responses": {**answers, **problems.references([500])},
+    }
+
+
+def _version() -> Operation:
+    schema = {
+        "type": "object",
+        "properties": {"version": {"type": "string"}},
+        "required": ["version"],
+        "additionalProperties": False,
+    }
+    answer = {"description": "It.", "content": {"application/json": {"schema": schema}}}
+    return {
+        "operationId": "version",
+        "tags": ["Probes"],
+        "summary": "Tell the version of the server.",
+        "responses": {"200": answer, **problems.references(problems.EVERYWHERE)},
+    }
+
+
+def _document(name: str, text: str, kind: str) -> Operation:
+    answer = {
+        "description": text,
+        "headers": {"ETag": {"$ref": "#/components/headers/ETag"}},
+        "content": {kind: {"schema": {"type": "object" if kind.endswith("json") else "string"}}},
+    }
+    return {
+        "operationId": name,
+        "tags": ["Description"],
+        "summary": text,
+        "responses": {
+            "200": answer,
+            "304": {"description": "It is as the client has it."},
+            **problems.references(problems.EVERYWHERE),
+        },
+    }
+
+
+def _asset() -> Operation:
+    parameter = {"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}
+    answer = {
+        "description": "Script or style.",
+        "content": {
+            kind: {"schema": {"type": "string"}} for kind in ("text/javascript", "text/css")
+        },
+    }
+    return {
+        "operationId": "docsFile",
+        "tags": ["Description"],
+        "summary": "What the page is made of.",
+        "parameters": [parameter],
+        "responses": {
+            "200": answer,
+            "304": {"description": "It is as the client has it."},
+            **problems.references((*problems.EVERYWHERE, 404)),
+        },
+    }
