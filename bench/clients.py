@@ -1,0 +1,88 @@
+"""What a call costs over the wire: a cached explanation of 6 features, by Go and by Python."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import onnxplain
+
+ROOT = Path(__file__).parents[1]
+MIAMI = ROOT / "examples" / "miami"
+FEATURES = [
+    "OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold",
+]  # fmt: skip
+ROWS = 500
+CALLS = 300
+_PORT = re.compile(r"gRPC on \S+:(\d+)")
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run a server on free ports, and return its endpoint."""
+    ports = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
+    command = [sys.executable, "-m", "onnxplain_server", "serve"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | ports
+    ) as server:
+        assert server.stderr is not None
+        found = next(filter(None, map(_PORT.search, server.stderr)))
+        reader = threading.Thread(target=server.stderr.read)
+        reader.start()
+        try:
+            yield f"127.0.0.1:{found[1]}"
+        finally:
+            server.terminate()
+            reader.join()
+
+
+def by_python(endpoint: str, table: Path) -> list[float]:
+    """Return the seconds of each call; the files are uploaded before."""
+    with onnxplain.connect(endpoint) as client:
+        model, rows = client.upload_model(MIAMI / "miami.onnx"), client.upload_table(table)
+
+        def call() -> float:
+            start = time.perf_counter()
+            client.explain(
+                model, rows, onnxplain.Interactions(), feature_columns=FEATURES, plots=False
+            )
+            return time.perf_counter() - start
+
+        return [call() for _ in range(CALLS + 1)][1:]  # the first one computes
+
+
+def by_go(endpoint: str, table: Path) -> list[float]:
+    """Likewise, by a program."""
+    program = ROOT / "build" / "clients" / "go" / "bench"
+    subprocess.run(
+        ["go", "build", "-o", program, "./internal/bench"], cwd=ROOT / "clients/go", check=True
+    )
+    command = [program, endpoint, MIAMI / "miami.onnx", table, str(CALLS)]
+    seconds: list[float] = json.loads(subprocess.check_output(command))
+    return seconds
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, serving() as endpoint:
+        table = Path(folder) / "rows.csv"
+        lines = gzip.decompress((MIAMI / "miami_housing.csv.gz").read_bytes()).splitlines(True)
+        table.write_bytes(b"".join(lines[: ROWS + 1]))
+        for name, measure in (("Python", by_python), ("Go", by_go)):
+            found = statistics.quantiles((1e3 * each for each in measure(endpoint, table)), n=100)
+            print(f"{name}: median {found[49]:.2f} ms, 95 % within {found[94]:.2f} ms", end="")
+            print(" (wanted of Go: a median below 5)" if name == "Go" else "")
+
+
+if __name__ == "__main__":
+    main()
