@@ -124,7 +124,7 @@ client-go: $(GO_TOOLS) $(BUF_ENV) build/clients/go/conformance ## Generate the G
 test-client-go: lint-go build/clients/go/conformance $(ENV) ## Test the Go client
 	cd clients/go && $(GO) test -race ./...
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
-		clients/tests/test_access.py clients/tests/test_go.py --client go
+		clients/tests/test_access.py clients/tests/test_table.py clients/tests/test_go.py --client go
 
 .PHONY: lint-go
 lint-go: $(GO_TOOLS) ## Style of the Go client

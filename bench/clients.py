@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO, cast
 
 import onnxplain
 
@@ -36,9 +37,9 @@ def serving() -> Iterator[str]:
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | ports
     ) as server:
-        assert server.stderr is not None
-        found = next(filter(None, map(_PORT.search, server.stderr)))
-        reader = threading.Thread(target=server.stderr.read)
+        log = cast("TextIO", server.stderr)
+        found = next(filter(None, map(_PORT.search, log)))
+        reader = threading.Thread(target=log.read)
         reader.start()
         try:
             yield f"127.0.0.1:{found[1]}"
