@@ -17,7 +17,7 @@ from onnx import numpy_helper
 TABLE_ROWS, TABLE_WIDTH = 3_300_000, 4
 MODEL_NUMBERS = 5_300_000
 ROOM = {"max_table_bytes": 200 * 2**20, "upload_bytes": 512 * 2**20}
-CASE = {
+CASE: dict[str, Any] = {
     "call": "upload",
     "model": "large.onnx",
     "table": "large.arrow",
@@ -72,9 +72,10 @@ def roomy() -> Iterator[Server]:
 def wanted(large: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """What the Python client gets."""
     with serving(**ROOM) as running:
-        found = ask(PYTHON, running, tmp_path_factory.mktemp("python"), ["large"], large)["large"]
-    assert "response" in found
-    return found
+        found = ask(PYTHON, running, tmp_path_factory.mktemp("python"), ["large"], large)
+    wanted: Mapping[str, Any] = found["large"]
+    assert "response" in wanted
+    return wanted
 
 
 @pytest.mark.parametrize("name", ["large", "large-by-itself"])
