@@ -122,6 +122,7 @@ client-go: $(GO_TOOLS) $(BUF_ENV) build/clients/go/conformance ## Generate the G
 
 .PHONY: test-client-go
 test-client-go: lint-go build/clients/go/conformance $(ENV) ## Test the Go client
+	@command -v gcc >/dev/null || { echo 'gcc not found: apt-get install gcc libc6-dev' >&2; exit 1; }
 	cd clients/go && $(GO) test -race ./...
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_table.py clients/tests/test_go.py --client go
@@ -137,9 +138,9 @@ messages-go: $(GO_TOOLS) $(BUF_ENV) ## The committed Go messages are what the co
 	@diff -r build/messages-go/$(GO_MESSAGES) $(GO_MESSAGES) \
 		|| { echo 'The Go messages are not what proto/ gives: run `make client-go`.' >&2; exit 1; }
 
-build/clients/go/conformance: $(GO_FILES)
+build/clients/go/%: $(GO_FILES)
 	@tools/go/found.sh $(GO)
-	cd clients/go && $(GO) build -o $(CURDIR)/$@ ./internal/conformance
+	cd clients/go && $(GO) build -o $(CURDIR)/$@ ./internal/$*
 
 ##@ Parts of `make check`
 

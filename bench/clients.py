@@ -72,11 +72,9 @@ def by_python(endpoint: str, table: Path) -> list[list[float]]:
 
 def by_go(endpoint: str, table: Path) -> list[list[float]]:
     """Likewise, by a program."""
-    program = ROOT / "build" / "clients" / "go" / "bench"
-    subprocess.run(
-        ["go", "build", "-o", program, "./internal/bench"], cwd=ROOT / "clients/go", check=True
-    )
-    command: list[str | Path] = [program, endpoint, MIAMI / "miami.onnx", table, str(CALLS)]
+    program = "build/clients/go/bench"
+    subprocess.run(["make", "--silent", program], cwd=ROOT, check=True)
+    command: list[str | Path] = [ROOT / program, endpoint, MIAMI / "miami.onnx", table, str(CALLS)]
     seconds: list[list[float]] = json.loads(subprocess.check_output(command))
     return seconds
 

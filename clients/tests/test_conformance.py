@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import CASES, ROOT, Runner, Server, fault, same_bytes
+from harness import CASES, ROOT, Runner, Server, disagreement, fault
 
 Answers = Callable[[Runner], Mapping[str, Any]]
 
@@ -40,8 +40,8 @@ def test_the_bytes_are_those_of_the_python_client(
     answers: Answers, pythons: Mapping[str, Any], client: Runner, name: str
 ) -> None:
     if name not in client.lacks:
-        found = same_bytes(answers(client)[name], CASES[name])
-        assert found == same_bytes(pythons[name], CASES[name])
+        found = answers(client)[name]
+        assert disagreement(name, CASES[name], found, pythons[name]) is None
 
 
 def test_progress_rises_to_what_is_planned(answers: Answers, client: Runner) -> None:

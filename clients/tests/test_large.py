@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pyarrow as pa
 import pytest
-from harness import PYTHON, ROOT, Runner, Server, ask, same_bytes, serving
+from harness import PYTHON, ROOT, Runner, Server, ask, disagreement, serving
 from onnx import numpy_helper
 
 TABLE_ROWS, TABLE_WIDTH = 3_300_000, 4
@@ -92,4 +92,4 @@ def test_a_large_model_and_a_large_table_arrive(
     want = dict(wanted)
     if name != "large":
         del want["ids"]
-    assert same_bytes(found, CASE) == same_bytes(want, CASE)
+    assert disagreement(name, CASE, found, want) is None
