@@ -16,6 +16,8 @@ import swarm
 import trees
 import woodelf_miami
 
+import clients
+
 BENCHES = {
     "The black-box engine": black_box.main,
     "Features with few values": few_values.main,
@@ -29,6 +31,7 @@ BENCHES = {
     "FIRM": firm.main,
     "The swarm": swarm.main,
     "Isolation": isolation.main,
+    "Clients": clients.main,
     "Load": load.main,
 }
 

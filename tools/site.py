@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "*.md",
+    "clients/go/README.md",
     "clients/python/README.md",
     "deploy/*.md",
     "docs/*.md",
@@ -31,7 +32,14 @@ _UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 LOADED = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>"""
 )
-LANGUAGES = {".py": "python", ".proto": "proto", ".yaml": "yaml", ".json": "json", ".sh": "sh"}
+LANGUAGES = {
+    ".go": "go",
+    ".json": "json",
+    ".proto": "proto",
+    ".py": "python",
+    ".sh": "sh",
+    ".yaml": "yaml",
+}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

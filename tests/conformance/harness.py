@@ -56,6 +56,10 @@ COMMAND_LINE = Runner(
 SETTINGS = {"cache_bytes": 0, "max_planned_rows": 1e8}
 """Without a cache, so that an answer does not tell what was asked before it."""
 
+PACED = frozenset({"stream", "large", "large-by-itself"})
+"""Here the model predicts, in batches as large as their time allows; sums change with that in
+their last digit, from call to call."""
+
 # Whoever ends a call first, caller or server, tells it in its own words.
 _ENDED = {"DEADLINE_EXCEEDED", "CANCELLED"}
 
@@ -142,6 +146,16 @@ def same_bytes(found: Mapping[str, Any], case: Mapping[str, Any]) -> bytes:
     receipt = found.get("response", {}).get("receipt", {})
     plain["versions"] = [receipt.get("serverVersion"), receipt.get("libraryVersions")]
     return bytes(rfc8785.dumps(plain))
+
+
+def disagreement(
+    name: str, case: Mapping[str, Any], found: Mapping[str, Any], other: Mapping[str, Any]
+) -> str | None:
+    """Tell where the answers of two surfaces to one case differ; None where they do not."""
+    if name in PACED:
+        return difference(kept(found, case), kept(other, case))
+    same = same_bytes(found, case) == same_bytes(other, case)
+    return None if same else f"other bytes; {difference(kept(found, case), kept(other, case))}"
 
 
 def fault(found: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:

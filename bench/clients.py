@@ -1,0 +1,98 @@
+"""What a call costs over the wire: a cached explanation of 6 features, by Go and Python."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, cast
+
+import onnxplain
+
+ROOT = Path(__file__).parents[1]
+MIAMI = ROOT / "examples" / "miami"
+FEATURES = [
+    "OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold",
+]  # fmt: skip
+ROWS = 500
+CALLS = 300
+_PORT = re.compile(r"gRPC on \S+:(\d+)")
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run a server on free ports, and return its endpoint."""
+    ports = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
+    command = [sys.executable, "-m", "onnxplain_server", "serve"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | ports
+    ) as server:
+        log = cast("TextIO", server.stderr)
+        found = next(filter(None, map(_PORT.search, log)))
+        reader = threading.Thread(target=log.read)
+        reader.start()
+        try:
+            yield f"127.0.0.1:{found[1]}"
+        finally:
+            server.terminate()
+            reader.join()
+
+
+def by_python(endpoint: str, table: Path) -> list[list[float]]:
+    """Return the seconds of each call, and those that the server computed; files are uploaded."""
+    with onnxplain.connect(endpoint) as client:
+        model, rows = client.upload_model(MIAMI / "miami.onnx"), client.upload_table(table)
+
+        def call() -> list[float]:
+            start = time.perf_counter()
+            found = client.explain(
+                model,
+                rows,
+                onnxplain.PartialDependence(),
+                feature_columns=FEATURES,
+                engine="BLACK_BOX",
+                row_count=ROWS,
+                plots=False,
+            )
+            elapsed = found.message.receipt.elapsed.ToTimedelta()
+            return [time.perf_counter() - start, elapsed.total_seconds()]
+
+        return [call() for _ in range(CALLS + 1)][1:]  # the first one computes
+
+
+def by_go(endpoint: str, table: Path) -> list[list[float]]:
+    """Likewise, by a program."""
+    program = "build/clients/go/bench"
+    subprocess.run(["make", "--silent", program], cwd=ROOT, check=True)
+    command: list[str | Path] = [ROOT / program, endpoint, MIAMI / "miami.onnx", table, str(CALLS)]
+    seconds: list[list[float]] = json.loads(subprocess.check_output(command))
+    return seconds
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, serving() as endpoint:
+        table = Path(folder) / "rows.csv"
+        lines = gzip.decompress((MIAMI / "miami_housing.csv.gz").read_bytes()).splitlines(True)
+        table.write_bytes(b"".join(lines[: ROWS + 1]))
+        for name, measure in (("Python", by_python), ("Go", by_go)):
+            found = measure(endpoint, table)
+            whole = statistics.median(1e3 * each for each, _ in found)
+            computed = statistics.median(1e3 * each for _, each in found)
+            beyond = statistics.median(1e3 * (each - inside) for each, inside in found)
+            print(f"{name}: median {whole:.2f} ms", end="")
+            print(" (wanted: below 5)" if name == "Go" else "", end="")
+            print(f", of it computed by the server {computed:.2f} ms, beyond it {beyond:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""What is true of the Go client only: its README, and its example."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import onnxplain
+import pytest
+from harness import ROOT, Server, serving
+
+FILES = ROOT / "conformance" / "files"
+MIAMI = ROOT.parent / "examples" / "miami"
+FEATURES = [
+    "OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold",
+]  # fmt: skip
+
+
+def run(client: Path, program: str, *arguments: str | Path, folder: Path | None = None) -> str:
+    """Build a program inside the module, run it in a folder, and return what it prints."""
+    go = shutil.which("go", path=f"{ROOT.parent / '.tools/go/bin'}:{os.environ['PATH']}")
+    assert go is not None, "go not found: see tools/go/found.sh"
+    built = client.parents[1] / "build" / "clients" / "go" / "program"
+    subprocess.run([go, "build", "-o", built, program], cwd=client, check=True)
+    return subprocess.check_output([built, *arguments], cwd=folder, text=True, timeout=600)
+
+
+@pytest.fixture
+def go_client(root: Path) -> Path:
+    return root / "clients" / "go"
+
+
+def test_the_first_lines_of_the_readme_work(
+    go_client: Path, server: Server, tmp_path: Path
+) -> None:
+    text = (go_client / "README.md").read_text()
+    found = re.search(r"```go\n(package main.*?)```", text, re.DOTALL)
+    assert found is not None
+    source = found[1].replace("localhost:8081", f"127.0.0.1:{server.grpc_port}")
+    program = tmp_path / "main.go"
+    program.write_text(source)
+    shutil.copy(ROOT / "models" / "sklearn_random_forest_3class.onnx", tmp_path / "model.onnx")
+    lines = (FILES / "iris.csv").read_text().splitlines()
+    kept = [",".join(line.split(",")[:5]) for line in lines]
+    (tmp_path / "rows.csv.gz").write_text("\n".join(kept) + "\n")
+
+    printed = run(go_client, str(program), folder=tmp_path)
+
+    assert re.match(r"\[\w+ \w+\] \[[\d.e-]+ [\d.e-]+ [\d.e-]+\]\n", printed)
+
+
+def test_the_example_finds_the_strongest_interaction(go_client: Path) -> None:
+    table = MIAMI / "miami_housing.csv.gz"
+    with serving(max_planned_rows=1e10) as server:
+        endpoint = f"127.0.0.1:{server.grpc_port}"
+        printed = run(go_client, "./examples/miami", endpoint, MIAMI / "miami.onnx", table)
+        with onnxplain.connect(endpoint) as client:
+            found = client.explain(
+                MIAMI / "miami.onnx", table, onnxplain.Interactions(), feature_columns=FEATURES
+            )
+
+    strengths = {each.features: each.numerators[0] ** 0.5 for each in found.interactions.pairwise}
+    strongest = max(strengths, key=lambda pair: strengths[pair])
+    assert printed == (
+        f"{' x '.join(strongest)}: {strengths[strongest]:.4f} in the logarithm of the price\n"
+    )
