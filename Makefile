@@ -9,7 +9,8 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 CHECKED := $(wildcard service clients/python/onnxplain tests bench examples tools)
-LOCKS := $(wildcard requirements/*.txt tests/models/*.txt) tools/package-lock.json
+LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
+	clients/*/package-lock.json)
 
 # Stamps: an environment is made again only when what it is made from changes.
 ENV := .venv/.made
@@ -18,10 +19,14 @@ MODELS_ENV := .venv-models/.made
 BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
 BUF_ENV := tools/node_modules/.made
+TS_ENV := clients/typescript/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
+BIOME := tools/node_modules/@biomejs/cli-linux-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')/biome
 PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
+TS := clients/typescript
+TS_PATH = PATH=$(CURDIR)/.venv-proto/bin:$(dir $(CURDIR)/$(BUF)):$(dir $(CURDIR)/$(BIOME)):$$PATH
 RELEASED := proto/released.binpb
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
@@ -103,6 +108,19 @@ docs: $(ENV) $(BUF_ENV) ## The documents as a site in docs/site; warnings are er
 locks: ## The locks name no address
 	@! grep -n '://' $(LOCKS)
 
+##@ Clients
+
+.PHONY: client-typescript
+client-typescript: $(TS_ENV) $(BUF_ENV) ## Generate and compile the TypeScript client
+	@cd $(TS) && $(TS_PATH) npm run --silent build && $(TS_PATH) npm run --silent compile
+
+.PHONY: test-client-typescript
+test-client-typescript: $(ENV) client-typescript ## Check and test the TypeScript client, in Chromium too
+	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
+	@cd $(TS) && $(TS_PATH) npm run --silent check
+	$(BIN)/pytest $(wildcard $(addprefix clients/tests/test_,conformance.py large.py access.py)) \
+		clients/tests/test_typescript.py --client typescript --client typescript_rest
+
 ##@ Now and then
 
 .PHONY: proto
@@ -157,10 +175,14 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
+	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-bench .venv-proto .venv-models .venv-study tools/node_modules build .demo
+	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -195,4 +217,8 @@ $(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
 	.venv-proto/bin/npm ci --prefix tools --ignore-scripts --no-fund --no-audit --no-update-notifier
+	@touch $@
+
+$(TS_ENV): $(TS)/package-lock.json $(PROTO_ENV)
+	.venv-proto/bin/npm ci --prefix $(TS) --ignore-scripts --no-fund --no-audit --no-update-notifier
 	@touch $@

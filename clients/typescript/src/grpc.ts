@@ -140,7 +140,8 @@ interface ConnectOptions {
 function connectOptions({ signal, timeoutMs }: CallOptions): ConnectOptions {
   return {
     ...(signal === undefined ? {} : { signal }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    // Whole, as the protocol has it; 0 would be no time limit in some places, and one in others.
+    ...(timeoutMs === undefined ? {} : { timeoutMs: Math.max(1, Math.ceil(timeoutMs)) }),
   };
 }
 

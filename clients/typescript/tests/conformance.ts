@@ -1,5 +1,6 @@
 /** The client as a runner of tests/conformance, over gRPC, or REST with `--rest`: see README.md there. */
 
+import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -11,6 +12,7 @@ import {
   connect,
   ExplainError,
   type ExplainInput,
+  type GrpcConnectOptions,
   ModelRef,
   TableRef,
   v1,
@@ -54,8 +56,8 @@ const CALLS = {
   },
 
   async upload(client: AnyClient, root: string, asked: Case): Promise<object> {
-    const model = await client.uploadModel(await file(root, asked.model));
-    const table = await client.uploadTable(await file(root, asked.table));
+    const model = await client.uploadModel(stream(root, asked.model));
+    const table = await client.uploadTable(stream(root, asked.table));
     const found = await client.explain({ ...asked.request, model, table });
     return { response: found.toJson(), ids: { model: model.id, table: table.id } };
   },
@@ -93,9 +95,18 @@ async function file(root: string, path: string | undefined): Promise<Bytes> {
   return new Uint8Array(await readFile(join(root, path ?? "")));
 }
 
-async function authority(): Promise<{ tls?: { ca: Buffer } }> {
-  const path = process.env.ONNXPLAIN_CA_FILE;
-  return path === undefined ? {} : { tls: { ca: await readFile(path) } };
+function stream(root: string, path: string | undefined): Bytes {
+  return createReadStream(join(root, path ?? ""));
+}
+
+/** What of TLS the environment tells; a certificate only where the server asks for one. */
+async function tls(): Promise<Pick<GrpcConnectOptions, "tls">> {
+  const { ONNXPLAIN_CA_FILE, ONNXPLAIN_CERTIFICATE_FILE, ONNXPLAIN_KEY_FILE } = process.env;
+  if (ONNXPLAIN_CA_FILE === undefined) return {};
+  const ca = await readFile(ONNXPLAIN_CA_FILE);
+  if (ONNXPLAIN_CERTIFICATE_FILE === undefined) return { tls: { ca } };
+  const cert = await readFile(ONNXPLAIN_CERTIFICATE_FILE);
+  return { tls: { ca, cert, key: await readFile(ONNXPLAIN_KEY_FILE ?? "") } };
 }
 
 async function open(isRest: boolean): Promise<AnyClient> {
@@ -103,7 +114,7 @@ async function open(isRest: boolean): Promise<AnyClient> {
   const options = token === undefined ? {} : { token };
   if (isRest) return connectRest(process.env.ONNXPLAIN_URL, options);
   const endpoint = process.env.ONNXPLAIN_ENDPOINT;
-  return connect(endpoint, { ...options, ...(await authority()) }) as AnyClient;
+  return connect(endpoint, { ...options, ...(await tls()) }) as AnyClient;
 }
 
 const { values, positionals } = parseArgs({
