@@ -17,7 +17,7 @@ import type { Method } from "./methods.js";
 import { fitted, type Kind, missing, type Request, rename, type Sources } from "./parcel.js";
 import { ModelRef, TableRef } from "./references.js";
 import type { Attempts } from "./retry.js";
-import { type Opener, type Source, sourceOf } from "./sources.js";
+import { type Opener, peek, type Source, sourceOf } from "./sources.js";
 import { opened } from "./tables.js";
 import type { CallOptions, Terms } from "./terms.js";
 import type { Health, Wire } from "./wire.js";
@@ -221,9 +221,10 @@ export class Client<Path = never> {
   }
 
   private upload(kind: Kind, source: Source, attempts: Attempts): Promise<string> {
+    // What cannot be read is known before anything is sent.
     const send = async (left: CallOptions) =>
       kind === "model"
-        ? this.wire.uploadModel(source.open(), left)
+        ? this.wire.uploadModel((await peek(source.open(), 1)).all, left)
         : this.wire.uploadTable(await opened(source), left);
     // What can be read only once cannot be sent twice.
     return source.repeatable ? persist(attempts, send) : send(leftOf(attempts));

@@ -16,6 +16,10 @@ export function openPath(input: unknown): Source {
         "Blob, an async iterable of bytes, or for a table rows or columns",
     );
   }
-  const open = () => createReadStream(input, { highWaterMark: PART_BYTES });
-  return { repeatable: true, open };
+  return { repeatable: true, open: () => read(input) };
+}
+
+/** Read a file; it is opened when its first part is asked for, so that its errors meet somebody. */
+async function* read(path: Path): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path, { highWaterMark: PART_BYTES });
 }
