@@ -22,6 +22,8 @@ export function toExplainError(
   endpoint: string,
   signal: AbortSignal | undefined,
 ): unknown {
+  const own = [...chain(error)].find((each) => each instanceof Own);
+  if (own) return own.error;
   if (signal?.aborted) return ended("CANCELLED", signal.reason);
   const failure = ConnectError.from(error);
   const code = codeOf(failure);
@@ -29,7 +31,6 @@ export function toExplainError(
   if (reason === undefined && code === "UNAVAILABLE") {
     return unanswered(endpoint, failure.rawMessage, error);
   }
-  if (reason === undefined && isOwn(failure)) return failure.cause;
   return new ExplainError(failure.rawMessage || "the call ended without a message", {
     reason: reason ?? code,
     code,
@@ -39,18 +40,32 @@ export function toExplainError(
   });
 }
 
-/** The name of a code. A connection that broke is told as ABORTED, which no server of ours says. */
+/** The name of a code. A connection that broke has none of its own, or one no server of ours says. */
 function codeOf(failure: ConnectError): Code {
-  if (failure.code === ConnectCode.Aborted) return "UNAVAILABLE";
   if (failure.code === ConnectCode.Canceled) return "CANCELLED";
+  if (failure.code === ConnectCode.Aborted || [...chain(failure)].some(isOfNode)) {
+    return "UNAVAILABLE";
+  }
   const words = ConnectCode[failure.code].replace(/(?<=[a-z])[A-Z]/g, "_$&");
   return words.toUpperCase() as Code;
 }
 
-/** Whether it is no failure of the call: a file that cannot be read, a token that is none. */
-function isOwn({ cause }: ConnectError): boolean {
-  if (!(cause instanceof Error)) return false;
-  return cause instanceof TypeError || "syscall" in cause;
+/** What went wrong on this side: a file that cannot be read, a token that is none. */
+export class Own extends Error {
+  /** @param error what the caller should see */
+  constructor(readonly error: unknown) {
+    super("not the call's");
+  }
+}
+
+/** The errors behind an error, itself first. */
+function* chain(error: unknown): Generator<Error> {
+  for (let each = error; each instanceof Error; each = each.cause) yield each;
+}
+
+/** Whether it is Node's: of a name, a connection, or a certificate. */
+function isOfNode(error: Error): boolean {
+  return "code" in error && typeof error.code === "string";
 }
 
 function milliseconds(delay: Duration | undefined): number | undefined {

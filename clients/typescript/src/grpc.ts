@@ -4,7 +4,7 @@ import type { SecureClientSessionOptions } from "node:http2";
 import { create } from "@bufbuild/protobuf";
 import { type Client as Calls, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { toExplainError } from "./border.js";
+import { Own, toExplainError } from "./border.js";
 import {
   HealthCheckResponse_ServingStatus,
   Health as HealthService,
@@ -95,7 +95,7 @@ export class GrpcWire implements Wire {
   }
 
   async uploadModel(content: AsyncIterable<Uint8Array>, call: CallOptions): Promise<string> {
-    const parts = mapped(cut(content, this.partBytes), (part) =>
+    const parts = messages(content, this.partBytes, (part) =>
       create(UploadModelRequestSchema, { content: part }),
     );
     const answer = await this.translated(call, (options) => this.calls.uploadModel(parts, options));
@@ -104,7 +104,7 @@ export class GrpcWire implements Wire {
 
   async uploadTable(file: TableFile, call: CallOptions): Promise<string> {
     const format = FORMATS[file.format];
-    const parts = mapped(cut(file.content, this.partBytes), (part) =>
+    const parts = messages(file.content, this.partBytes, (part) =>
       create(UploadTableRequestSchema, { format, content: part }),
     );
     const answer = await this.translated(call, (options) => this.calls.uploadTable(parts, options));
@@ -148,14 +148,21 @@ function connectOptions({ signal, timeoutMs }: CallOptions): ConnectOptions {
 /** Send a token with each call. */
 function shown(authorization: () => Promise<string>): Interceptor {
   return (next) => async (request) => {
-    request.header.set("authorization", await authorization());
+    const value = await authorization().catch((error: unknown) => Promise.reject(new Own(error)));
+    request.header.set("authorization", value);
     return next(request);
   };
 }
 
-async function* mapped<From, To>(
-  items: AsyncIterable<From>,
-  map: (item: From) => To,
-): AsyncGenerator<To> {
-  for await (const item of items) yield map(item);
+/** Cut a file into messages. */
+async function* messages<Message>(
+  content: AsyncIterable<Uint8Array>,
+  size: number,
+  toMessage: (part: Uint8Array<ArrayBuffer>) => Message,
+): AsyncGenerator<Message> {
+  try {
+    for await (const part of cut(content, size)) yield toMessage(part);
+  } catch (error) {
+    throw new Own(error);
+  }
 }

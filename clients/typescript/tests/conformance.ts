@@ -111,7 +111,7 @@ async function tls(): Promise<Pick<GrpcConnectOptions, "tls">> {
 
 async function open(isRest: boolean): Promise<AnyClient> {
   const token = process.env.ONNXPLAIN_TOKEN;
-  const options = token === undefined ? {} : { token };
+  const options = token ? { token } : {};
   if (isRest) return connectRest(process.env.ONNXPLAIN_URL, options);
   const endpoint = process.env.ONNXPLAIN_ENDPOINT;
   return connect(endpoint, { ...options, ...(await tls()) }) as AnyClient;
