@@ -1,0 +1,102 @@
+package onnxplain
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+// attempts are those at one call, and the pauses between them.
+//
+// What failed because nobody answered, or because the server had too much to do
+// just then, is tried again: explaining changes nothing, so twice is as good as
+// once. What the server refused stays refused.
+type attempts struct {
+	left    int
+	longest time.Duration
+}
+
+func newAttempts(retries int) *attempts {
+	return &attempts{left: retries, longest: firstPause}
+}
+
+// pause waits before the next attempt. It returns the error itself where there
+// is none: no attempts are left, the same would fail again, or the context's
+// time would be over.
+//
+// Each pause is about twice as long as the one before it, with chance in it, so
+// that many clients do not return at the same moment; and no shorter than the
+// server asked for.
+func (a *attempts) pause(ctx context.Context, err *Error) *Error {
+	spread := 0.5 + rand.Float64()/2
+	length := err.RetryAfter + time.Duration(spread*float64(a.longest))
+	deadline, limited := ctx.Deadline()
+	if a.left == 0 || !mayPass(err) || (limited && time.Until(deadline) <= length) {
+		return err
+	}
+	a.left--
+	a.longest = min(2*a.longest, mostPause)
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return translate(status.FromContextError(ctx.Err()).Err(), "")
+	}
+}
+
+// mayPass tells whether the same request may succeed later.
+func mayPass(err *Error) bool {
+	// Without a time to come back, the latter is a message over the limit, now
+	// and always.
+	return err.Code == codes.Unavailable ||
+		(err.Code == codes.ResourceExhausted && err.RetryAfter > 0)
+}
+
+// persist makes a call until it is answered or there is no use in it.
+func persist[Answer any](
+	ctx context.Context,
+	c *Client,
+	attempts *attempts,
+	call func(context.Context) (Answer, error),
+) (Answer, error) {
+	for {
+		answer, err := call(ctx)
+		if err == nil {
+			return answer, nil
+		}
+		if told := attempts.pause(ctx, c.translate(err)); told != nil {
+			return answer, told
+		}
+	}
+}
+
+// deliver makes a call with the parcel's request, and uploads what the server
+// has no longer.
+func deliver[Answer any](
+	ctx context.Context,
+	c *Client,
+	parcel *parcel,
+	call func(context.Context) (Answer, error),
+) (Answer, error) {
+	attempts := newAttempts(c.settings.retries)
+	for {
+		answer, err := persist(ctx, c, attempts, call)
+		file := parcel.missing(err)
+		if file == nil {
+			return answer, err
+		}
+		if _, err := c.upload(ctx, file, attempts); err != nil {
+			return answer, err
+		}
+	}
+}
