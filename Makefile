@@ -133,7 +133,7 @@ test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the Typ
 
 .PHONY: lint-typescript
 lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
-	$(BIOME) check --error-on-warnings $(TS)
+	cd $(TS) && $(CURDIR)/$(BIOME) check --error-on-warnings .
 
 ##@ Parts of `make check`
 
