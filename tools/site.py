@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "*.md",
     "clients/python/README.md",
+    "clients/typescript/README.md",
     "deploy/*.md",
     "docs/*.md",
     "docs/*/*.md",
@@ -31,7 +32,15 @@ _UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 LOADED = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>"""
 )
-LANGUAGES = {".py": "python", ".proto": "proto", ".yaml": "yaml", ".json": "json", ".sh": "sh"}
+LANGUAGES = {
+    ".html": "html",
+    ".json": "json",
+    ".proto": "proto",
+    ".py": "python",
+    ".sh": "sh",
+    ".ts": "typescript",
+    ".yaml": "yaml",
+}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -4,6 +4,7 @@ import { create, fromJson } from "@bufbuild/protobuf";
 import { ExplainError } from "./errors.js";
 import { Explanations } from "./explanations.js";
 import {
+  type DescribeModelRequest,
   DescribeModelRequestSchema,
   type ExplainRequest,
   type ExplainRequestJson,
@@ -17,6 +18,7 @@ import type { Method } from "./methods.js";
 import { fitted, type Kind, missing, type Request, rename, type Sources } from "./parcel.js";
 import { ModelRef, TableRef } from "./references.js";
 import type { Attempts } from "./retry.js";
+import { linked } from "./signals.js";
 import { type Opener, peek, type Source, sourceOf } from "./sources.js";
 import { opened } from "./tables.js";
 import type { CallOptions, Terms } from "./terms.js";
@@ -69,7 +71,14 @@ export class Client<Path = never> {
     private readonly opener: Opener,
   ) {}
 
-  /** Let go of the connection; running calls end. */
+  /**
+   * Let go of the connection; running calls end.
+   *
+   * @example
+   * ```ts
+   * process.on("SIGTERM", () => client.close());
+   * ```
+   */
   close(): void {
     this.closing.abort();
     this.wire.close();
@@ -94,10 +103,11 @@ export class Client<Path = never> {
   async explain(input: ExplainInput<Path>, options: ExplainOptions = {}): Promise<Explanations> {
     const { onProgress, ...call } = options;
     const [request, sources] = await this.request(input);
-    const answer = await this.deliver(request, sources, call, (fit, left) =>
-      onProgress ? this.followed(fit, left, onProgress) : this.wire.explain(fit, left),
-    );
-    return new Explanations(answer);
+    const ask = (fit: ExplainRequest, left: CallOptions) =>
+      onProgress ? this.followed(fit, left, onProgress) : this.wire.explain(fit, left);
+    return this.during(call, async (attempts) => {
+      return new Explanations(await this.deliver(request, sources, attempts, ask));
+    });
   }
 
   /**
@@ -117,18 +127,15 @@ export class Client<Path = never> {
     options: CallOptions = {},
   ): AsyncGenerator<ExplainEvent, void, undefined> {
     const [request, sources] = await this.request(input);
-    const begin = async (fit: ExplainRequest, left: CallOptions) => {
+    const begin = async (fit: ExplainRequest, left: CallOptions): Promise<Begun> => {
       const events = this.wire.explainStream(fit, left)[Symbol.asyncIterator]();
       return { events, first: await events.next() };
     };
-    const { events, first } = await this.deliver(request, sources, options, begin);
+    const { attempts, release } = this.begun(options);
     try {
-      for (let next = first; !next.done; next = await events.next()) {
-        const event = eventOf(next.value);
-        if (event) yield event;
-      }
+      yield* told(await this.deliver(request, sources, attempts, begin));
     } finally {
-      await events.return?.();
+      release();
     }
   }
 
@@ -143,10 +150,11 @@ export class Client<Path = never> {
   async describe(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelDescription> {
     const input = await toModel(model, this.opener);
     const request = create(DescribeModelRequestSchema, { model: input.message });
-    const answer = await this.deliver(request, { model: input.source }, options, (fit, left) =>
-      this.wire.describe(fit, left),
-    );
-    return answer.model ?? noAnswer();
+    const ask = (fit: DescribeModelRequest, left: CallOptions) => this.wire.describe(fit, left);
+    return this.during(options, async (attempts) => {
+      const answer = await this.deliver(request, { model: input.source }, attempts, ask);
+      return answer.model ?? noAnswer();
+    });
   }
 
   /**
@@ -165,26 +173,51 @@ export class Client<Path = never> {
   async uploadModel(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelRef> {
     if (model instanceof ModelRef) return model;
     const source = sourceOf(model, this.opener);
-    const id = await this.upload("model", source, this.attempts(options));
+    const id = await this.during(options, (each) => this.upload("model", source, each));
     return source.repeatable ? new ModelRef(id, source) : new ModelRef(id);
   }
 
-  /** Have the server keep a table, likewise. */
+  /**
+   * Have the server keep a table, likewise.
+   *
+   * @example
+   * ```ts
+   * const table = await client.uploadTable({ age: [19, 33, 62], bmi: [27.9, 22.7, 26.3] });
+   * for (const model of models) await client.explain({ model, table, methods });
+   * ```
+   */
   async uploadTable(table: TableInput<Path>, options: CallOptions = {}): Promise<TableRef> {
     if (table instanceof TableRef) return table;
     const source = tableSource(table, this.opener);
-    const id = await this.upload("table", source, this.attempts(options));
+    const id = await this.during(options, (each) => this.upload("table", source, each));
     return source.repeatable ? new TableRef(id, source) : new TableRef(id);
   }
 
-  /** The server's own verdict: asked once, since it is about this moment. */
+  /**
+   * The server's own verdict: asked once, since it is about this moment.
+   *
+   * @example
+   * ```ts
+   * while ((await client.health()) !== "SERVING") await setTimeout(1_000);
+   * ```
+   */
   health(options: CallOptions = {}): Promise<Health> {
-    return this.wire.health(leftOf(this.attempts(options)));
+    return this.during(options, (attempts) => this.wire.health(leftOf(attempts)));
   }
 
-  private attempts({ signal, timeoutMs }: CallOptions): Attempts {
-    const signals = [this.closing.signal, ...(signal ? [signal] : [])];
-    return this.terms.attempts({ signal: AbortSignal.any(signals), timeoutMs });
+  /** Begin a call, which also ends with the client. */
+  private begun({ signal, timeoutMs }: CallOptions): { attempts: Attempts; release: () => void } {
+    const link = linked(this.closing.signal, signal);
+    const attempts = this.terms.attempts({ signal: link.signal, timeoutMs });
+    return { attempts, release: link.release };
+  }
+
+  private async during<Answer>(
+    options: CallOptions,
+    call: (attempts: Attempts) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { attempts, release } = this.begun(options);
+    return call(attempts).finally(release);
   }
 
   private async request(input: ExplainInput<Path>): Promise<[ExplainRequest, Sources]> {
@@ -204,10 +237,9 @@ export class Client<Path = never> {
   private async deliver<R extends Request, Answer>(
     request: R,
     sources: Sources,
-    options: CallOptions,
+    attempts: Attempts,
     call: (request: R, call: CallOptions) => Promise<Answer>,
   ): Promise<Answer> {
-    const attempts = this.attempts(options);
     const fit = await fitted(request, sources, this.terms.messageLimit);
     for (;;) {
       try {
@@ -275,6 +307,23 @@ function toRequest(json: Omit<ExplainRequestJson, "methods"> & Pick<ExplainInput
 /** Write numbers that JSON does not have as the contract's JSON does. */
 function canonical(_: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+}
+
+/** A stream whose first event is there. */
+interface Begun {
+  readonly events: AsyncIterator<ExplainStreamResponse>;
+  readonly first: IteratorResult<ExplainStreamResponse>;
+}
+
+async function* told({ events, first }: Begun): AsyncGenerator<ExplainEvent, void, undefined> {
+  try {
+    for (let next = first; !next.done; next = await events.next()) {
+      const event = eventOf(next.value);
+      if (event) yield event;
+    }
+  } finally {
+    await events.return?.();
+  }
 }
 
 function eventOf({ event }: ExplainStreamResponse): ExplainEvent | undefined {

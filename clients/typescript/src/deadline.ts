@@ -1,6 +1,7 @@
 /** When a call by fetch ends, and how that is told. */
 
 import { ExplainError, ended, unanswered } from "./errors.js";
+import { type Linked, linked } from "./signals.js";
 import type { CallOptions } from "./terms.js";
 
 /** Ends one call: by its caller, by its time, or because its answer is there. */
@@ -11,6 +12,7 @@ export class Deadline {
   /** Tells the server, too. */
   readonly headers: Readonly<Record<string, string>>;
 
+  private readonly link: Linked;
   private readonly left = new AbortController();
   private readonly over: AbortSignal | undefined;
   private readonly caller: AbortSignal | undefined;
@@ -24,14 +26,15 @@ export class Deadline {
     const ms = call.timeoutMs === undefined ? undefined : Math.max(1, Math.ceil(call.timeoutMs));
     this.caller = call.signal;
     this.over = ms === undefined ? undefined : AbortSignal.timeout(ms);
-    const signals = [this.left.signal, this.caller, this.over];
-    this.signal = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+    this.link = linked(this.left.signal, this.caller, this.over);
+    this.signal = this.link.signal;
     this.headers = ms === undefined ? {} : { "X-Request-Timeout-Ms": String(ms) };
   }
 
   /** Let go of what is still coming. */
   leave(): void {
     this.left.abort();
+    this.link.release();
   }
 
   /** Turn whatever was thrown on the way into an ExplainError. */

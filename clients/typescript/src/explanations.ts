@@ -28,7 +28,14 @@ export interface Plot {
   readonly vegaLite: Record<string, unknown>;
 }
 
-/** The answer of one method. */
+/**
+ * The answer of one method.
+ *
+ * @example
+ * ```ts
+ * for (const { method, plots } of found) console.log(method, plots.map((plot) => plot.title));
+ * ```
+ */
 export class Explanation {
   /** @param message the answer as it came */
   constructor(readonly message: ExplanationMessage) {}

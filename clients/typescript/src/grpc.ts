@@ -22,6 +22,7 @@ import {
   UploadTableRequest_Format,
   UploadTableRequestSchema,
 } from "./gen/onnxplain/v1/upload_pb.js";
+import { linked } from "./signals.js";
 import { cut } from "./sources.js";
 import type { Format, TableFile } from "./tables.js";
 import type { CallOptions } from "./terms.js";
@@ -80,13 +81,14 @@ export class GrpcWire implements Wire {
   ): AsyncGenerator<ExplainStreamResponse> {
     // Leaving the loop would not end the call by itself.
     const left = new AbortController();
-    const signal = AbortSignal.any([left.signal, ...(call.signal ? [call.signal] : [])]);
+    const { signal, release } = linked(left.signal, call.signal);
     try {
       yield* this.calls.explainStream({ request }, connectOptions({ ...call, signal }));
     } catch (error) {
       throw toExplainError(error, this.endpoint, call.signal);
     } finally {
       left.abort();
+      release();
     }
   }
 

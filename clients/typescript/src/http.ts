@@ -115,6 +115,8 @@ export class RestWire implements Wire {
       return fromJsonString(answer, await response.text(), LENIENT);
     } catch (error) {
       throw deadline.told(error);
+    } finally {
+      deadline.leave();
     }
   }
 

@@ -22,7 +22,14 @@ export class ModelRef {
   ) {}
 }
 
-/** A table that a server keeps; calls take it in place of the table. */
+/**
+ * A table that a server keeps; calls take it in place of the table.
+ *
+ * @example
+ * ```ts
+ * const table = new TableRef(id); // uploaded by somebody else of the same name
+ * ```
+ */
 export class TableRef {
   /**
    * @param id "sha256:" and the hexadecimal digest of the file
