@@ -1,55 +1,35 @@
 /** The client: one method per call of the service. */
 
-import { create, fromJson } from "@bufbuild/protobuf";
-import { ExplainError } from "./errors.js";
+import { create } from "@bufbuild/protobuf";
+import { Delivery, leftOf } from "./delivery.js";
 import { Explanations } from "./explanations.js";
 import {
   type DescribeModelRequest,
   DescribeModelRequestSchema,
   type ExplainRequest,
-  type ExplainRequestJson,
-  ExplainRequestSchema,
-  type ExplainResponse,
-  type ExplainStreamResponse,
 } from "./gen/onnxplain/v1/explanation_service_pb.js";
 import type { ModelDescription } from "./gen/onnxplain/v1/model_pb.js";
-import { type ModelInput, type TableInput, tableSource, toModel, toTable } from "./inputs.js";
-import type { Method } from "./methods.js";
-import { fitted, type Kind, missing, type Request, rename, type Sources } from "./parcel.js";
+import { type ModelInput, type TableInput, tableSource, toModel } from "./inputs.js";
+import {
+  begin,
+  type ExplainEvent,
+  followed,
+  noAnswer,
+  type ProgressCallback,
+  rising,
+  told,
+} from "./progress.js";
 import { ModelRef, TableRef } from "./references.js";
-import type { Attempts } from "./retry.js";
-import { linked } from "./signals.js";
-import { type Opener, peek, type Source, sourceOf } from "./sources.js";
-import { opened } from "./tables.js";
+import { type ExplainInput, toRequest } from "./requests.js";
+import { type Opener, sourceOf } from "./sources.js";
 import type { CallOptions, Terms } from "./terms.js";
 import type { Health, Wire } from "./wire.js";
-
-/**
- * What to explain, on which rows, and how. Besides model, table and methods these are the
- * options of the contract's ExplainRequest, by its names in JSON.
- */
-export interface ExplainInput<Path = never>
-  extends Omit<ExplainRequestJson, "model" | "table" | "methods"> {
-  /** Left out for sequences that bring weights. */
-  readonly model?: ModelInput<Path> | undefined;
-
-  /** Left out for methods that need none. */
-  readonly table?: TableInput<Path> | undefined;
-
-  /** At least one; they share the rows and the predictions. */
-  readonly methods: readonly Method[];
-}
 
 /** Options of `Client.explain`. */
 export interface ExplainOptions extends CallOptions {
   /** Told how many rows are predicted, of how many at most. */
-  readonly onProgress?: ((done: number, planned: number) => void) | undefined;
+  readonly onProgress?: ProgressCallback | undefined;
 }
-
-/** What `Client.explainStream` gives: progress on the way, the explanations at the end. */
-export type ExplainEvent =
-  | { readonly type: "progress"; readonly done: number; readonly planned: number }
-  | { readonly type: "explanations"; readonly explanations: Explanations };
 
 /**
  * Explains models; calls can run side by side. `connect` makes one.
@@ -58,7 +38,7 @@ export type ExplainEvent =
  * is a TypeError, or the file system's error.
  */
 export class Client<Path = never> {
-  private readonly closing = new AbortController();
+  private readonly delivery: Delivery;
 
   /**
    * @param wire closed with the client
@@ -67,9 +47,11 @@ export class Client<Path = never> {
    */
   constructor(
     private readonly wire: Wire,
-    private readonly terms: Terms,
+    terms: Terms,
     private readonly opener: Opener,
-  ) {}
+  ) {
+    this.delivery = new Delivery(wire, terms);
+  }
 
   /**
    * Let go of the connection; running calls end.
@@ -80,7 +62,7 @@ export class Client<Path = never> {
    * ```
    */
   close(): void {
-    this.closing.abort();
+    this.delivery.close();
     this.wire.close();
   }
 
@@ -102,11 +84,12 @@ export class Client<Path = never> {
    */
   async explain(input: ExplainInput<Path>, options: ExplainOptions = {}): Promise<Explanations> {
     const { onProgress, ...call } = options;
-    const [request, sources] = await this.request(input);
+    const { request, sources } = await toRequest(input, this.opener);
+    const tell = onProgress && rising(onProgress);
     const ask = (fit: ExplainRequest, left: CallOptions) =>
-      onProgress ? this.followed(fit, left, onProgress) : this.wire.explain(fit, left);
-    return this.during(call, async (attempts) => {
-      return new Explanations(await this.deliver(request, sources, attempts, ask));
+      tell ? followed(this.wire.explainStream(fit, left), tell) : this.wire.explain(fit, left);
+    return this.delivery.during(call, async (attempts) => {
+      return new Explanations(await this.delivery.deliver(request, sources, attempts, ask));
     });
   }
 
@@ -126,14 +109,12 @@ export class Client<Path = never> {
     input: ExplainInput<Path>,
     options: CallOptions = {},
   ): AsyncGenerator<ExplainEvent, void, undefined> {
-    const [request, sources] = await this.request(input);
-    const begin = async (fit: ExplainRequest, left: CallOptions): Promise<Begun> => {
-      const events = this.wire.explainStream(fit, left)[Symbol.asyncIterator]();
-      return { events, first: await events.next() };
-    };
-    const { attempts, release } = this.begun(options);
+    const { request, sources } = await toRequest(input, this.opener);
+    const ask = (fit: ExplainRequest, left: CallOptions) =>
+      begin(this.wire.explainStream(fit, left));
+    const { attempts, release } = this.delivery.begun(options);
     try {
-      yield* told(await this.deliver(request, sources, attempts, begin));
+      yield* told(await this.delivery.deliver(request, sources, attempts, ask));
     } finally {
       release();
     }
@@ -151,8 +132,8 @@ export class Client<Path = never> {
     const input = await toModel(model, this.opener);
     const request = create(DescribeModelRequestSchema, { model: input.message });
     const ask = (fit: DescribeModelRequest, left: CallOptions) => this.wire.describe(fit, left);
-    return this.during(options, async (attempts) => {
-      const answer = await this.deliver(request, { model: input.source }, attempts, ask);
+    return this.delivery.during(options, async (attempts) => {
+      const answer = await this.delivery.deliver(request, { model: input.source }, attempts, ask);
       return answer.model ?? noAnswer();
     });
   }
@@ -173,7 +154,9 @@ export class Client<Path = never> {
   async uploadModel(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelRef> {
     if (model instanceof ModelRef) return model;
     const source = sourceOf(model, this.opener);
-    const id = await this.during(options, (each) => this.upload("model", source, each));
+    const id = await this.delivery.during(options, (each) =>
+      this.delivery.upload("model", source, each),
+    );
     return source.repeatable ? new ModelRef(id, source) : new ModelRef(id);
   }
 
@@ -189,7 +172,9 @@ export class Client<Path = never> {
   async uploadTable(table: TableInput<Path>, options: CallOptions = {}): Promise<TableRef> {
     if (table instanceof TableRef) return table;
     const source = tableSource(table, this.opener);
-    const id = await this.during(options, (each) => this.upload("table", source, each));
+    const id = await this.delivery.during(options, (each) =>
+      this.delivery.upload("table", source, each),
+    );
     return source.repeatable ? new TableRef(id, source) : new TableRef(id);
   }
 
@@ -202,139 +187,6 @@ export class Client<Path = never> {
    * ```
    */
   health(options: CallOptions = {}): Promise<Health> {
-    return this.during(options, (attempts) => this.wire.health(leftOf(attempts)));
+    return this.delivery.during(options, (attempts) => this.wire.health(leftOf(attempts)));
   }
-
-  /** Begin a call, which also ends with the client. */
-  private begun({ signal, timeoutMs }: CallOptions): { attempts: Attempts; release: () => void } {
-    const link = linked(this.closing.signal, signal);
-    const attempts = this.terms.attempts({ signal: link.signal, timeoutMs });
-    return { attempts, release: link.release };
-  }
-
-  private async during<Answer>(
-    options: CallOptions,
-    call: (attempts: Attempts) => Promise<Answer>,
-  ): Promise<Answer> {
-    const { attempts, release } = this.begun(options);
-    return call(attempts).finally(release);
-  }
-
-  private async request(input: ExplainInput<Path>): Promise<[ExplainRequest, Sources]> {
-    const { model, table, methods, ...rest } = input;
-    const request = toRequest({ ...rest, methods });
-    const sources: Sources = {};
-    if (model !== undefined) {
-      ({ message: request.model, source: sources.model } = await toModel(model, this.opener));
-    }
-    if (table !== undefined) {
-      ({ message: request.table, source: sources.table } = await toTable(table, this.opener));
-    }
-    return [request, sources];
-  }
-
-  /** Make a call with the request; upload what the server has no longer. */
-  private async deliver<R extends Request, Answer>(
-    request: R,
-    sources: Sources,
-    attempts: Attempts,
-    call: (request: R, call: CallOptions) => Promise<Answer>,
-  ): Promise<Answer> {
-    const fit = await fitted(request, sources, this.terms.messageLimit);
-    for (;;) {
-      try {
-        return await persist(attempts, (left) => call(fit, left));
-      } catch (error) {
-        const found = error instanceof ExplainError ? missing(error, sources) : undefined;
-        if (found === undefined) throw error;
-        rename(fit, found[0], await this.upload(...found, attempts));
-      }
-    }
-  }
-
-  private upload(kind: Kind, source: Source, attempts: Attempts): Promise<string> {
-    // What cannot be read is known before anything is sent.
-    const send = async (left: CallOptions) =>
-      kind === "model"
-        ? this.wire.uploadModel((await peek(source.open(), 1)).all, left)
-        : this.wire.uploadTable(await opened(source), left);
-    // What can be read only once cannot be sent twice.
-    return source.repeatable ? persist(attempts, send) : send(leftOf(attempts));
-  }
-
-  private async followed(
-    request: ExplainRequest,
-    call: CallOptions,
-    tell: (done: number, planned: number) => void,
-  ): Promise<ExplainResponse> {
-    let answer: ExplainResponse | undefined;
-    // To the end of the stream: leaving it at the response would look like a cancellation.
-    for await (const { event } of this.wire.explainStream(request, call)) {
-      if (event.case === "progress") tell(event.value.done, event.value.planned);
-      if (event.case === "response") answer = event.value;
-    }
-    return answer ?? noAnswer();
-  }
-}
-
-/** Make a call until it is answered or there is no use in it. */
-async function persist<Answer>(
-  attempts: Attempts,
-  call: (left: CallOptions) => Promise<Answer>,
-): Promise<Answer> {
-  for (;;) {
-    try {
-      return await call(leftOf(attempts));
-    } catch (error) {
-      if (!(error instanceof ExplainError)) throw error;
-      await attempts.pause(error);
-    }
-  }
-}
-
-function leftOf(attempts: Attempts): CallOptions {
-  return { signal: attempts.signal, timeoutMs: attempts.remainingMs() };
-}
-
-function toRequest(json: Omit<ExplainRequestJson, "methods"> & Pick<ExplainInput, "methods">) {
-  try {
-    return fromJson(ExplainRequestSchema, JSON.parse(JSON.stringify(json, canonical)));
-  } catch (error) {
-    throw new TypeError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-/** Write numbers that JSON does not have as the contract's JSON does. */
-function canonical(_: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-}
-
-/** A stream whose first event is there. */
-interface Begun {
-  readonly events: AsyncIterator<ExplainStreamResponse>;
-  readonly first: IteratorResult<ExplainStreamResponse>;
-}
-
-async function* told({ events, first }: Begun): AsyncGenerator<ExplainEvent, void, undefined> {
-  try {
-    for (let next = first; !next.done; next = await events.next()) {
-      const event = eventOf(next.value);
-      if (event) yield event;
-    }
-  } finally {
-    await events.return?.();
-  }
-}
-
-function eventOf({ event }: ExplainStreamResponse): ExplainEvent | undefined {
-  if (event.case === "response") {
-    return { type: "explanations", explanations: new Explanations(event.value) };
-  }
-  if (event.case !== "progress") return undefined;
-  return { type: "progress", done: event.value.done, planned: event.value.planned };
-}
-
-function noAnswer(): never {
-  const message = "the call ended without an answer";
-  throw new ExplainError(message, { reason: "INTERNAL", code: "INTERNAL" });
 }

@@ -235,6 +235,30 @@ test("events are read whatever the parts are in which they come", async () => {
   assert.equal(found.warnings[0]?.message, "ü");
 });
 
+test("progress only rises, though a stream that broke off begins anew", async () => {
+  const progress = (done: number) => `event: progress\ndata: {"done": ${done}, "planned": 3}\n\n`;
+  const { body } = problem(503, "WORKER_DIED");
+  using server = await answering(
+    { body: `${progress(2)}event: error\ndata: ${JSON.stringify(body)}\n\n` },
+    { body: `${progress(1)}${progress(3)}event: response\ndata: {}\n\n` },
+  );
+  const done: number[] = [];
+  const onProgress = (each: number) => done.push(each);
+
+  await connect(server.url).explain({ methods: METHODS }, { onProgress });
+
+  assert.deepEqual(done, [2, 3]);
+});
+
+test("what can be read only once is not sent twice", async () => {
+  using server = await answering(problem(503, "UNAVAILABLE", "", "0"), UPLOADED);
+
+  const error = await failure(connect(server.url).uploadModel(new Blob([MODEL]).stream()));
+
+  assert.equal(error.reason, "UNAVAILABLE");
+  assert.equal(server.asked.length, 1);
+});
+
 test("an error at the end of events is thrown", async () => {
   const { body } = problem(400, "PREDICTION_FAILED", "table");
   const events = { body: `event: error\ndata: ${JSON.stringify(body)}\n\n` };
