@@ -128,6 +128,15 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     client.close();
   });
 
+  test(`${name}: an empty file is sent, and refused`, async () => {
+    const client = open();
+    const refused = { reason: "INVALID_REQUEST", message: /is empty; send the file/ };
+
+    await assert.rejects(client.uploadModel(new Uint8Array()), refused);
+    await assert.rejects(client.uploadTable(new Uint8Array()), refused);
+    client.close();
+  });
+
   test(`${name}: what fails while a file is read is what is thrown`, async () => {
     const client = open();
     const fault = new Error("the disk is on fire");
