@@ -81,13 +81,25 @@ test("a file that the server has no longer is uploaded again", async () => {
   assert.deepEqual(JSON.parse(String(server.asked[3]?.body)).model, { id: ID });
 });
 
-test("an id without its file, or a file that is missed twice, is the caller's to know", async () => {
+test("an id without its file is the caller's to upload", async () => {
   using server = await answering(problem(404, "BLOB_NOT_FOUND", "model.id"));
   const client = connect(server.url);
 
   const input = { model: new ModelRef(ID), methods: METHODS };
   assert.equal((await failure(client.explain(input))).code, "NOT_FOUND");
   assert.equal(server.asked.length, 1);
+});
+
+test("a file that is missed although it was uploaded again is not uploaded for ever", async () => {
+  const lost = problem(404, "BLOB_NOT_FOUND", "model.id");
+  using server = await answering(UPLOADED, lost, UPLOADED, lost);
+  const client = connect(server.url);
+
+  const model = await client.uploadModel(MODEL);
+  const error = await failure(client.explain({ model, methods: METHODS }));
+
+  assert.equal(error.reason, "BLOB_NOT_FOUND");
+  assert.equal(server.asked.length, 4);
 });
 
 test("what exceeds a message is named by its id, the largest file first, and then uploaded", async () => {
