@@ -10,7 +10,8 @@ BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
 CHECKED := $(wildcard service clients/python/onnxplain clients/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
-LOCKS := $(wildcard requirements/*.txt tests/models/*.txt) tools/package-lock.json
+LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
+	clients/*/package-lock.json)
 
 # Stamps: an environment is made again only when what it is made from changes.
 ENV := .venv/.made
@@ -20,8 +21,10 @@ BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 BUF_ENV := tools/node_modules/.made
+TS_ENV := clients/typescript/node_modules/.made
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
+BIOME := tools/node_modules/@biomejs/cli-linux-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')/biome
 PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
@@ -97,7 +100,7 @@ format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what r
 ##@ Clients
 
 # Each has targets client-NAME, test-client-NAME.
-CLIENTS := go
+CLIENTS := go typescript
 
 .PHONY: clients
 clients: $(CLIENTS:%=client-%) ## Generate and build the clients in other languages
@@ -141,6 +144,28 @@ messages-go: $(GO_TOOLS) $(BUF_ENV) ## The committed Go messages are what the co
 build/clients/go/%: $(GO_FILES)
 	@tools/go/found.sh $(GO)
 	cd clients/go && $(GO) build -o $(CURDIR)/$@ ./internal/$*
+
+# TypeScript: Node.js comes with the lock of PROTO_ENV, so that only Chromium must be there.
+TS := clients/typescript
+TS_NPM = PATH=$(CURDIR)/.venv-proto/bin:$(dir $(CURDIR)/$(BUF)):$(dir $(CURDIR)/$(BIOME)):$$PATH \
+	npm --prefix $(TS) --silent run
+
+.PHONY: client-typescript
+client-typescript: $(TS_ENV) $(BUF_ENV) ## Generate and compile the TypeScript client
+	@$(TS_NPM) build && $(TS_NPM) compile
+
+.PHONY: test-client-typescript
+test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the TypeScript client, in Chromium too
+	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
+	@# REST takes files whole, and has no TLS of its own.
+	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
+		clients/tests/test_access.py clients/tests/test_typescript.py \
+		--client typescript --client typescript_rest \
+		-k 'not typescript_rest or not (test_large or certificate or cannot_be_trusted)'
+
+.PHONY: lint-typescript
+lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
+	cd $(TS) && $(CURDIR)/$(BIOME) check --error-on-warnings .
 
 ##@ Parts of `make check`
 
@@ -254,10 +279,14 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
+	.venv-proto/bin/node tools/without_addresses.mjs tools/package-lock.json
+	.venv-proto/bin/node tools/without_addresses.mjs $(TS)/package-lock.json
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin build .demo
+	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
@@ -303,4 +332,8 @@ $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
 	.venv-proto/bin/npm ci --prefix tools --ignore-scripts --no-fund --no-audit --no-update-notifier
+	@touch $@
+
+$(TS_ENV): $(TS)/package-lock.json $(PROTO_ENV)
+	.venv-proto/bin/npm ci --prefix $(TS) --ignore-scripts --no-fund --no-audit --no-update-notifier
 	@touch $@

@@ -20,6 +20,7 @@ DOCUMENTS = (
     "*.md",
     "clients/go/README.md",
     "clients/python/README.md",
+    "clients/typescript/README.md",
     "deploy/*.md",
     "docs/*.md",
     "docs/*/*.md",
@@ -34,10 +35,12 @@ LOADED = re.compile(
 )
 LANGUAGES = {
     ".go": "go",
+    ".html": "html",
     ".json": "json",
     ".proto": "proto",
     ".py": "python",
     ".sh": "sh",
+    ".ts": "typescript",
     ".yaml": "yaml",
 }
 

@@ -15,6 +15,10 @@ def test_no_file_names_a_path_of_one_machine(committed: list[Path], pattern: byt
 
 
 def test_locks_hold_no_address(root: Path) -> None:
-    locks = [*root.glob("requirements/*.txt"), root / "tools/package-lock.json"]
+    locks = [
+        *root.glob("requirements/*.txt"),
+        root / "tools/package-lock.json",
+        *root.glob("clients/*/package-lock.json"),
+    ]
     assert [path for path in locks if "://" in path.read_text(encoding="utf-8")] == []
     assert len(locks) == 7

@@ -1,5 +1,6 @@
 """The two packages fit each other, the locks, and the machine of whoever installs them."""
 
+import json
 import re
 import subprocess
 import sys
@@ -87,3 +88,10 @@ def test_dev_lock_runs_what_the_server_lock_runs(root: Path) -> None:
     server = locked(root / "requirements/server.txt")
     dev = locked(root / "requirements/dev.txt")
     assert server.items() <= dev.items()
+
+
+def test_the_typescript_client_has_the_same_version(root: Path, client: dict[str, Any]) -> None:
+    folder = root / "clients" / "typescript"
+    for name in ("package.json", "package-lock.json"):
+        told = json.loads((folder / name).read_text(encoding="utf-8"))
+        assert told["version"] == client["project"]["version"]

@@ -1,0 +1,70 @@
+/** Messages as bodies of HTTP: JSON, or a form with files where there are any. */
+
+import { toJsonString } from "@bufbuild/protobuf";
+import {
+  type DescribeModelRequest,
+  DescribeModelRequestSchema,
+  type ExplainRequest,
+  ExplainRequestSchema,
+} from "./gen/onnxplain/v1/explanation_service_pb.js";
+import { contentOf } from "./parcel.js";
+import type { Format, TableFile } from "./tables.js";
+
+/** A body with its type; a form has its own. */
+export interface Content {
+  readonly body: BodyInit;
+  readonly type?: string;
+}
+
+const JSON_TYPE = "application/json";
+const MODEL_TYPE = "application/octet-stream";
+const TABLE_TYPES: Record<Format, string> = {
+  arrow: "application/vnd.apache.arrow.stream",
+  parquet: "application/vnd.apache.parquet",
+  csv: "text/csv",
+};
+
+/** Write a request to explain; files go as they are, beside the JSON. */
+export function explainBody(request: ExplainRequest): Content {
+  const plain = { ...request };
+  const form = new FormData();
+  let fileCount = 0;
+  const model = contentOf(request.model);
+  if (model !== undefined) {
+    form.set("model", fileOf(model, MODEL_TYPE), "model");
+    delete plain.model;
+    fileCount += 1;
+  }
+  const table = contentOf(request.table);
+  if (table !== undefined) {
+    form.set("table", fileOf(table, TABLE_TYPES[request.table?.source.case as Format]), "table");
+    delete plain.table;
+    fileCount += 1;
+  }
+  const body = toJsonString(ExplainRequestSchema, plain);
+  if (fileCount === 0) return { body, type: JSON_TYPE };
+  form.set("request", body);
+  return { body: form };
+}
+
+/** Write a request to describe. */
+export function describeBody(request: DescribeModelRequest): Content {
+  const content = contentOf(request.model);
+  return content === undefined
+    ? { body: toJsonString(DescribeModelRequestSchema, request), type: JSON_TYPE }
+    : modelBody(content);
+}
+
+/** Write a model to be kept. */
+export function modelBody(content: Uint8Array): Content {
+  return { body: content as BodyInit, type: MODEL_TYPE };
+}
+
+/** Write a table to be kept. */
+export function tableBody(format: TableFile["format"], content: Uint8Array): Content {
+  return { body: content as BodyInit, type: TABLE_TYPES[format] };
+}
+
+function fileOf(content: Uint8Array, type: string): Blob {
+  return new Blob([content as BlobPart], { type });
+}

@@ -1,0 +1,192 @@
+/** The client: one method per call of the service. */
+
+import { create } from "@bufbuild/protobuf";
+import { Delivery, leftOf } from "./delivery.js";
+import { Explanations } from "./explanations.js";
+import {
+  type DescribeModelRequest,
+  DescribeModelRequestSchema,
+  type ExplainRequest,
+} from "./gen/onnxplain/v1/explanation_service_pb.js";
+import type { ModelDescription } from "./gen/onnxplain/v1/model_pb.js";
+import { type ModelInput, type TableInput, tableSource, toModel } from "./inputs.js";
+import {
+  begin,
+  type ExplainEvent,
+  followed,
+  noAnswer,
+  type ProgressCallback,
+  rising,
+  told,
+} from "./progress.js";
+import { ModelRef, TableRef } from "./references.js";
+import { type ExplainInput, toRequest } from "./requests.js";
+import { type Opener, sourceOf } from "./sources.js";
+import type { CallOptions, Terms } from "./terms.js";
+import type { Health, Wire } from "./wire.js";
+
+/** Options of `Client.explain`. */
+export interface ExplainOptions extends CallOptions {
+  /** Told how many rows are predicted, of how many at most. */
+  readonly onProgress?: ProgressCallback | undefined;
+}
+
+/**
+ * Explains models; calls can run side by side. `connect` makes one.
+ *
+ * Whatever a call meets is an ExplainError. What cannot be read here, before anything is sent,
+ * is a TypeError, or the file system's error.
+ */
+export class Client<Path = never> {
+  private readonly delivery: Delivery;
+
+  /**
+   * @param wire closed with the client
+   * @param terms what holds for every call
+   * @param opener opens files by `Path`
+   */
+  constructor(
+    private readonly wire: Wire,
+    terms: Terms,
+    private readonly opener: Opener,
+  ) {
+    this.delivery = new Delivery(wire, terms);
+  }
+
+  /**
+   * Let go of the connection; running calls end.
+   *
+   * @example
+   * ```ts
+   * process.on("SIGTERM", () => client.close());
+   * ```
+   */
+  close(): void {
+    this.delivery.close();
+    this.wire.close();
+  }
+
+  /**
+   * Explain a model on the rows of a table.
+   *
+   * @example
+   * ```ts
+   * const found = await client.explain(
+   *   {
+   *     model: "model.onnx",
+   *     table: [{ age: 19, bmi: 27.9, charges: 16884.9 }, { age: 33, bmi: 22.7, charges: 21984.5 }],
+   *     methods: [{ interactions: { pairwiseFeatureCount: 3 } }, { permutationImportance: {} }],
+   *     targetColumn: "charges",
+   *   },
+   *   { timeoutMs: 60_000, signal: AbortSignal.timeout(30_000) },
+   * );
+   * ```
+   */
+  async explain(input: ExplainInput<Path>, options: ExplainOptions = {}): Promise<Explanations> {
+    const { onProgress, ...call } = options;
+    const { request, sources } = await toRequest(input, this.opener);
+    const tell = onProgress && rising(onProgress);
+    const ask = (fit: ExplainRequest, left: CallOptions) =>
+      tell ? followed(this.wire.explainStream(fit, left), tell) : this.wire.explain(fit, left);
+    return this.delivery.during(call, async (attempts) => {
+      return new Explanations(await this.delivery.deliver(request, sources, attempts, ask));
+    });
+  }
+
+  /**
+   * Explain a model, with progress on the way. Leaving the loop early cancels the computation.
+   * What breaks after the first event is not tried again.
+   *
+   * @example
+   * ```ts
+   * for await (const event of client.explainStream({ model, table, methods })) {
+   *   if (event.type === "progress") console.log(event.done / event.planned);
+   *   else console.log(event.explanations.result("interactions").total?.values);
+   * }
+   * ```
+   */
+  async *explainStream(
+    input: ExplainInput<Path>,
+    options: CallOptions = {},
+  ): AsyncGenerator<ExplainEvent, void, undefined> {
+    const { request, sources } = await toRequest(input, this.opener);
+    const ask = (fit: ExplainRequest, left: CallOptions) =>
+      begin(this.wire.explainStream(fit, left));
+    const { attempts, release } = this.delivery.begun(options);
+    try {
+      yield* told(await this.delivery.deliver(request, sources, attempts, ask));
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Tell what a model takes and gives.
+   *
+   * @example
+   * ```ts
+   * (await client.describe("model.onnx")).outputNames; // ["setosa", "versicolor", "virginica"]
+   * ```
+   */
+  async describe(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelDescription> {
+    const input = await toModel(model, this.opener);
+    const request = create(DescribeModelRequestSchema, { model: input.message });
+    const ask = (fit: DescribeModelRequest, left: CallOptions) => this.wire.describe(fit, left);
+    return this.delivery.during(options, async (attempts) => {
+      const answer = await this.delivery.deliver(request, { model: input.source }, attempts, ask);
+      return answer.model ?? noAnswer();
+    });
+  }
+
+  /**
+   * Have the server keep a model, so that later calls need not send it.
+   *
+   * What it returns goes in place of the model, and can read the file again: where the server
+   * has the model no longer, the call uploads it anew. From an async iterable, which can be read
+   * only once, it cannot.
+   *
+   * @example
+   * ```ts
+   * const model = await client.uploadModel("model.onnx");
+   * await client.explain({ model, table, methods: [{ interactions: {} }] });
+   * ```
+   */
+  async uploadModel(model: ModelInput<Path>, options: CallOptions = {}): Promise<ModelRef> {
+    if (model instanceof ModelRef) return model;
+    const source = sourceOf(model, this.opener);
+    const id = await this.delivery.during(options, (each) =>
+      this.delivery.upload("model", source, each),
+    );
+    return source.repeatable ? new ModelRef(id, source) : new ModelRef(id);
+  }
+
+  /**
+   * Have the server keep a table, likewise.
+   *
+   * @example
+   * ```ts
+   * const table = await client.uploadTable({ age: [19, 33, 62], bmi: [27.9, 22.7, 26.3] });
+   * for (const model of models) await client.explain({ model, table, methods });
+   * ```
+   */
+  async uploadTable(table: TableInput<Path>, options: CallOptions = {}): Promise<TableRef> {
+    if (table instanceof TableRef) return table;
+    const source = tableSource(table, this.opener);
+    const id = await this.delivery.during(options, (each) =>
+      this.delivery.upload("table", source, each),
+    );
+    return source.repeatable ? new TableRef(id, source) : new TableRef(id);
+  }
+
+  /**
+   * The server's own verdict: asked once, since it is about this moment.
+   *
+   * @example
+   * ```ts
+   * while ((await client.health()) !== "SERVING") await setTimeout(1_000);
+   * ```
+   */
+  health(options: CallOptions = {}): Promise<Health> {
+    return this.delivery.during(options, (attempts) => this.wire.health(leftOf(attempts)));
+  }
+}

@@ -1,0 +1,58 @@
+/** What callers give -> messages, and the files that messages name by their ids. */
+
+import { create } from "@bufbuild/protobuf";
+import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
+import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
+import { ModelRef, TableRef } from "./references.js";
+import { type Bytes, collect, type Opener, type Source, sourceOf } from "./sources.js";
+import { type Columns, fromColumns, fromRows, opened, type Rows } from "./tables.js";
+
+/** An ONNX file, or what `uploadModel` returned. `Path` is what the platform opens by name. */
+export type ModelInput<Path = never> = Path | Bytes | ModelRef;
+
+/**
+ * A CSV, Parquet or Arrow file, told apart by what is in it, packed by gzip or not; rows or
+ * columns in memory; or what `uploadTable` returned.
+ */
+export type TableInput<Path = never> = Path | Bytes | TableRef | Rows | Columns;
+
+/** A message with the file that it names by id, if it does. */
+export interface Input<Message> {
+  readonly message: Message;
+  readonly source: Source | undefined;
+}
+
+/** Read a model into a message. */
+export async function toModel(input: unknown, opener: Opener): Promise<Input<Model>> {
+  if (input instanceof ModelRef) {
+    const source = { case: "id", value: input.id } as const;
+    return { message: create(ModelSchema, { source }), source: input.source };
+  }
+  const value = await collect(sourceOf(input, opener).open());
+  const source = { case: "content", value } as const;
+  return { message: create(ModelSchema, { source }), source: undefined };
+}
+
+/** Read a table into a message. */
+export async function toTable(input: unknown, opener: Opener): Promise<Input<Table>> {
+  if (input instanceof TableRef) {
+    const source = { case: "id", value: input.id } as const;
+    return { message: create(TableSchema, { source }), source: input.source };
+  }
+  const { format, content } = await opened(tableSource(input, opener));
+  const source = { case: format, value: await collect(content) };
+  return { message: create(TableSchema, { source }), source: undefined };
+}
+
+/** Find the file in what a caller gave as a table; rows and columns are made one. */
+export function tableSource(input: unknown, opener: Opener): Source {
+  return sourceOf(input, (other) => {
+    if (Array.isArray(other)) return sourceOf(fromRows(other), opener);
+    if (isPlain(other)) return sourceOf(fromColumns(other as Columns), opener);
+    return opener(other);
+  });
+}
+
+function isPlain(input: unknown): boolean {
+  return typeof input === "object" && input !== null && !(input instanceof URL);
+}

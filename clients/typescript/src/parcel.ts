@@ -1,0 +1,109 @@
+/** A request that fits into a message, with the files at hand that it names by id. */
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { ExplainError } from "./errors.js";
+import {
+  type DescribeModelRequest,
+  DescribeModelRequestSchema,
+  type ExplainRequest,
+  ExplainRequestSchema,
+} from "./gen/onnxplain/v1/explanation_service_pb.js";
+import { type Model, ModelSchema } from "./gen/onnxplain/v1/model_pb.js";
+import { type Table, TableSchema } from "./gen/onnxplain/v1/table_pb.js";
+import type { Source } from "./sources.js";
+
+/** What can be named by id. */
+export type Kind = "model" | "table";
+
+/** A request that has files. */
+export type Request = ExplainRequest | DescribeModelRequest;
+
+/** The files that a request names by id, as far as they are known. */
+export type Sources = Partial<Record<Kind, Source | undefined>>;
+
+// Tags and lengths around files, and what a form needs in their place.
+const FRAME_BYTES = 2_048;
+
+/**
+ * Name files by id until the request fits, the largest first.
+ *
+ * @param request is left as it is
+ * @param sources gets the files that are named now
+ * @param limit bytes that a message may have
+ */
+export async function fitted<R extends Request>(
+  request: R,
+  sources: Sources,
+  limit: number,
+): Promise<R> {
+  const files = { model: contentOf(request.model), table: contentOf(tableOf(request)) };
+  const kinds = (["model", "table"] as const).filter((kind) => files[kind] !== undefined);
+  kinds.sort((first, second) => length(files[second]) - length(files[first]));
+  const fit = { ...request };
+  let size = sizeWithout(request) + length(files.model) + length(files.table);
+  for (const kind of kinds) {
+    const content = files[kind];
+    if (size <= limit || content === undefined) break;
+    sources[kind] = { repeatable: true, open: () => once(content) };
+    rename(fit, kind, await digest(content));
+    size -= content.length;
+  }
+  return fit;
+}
+
+/** Take out the file whose absence is the error; undefined where that is not the case. */
+export function missing(error: ExplainError, sources: Sources): [Kind, Source] | undefined {
+  if (error.reason !== "BLOB_NOT_FOUND") return undefined;
+  const kind = error.field.split(".", 1)[0] === "model" ? "model" : "table";
+  const source = sources[kind];
+  delete sources[kind];
+  return source === undefined ? undefined : [kind, source];
+}
+
+/** The bytes of a file that a message has inside. */
+export function contentOf(file: Model | Table | undefined): Uint8Array | undefined {
+  const value = file?.source.value;
+  return value instanceof Uint8Array ? value : undefined;
+}
+
+/** The table of a request that can have one. */
+export function tableOf(request: Request): Table | undefined {
+  return "table" in request ? request.table : undefined;
+}
+
+function sizeWithout(request: Request): number {
+  const plain = { ...request } as ExplainRequest;
+  delete plain.model;
+  delete plain.table;
+  const rest =
+    request.$typeName === "onnxplain.v1.ExplainRequest"
+      ? toBinary(ExplainRequestSchema, plain)
+      : toBinary(DescribeModelRequestSchema, create(DescribeModelRequestSchema));
+  return rest.length + FRAME_BYTES;
+}
+
+/** Put an id in the place of a file, or of another id. */
+export function rename(request: Request, kind: Kind, id: string): void {
+  const source = { case: "id", value: id } as const;
+  if (kind === "model") request.model = create(ModelSchema, { source });
+  else (request as ExplainRequest).table = create(TableSchema, { source });
+}
+
+/**
+ * The id that an upload of this file would have. An empty one where the platform cannot tell, as
+ * in pages that came without TLS: no server has it, so the file is uploaded.
+ */
+async function digest(content: Uint8Array): Promise<string> {
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (subtle === undefined) return `sha256:${"0".repeat(64)}`;
+  const hash = new Uint8Array(await subtle.digest("SHA-256", content as BufferSource));
+  return `sha256:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
+
+function length(content: Uint8Array | undefined): number {
+  return content?.length ?? 0;
+}
