@@ -155,7 +155,8 @@ public final class Conformance {
 
     private Map<String, List<Object>> columns() {
         Map<String, List<Object>> columns = new LinkedHashMap<>();
-        for (Map.Entry<String, JsonElement> column : question.getAsJsonObject("columns").entrySet()) {
+        for (Map.Entry<String, JsonElement> column :
+                question.getAsJsonObject("columns").entrySet()) {
             columns.put(column.getKey(), list(column.getValue()));
         }
         return columns;
