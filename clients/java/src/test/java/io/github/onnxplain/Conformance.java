@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +52,8 @@ public final class Conformance {
     }
 
     private static OnnxplainClient connect() {
-        Map<String, String> told = System.getenv();
+        Map<String, String> told = new HashMap<>(System.getenv());
+        told.values().removeIf(String::isEmpty);
         ClientBuilder builder = Onnxplain.connect(told.get("ONNXPLAIN_ENDPOINT"));
         if (told.containsKey("ONNXPLAIN_TOKEN")) {
             builder.token(told.get("ONNXPLAIN_TOKEN"));
