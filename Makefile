@@ -82,7 +82,7 @@ client-java: $(JAVA_CLIENT) ## Generate the Java messages, and build the Java cl
 
 .PHONY: test-client-java
 test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
-	$(MVN) surefire:test
+	$(MVN) spotless:check surefire:test
 	$(BIN)/pytest $(sort $(wildcard clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py)) clients/tests/test_java.py --client java
 

@@ -24,9 +24,10 @@ public final class Miami {
         ExplainCall call = ExplainCall.builder()
                 .model(Models.file(folder.resolve("miami.onnx")))
                 .table(Tables.file(folder.resolve("miami_housing.csv.gz")))
-                .featureColumns(
-                        "OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold")
-                .method(InteractionsOptions.newBuilder().setPairwiseFeatureCount(5).build())
+                .featureColumns("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold")
+                .method(InteractionsOptions.newBuilder()
+                        .setPairwiseFeatureCount(5)
+                        .build())
                 .rowCount(1000)
                 .plots(false)
                 .build();

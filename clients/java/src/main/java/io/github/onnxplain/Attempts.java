@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * The attempts at one call, and the pauses between them.
  *
- * <p>What failed because nobody answered, or because the server had too much to do just then, is tried again: explaining
- * changes nothing, so twice is as good as once. What the server refused stays refused.
+ * <p>What failed because nobody answered, or because the server had too much to do just then, is tried again:
+ * explaining changes nothing, so twice is as good as once. What the server refused stays refused.
  */
 final class Attempts {
     private static final Duration FIRST = Duration.ofMillis(100);
@@ -40,8 +40,8 @@ final class Attempts {
     /**
      * Tells how long to wait before the next attempt; empty where there is none.
      *
-     * <p>Each pause is about twice as long as the one before it, with chance in it, so that many clients do not return at
-     * the same moment; and no shorter than the server asked for.
+     * <p>Each pause is about twice as long as the one before it, with chance in it, so that many clients do not return
+     * at the same moment; and no shorter than the server asked for.
      */
     Optional<Duration> pause(ExplainException error) {
         double chance = ThreadLocalRandom.current().nextDouble(0.5, 1.0);
@@ -60,7 +60,8 @@ final class Attempts {
 
     private static boolean mayPass(ExplainException error) {
         // Without a time to come back, this is a message over the limit, now and always.
-        boolean busy = error.getCode() == Code.RESOURCE_EXHAUSTED && error.getRetryAfter().isPresent();
+        boolean busy = error.getCode() == Code.RESOURCE_EXHAUSTED
+                && error.getRetryAfter().isPresent();
         return busy || error.getCode() == Code.UNAVAILABLE;
     }
 

@@ -22,7 +22,8 @@ final class Border {
         Status status = Status.fromThrowable(error);
         com.google.rpc.Status details = details(error);
         Status.Code code = status.getCode();
-        String reason = detail(details, ErrorInfo.class).map(ErrorInfo::getReason).orElse("");
+        String reason =
+                detail(details, ErrorInfo.class).map(ErrorInfo::getReason).orElse("");
         String message = details.getMessage().isEmpty() ? text(status) : details.getMessage();
         if (reason.isEmpty() && code == Status.Code.UNAVAILABLE) {
             message = "no answer from " + endpoint + ": " + message + "; check that a server listens there";
@@ -68,7 +69,10 @@ final class Border {
     }
 
     private static <D extends Message> Optional<D> detail(com.google.rpc.Status details, Class<D> type) {
-        return details.getDetailsList().stream().filter(any -> any.is(type)).findFirst().flatMap(any -> read(any, type));
+        return details.getDetailsList().stream()
+                .filter(any -> any.is(type))
+                .findFirst()
+                .flatMap(any -> read(any, type));
     }
 
     private static <D extends Message> Optional<D> read(Any any, Class<D> type) {

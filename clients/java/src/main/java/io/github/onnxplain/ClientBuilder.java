@@ -142,8 +142,8 @@ public final class ClientBuilder {
     }
 
     /**
-     * Sets how often a call is made again where nobody answers, or where the server says that it has too much to do; with
-     * growing pauses, within the time of the call.
+     * Sets how often a call is made again where nobody answers, or where the server says that it has too much to do;
+     * with growing pauses, within the time of the call.
      *
      * @param retryCount not negative; default 4
      * @return this builder

@@ -68,18 +68,19 @@ final class Exchange {
     private CompletableFuture<String> uploadTable(
             ExplanationServiceStub stub, ByteString content, UploadTableRequest.Format format) {
         Upload<UploadTableRequest, UploadTableResponse> upload = new Upload<>(
-                terms.endpoint(),
-                Content.parts(content, terms.partBytes()),
-                part -> UploadTableRequest.newBuilder().setFormat(format).setContent(part).build());
+                terms.endpoint(), Content.parts(content, terms.partBytes()), part -> UploadTableRequest.newBuilder()
+                        .setFormat(format)
+                        .setContent(part)
+                        .build());
         stub.uploadTable(upload);
         return upload.future().thenApply(UploadTableResponse::getId);
     }
 
     /** Makes a call until it is answered, or there is no use in it. */
     private <A> CompletableFuture<A> persist(Function<ExplanationServiceStub, CompletableFuture<A>> call) {
-        return recovered(attempt(call), error -> attempts.pause(error).map(pause -> CompletableFuture.supplyAsync(
-                        () -> null, after(pause))
-                .thenCompose(nothing -> persist(call))));
+        return recovered(attempt(call), error -> attempts.pause(error)
+                .map(pause ->
+                        CompletableFuture.supplyAsync(() -> null, after(pause)).thenCompose(nothing -> persist(call))));
     }
 
     private <A> CompletableFuture<A> attempt(Function<ExplanationServiceStub, CompletableFuture<A>> call) {

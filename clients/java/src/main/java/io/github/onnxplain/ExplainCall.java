@@ -275,7 +275,8 @@ public final class ExplainCall {
          * @return this builder
          */
         public Builder method(PartialDependenceOptions options) {
-            return method(MethodOptions.newBuilder().setPartialDependence(options).build());
+            return method(
+                    MethodOptions.newBuilder().setPartialDependence(options).build());
         }
 
         /**
@@ -285,7 +286,9 @@ public final class ExplainCall {
          * @return this builder
          */
         public Builder method(IndividualConditionalExpectationOptions options) {
-            return method(MethodOptions.newBuilder().setIndividualConditionalExpectation(options).build());
+            return method(MethodOptions.newBuilder()
+                    .setIndividualConditionalExpectation(options)
+                    .build());
         }
 
         /**
@@ -295,7 +298,8 @@ public final class ExplainCall {
          * @return this builder
          */
         public Builder method(PermutationImportanceOptions options) {
-            return method(MethodOptions.newBuilder().setPermutationImportance(options).build());
+            return method(
+                    MethodOptions.newBuilder().setPermutationImportance(options).build());
         }
 
         /**
@@ -350,8 +354,8 @@ public final class ExplainCall {
         }
 
         /**
-         * Lets a listener know how far the computation is. Not for {@link OnnxplainClient#explainStream}, which tells it
-         * anyway.
+         * Lets a listener know how far the computation is. Not for {@link OnnxplainClient#explainStream}, which tells
+         * it anyway.
          *
          * @param listener told on the way
          * @return this builder

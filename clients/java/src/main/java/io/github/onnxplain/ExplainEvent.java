@@ -1,6 +1,14 @@
 package io.github.onnxplain;
 
-/** What an explanation on its way tells: {@link Progress}, and at last the {@link Answer}. */
+/**
+ * What an explanation on its way tells: {@link Progress}, and at last the {@link Answer}.
+ *
+ * <pre>{@code
+ * if (event instanceof ExplainEvent.Answer answer) {
+ *     System.out.println(answer.explanations().receipt());
+ * }
+ * }</pre>
+ */
 public sealed interface ExplainEvent {
     /**
      * How far the computation is.

@@ -11,8 +11,8 @@ import java.util.stream.StreamSupport;
 /**
  * The events of an explanation on its way, once, for one thread; {@link OnnxplainClient#explainStream} makes them.
  *
- * <p>Waiting for one throws {@link ExplainException} where the call fails. What breaks after the first event is not tried
- * again.
+ * <p>Waiting for one throws {@link ExplainException} where the call fails. What breaks after the first event is not
+ * tried again.
  *
  * <pre>{@code
  * try (ExplainEvents events = client.explainStream(call)) {

@@ -45,6 +45,12 @@ public final class ExplainException extends RuntimeException {
         return new ExplainException(code.name(), "the call was cancelled", "", code, null, cause);
     }
 
+    /** A call that the server ended too early. */
+    static ExplainException noAnswer() {
+        Status.Code code = Status.Code.INTERNAL;
+        return new ExplainException(code.name(), "the call ended without an answer", "", code, null, null);
+    }
+
     /**
      * Returns what to act upon, like {@code "MISSING_COLUMN"}: the server's vocabulary, which may grow.
      *

@@ -143,7 +143,9 @@ public final class Explanations {
      * @return pictures; {@code getVegaLite()} is the JSON text of each, with its data inside
      */
     public List<Plot> plots() {
-        return results().stream().flatMap(result -> result.getPlotsList().stream()).toList();
+        return results().stream()
+                .flatMap(result -> result.getPlotsList().stream())
+                .toList();
     }
 
     /**
@@ -207,7 +209,8 @@ public final class Explanations {
     /** Names the results. */
     @Override
     public String toString() {
-        return "Explanations" + results().stream().map(Explanation::getResultCase).toList();
+        return "Explanations"
+                + results().stream().map(Explanation::getResultCase).toList();
     }
 
     private Explanation only(ResultCase method) {
@@ -215,8 +218,8 @@ public final class Explanations {
                 .filter(result -> result.getResultCase() == method)
                 .toList();
         if (found.size() != 1) {
-            throw new NoSuchElementException(found.size() + " of the " + results().size() + " results are " + method
-                    + ": take the one you want from results()");
+            throw new NoSuchElementException(found.size() + " of the "
+                    + results().size() + " results are " + method + ": take the one you want from results()");
         }
         return found.get(0);
     }

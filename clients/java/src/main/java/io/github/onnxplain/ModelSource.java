@@ -3,7 +3,13 @@ package io.github.onnxplain;
 import com.google.protobuf.ByteString;
 import io.github.onnxplain.v1.Model;
 
-/** A model to explain; {@link Models} makes them, and {@link OnnxplainClient#uploadModel}. */
+/**
+ * A model to explain; {@link Models} makes them, and {@link OnnxplainClient#uploadModel(ModelSource)}.
+ *
+ * <pre>{@code
+ * String id = client.uploadModel(Models.file(Path.of("model.onnx"))).id();
+ * }</pre>
+ */
 public final class ModelSource {
     private final Model message;
     private final Model file;

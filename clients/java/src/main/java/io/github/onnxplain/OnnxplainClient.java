@@ -24,6 +24,9 @@ import java.util.function.BiFunction;
  * <p>Every failure of a call is an {@link ExplainException}. Who interrupts a waiting thread cancels its call.
  */
 public final class OnnxplainClient implements AutoCloseable {
+    // What ExplainStreamRequest has besides its request.
+    private static final int STREAM_BYTES = 16;
+
     private final ManagedChannel channel;
     private final Terms terms;
     private final Calls calls;
@@ -127,8 +130,9 @@ public final class OnnxplainClient implements AutoCloseable {
         DescribeModelRequest whole =
                 DescribeModelRequest.newBuilder().setModel(model.message()).build();
         Parcel<DescribeModelRequest> parcel = new Parcel<>(whole, model.file(), null, terms.messageLimit());
-        CompletableFuture<DescribeModelResponse> answer =
-                calls.run(timeout, exchange -> exchange.deliver(parcel, (stub, request) -> {
+        CompletableFuture<DescribeModelResponse> answer = calls.run(
+                timeout,
+                exchange -> exchange.deliver(parcel, (stub, request) -> {
                     Reply<DescribeModelResponse> reply = reply();
                     stub.describeModel(request, reply);
                     return reply.future();
@@ -175,6 +179,10 @@ public final class OnnxplainClient implements AutoCloseable {
     /**
      * Has the server keep a table, likewise.
      *
+     * <pre>{@code
+     * TableSource table = client.uploadTable(Tables.file(Path.of("rows.parquet")));
+     * }</pre>
+     *
      * @param table of a file; columns in memory go with the request only
      * @return the same table, named by its id
      * @throws ExplainException where the server refuses, or does not answer
@@ -201,6 +209,10 @@ public final class OnnxplainClient implements AutoCloseable {
     /**
      * Asks for the server's own verdict: once, since it is about this moment.
      *
+     * <pre>{@code
+     * boolean up = client.health() == ServingStatus.SERVING;
+     * }</pre>
+     *
      * @return SERVING, or NOT_SERVING while it stops
      * @throws ExplainException where nobody answers
      */
@@ -219,11 +231,13 @@ public final class OnnxplainClient implements AutoCloseable {
     public HealthCheckResponse.ServingStatus health(String service, Duration timeout) {
         HealthCheckRequest request =
                 HealthCheckRequest.newBuilder().setService(service).build();
-        CompletableFuture<HealthCheckResponse> answer = calls.run(timeout, exchange -> exchange.once(deadline -> {
-            Reply<HealthCheckResponse> reply = reply();
-            terms.on(HealthGrpc.newStub(channel), deadline).check(request, reply);
-            return reply.future();
-        }));
+        CompletableFuture<HealthCheckResponse> answer = calls.run(
+                timeout,
+                exchange -> exchange.once(deadline -> {
+                    Reply<HealthCheckResponse> reply = reply();
+                    terms.on(HealthGrpc.newStub(channel), deadline).check(request, reply);
+                    return reply.future();
+                }));
         return Calls.await(answer).getStatus();
     }
 
@@ -246,8 +260,15 @@ public final class OnnxplainClient implements AutoCloseable {
         return (stub, request) -> {
             Reply<ExplainStreamResponse> reply = new Reply<>(terms.endpoint(), progress::tell);
             stub.explainStream(streamed(request), reply);
-            return reply.future().thenApply(ExplainStreamResponse::getResponse);
+            return reply.future().thenApply(OnnxplainClient::answered);
         };
+    }
+
+    private static ExplainResponse answered(ExplainStreamResponse last) {
+        if (!last.hasResponse()) {
+            throw ExplainException.noAnswer();
+        }
+        return last.getResponse();
     }
 
     private String upload(Message file, Duration timeout) {
@@ -258,7 +279,8 @@ public final class OnnxplainClient implements AutoCloseable {
     }
 
     private Parcel<ExplainRequest> parcel(ExplainCall call) {
-        return new Parcel<>(call.request(), call.modelFile(), call.tableFile(), terms.messageLimit());
+        int limit = terms.messageLimit() - STREAM_BYTES;
+        return new Parcel<>(call.request(), call.modelFile(), call.tableFile(), limit);
     }
 
     private <A> Reply<A> reply() {

@@ -25,8 +25,8 @@ final class Parcel<Q extends Message> {
      * @param request what to send
      * @param model the file that it names by id; null where it does not, or the file is not at hand
      * @param table likewise
-     * @param limit bytes that a message may have: in a larger one, files are named instead of sent, the largest first. The
-     *     server is asked whether it has them before they are uploaded
+     * @param limit bytes that a message may have: in a larger one, files are named instead of sent, the largest first.
+     *     The server is asked whether it has them before they are uploaded
      */
     Parcel(Q request, Model model, Table table, int limit) {
         this.request = request;

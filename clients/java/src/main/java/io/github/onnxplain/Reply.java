@@ -42,6 +42,10 @@ final class Reply<A> implements StreamObserver<A> {
 
     @Override
     public void onCompleted() {
-        future.complete(last);
+        if (last == null) {
+            future.completeExceptionally(ExplainException.noAnswer());
+        } else {
+            future.complete(last);
+        }
     }
 }

@@ -2,7 +2,13 @@ package io.github.onnxplain;
 
 import io.github.onnxplain.v1.Table;
 
-/** Rows to explain on; {@link Tables} makes them, and {@link OnnxplainClient#uploadTable}. */
+/**
+ * Rows to explain on; {@link Tables} makes them, and {@link OnnxplainClient#uploadTable(TableSource)}.
+ *
+ * <pre>{@code
+ * String id = client.uploadTable(Tables.file(Path.of("rows.csv"))).id();
+ * }</pre>
+ */
 public final class TableSource {
     private final Table message;
     private final Table file;

@@ -77,8 +77,8 @@ public final class Tables {
     /**
      * Takes columns in memory. They go into the request itself: convenient for small tables only.
      *
-     * @param columns values by name, in the order of the map: a {@code double[]}, or a list of numbers or booleans, or of
-     *     strings, in which null is a missing value
+     * @param columns values by name, in the order of the map: a {@code double[]}, or a list of numbers or booleans, or
+     *     of strings, in which null is a missing value
      * @return the table
      * @throws IllegalArgumentException where values are of other kinds, or an integer has more than 53 bits
      */

@@ -54,7 +54,11 @@ final class Tokens {
         if (!matcher.matches()) {
             return false;
         }
-        String host = Stream.of(1, 2, 3).map(matcher::group).filter(part -> part != null).findFirst().orElse("");
+        String host = Stream.of(1, 2, 3)
+                .map(matcher::group)
+                .filter(part -> part != null)
+                .findFirst()
+                .orElse("");
         if (!LITERAL.matcher(host).matches()) {
             return host.equalsIgnoreCase("localhost");
         }

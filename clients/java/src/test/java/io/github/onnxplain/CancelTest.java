@@ -115,8 +115,7 @@ class CancelTest {
 
     @Test
     void theDeadlineEndsTheCall() throws InterruptedException {
-        ExplainCall call =
-                ExplainCall.builder().timeout(Duration.ofMillis(200)).build();
+        ExplainCall call = ExplainCall.builder().timeout(Duration.ofMillis(200)).build();
 
         ExplainException error = assertThrows(ExplainException.class, () -> client.explain(call));
 

@@ -100,8 +100,9 @@ public final class Conformance {
     }
 
     private JsonObject describe() throws InvalidProtocolBufferException {
-        DescribeModelResponse whole =
-                DescribeModelResponse.newBuilder().setModel(client.describe(model())).build();
+        DescribeModelResponse whole = DescribeModelResponse.newBuilder()
+                .setModel(client.describe(model()))
+                .build();
         return response(JsonFormat.printer().alwaysPrintFieldsWithNoPresence().print(whole));
     }
 
@@ -136,7 +137,8 @@ public final class Conformance {
             call.table(Tables.columns(columns()));
         }
         if (question.has("timeout_seconds")) {
-            call.timeout(Duration.ofMillis((long) (1000 * question.get("timeout_seconds").getAsDouble())));
+            call.timeout(Duration.ofMillis(
+                    (long) (1000 * question.get("timeout_seconds").getAsDouble())));
         }
         return call.build();
     }

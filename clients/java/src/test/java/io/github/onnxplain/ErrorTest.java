@@ -52,8 +52,7 @@ class ErrorTest {
         }
         String endpoint = "localhost:" + port;
 
-        try (OnnxplainClient client =
-                Onnxplain.connect(endpoint).retryCount(0).build()) {
+        try (OnnxplainClient client = Onnxplain.connect(endpoint).retryCount(0).build()) {
             ExplainException error = assertThrows(ExplainException.class, client::health);
 
             assertEquals("UNAVAILABLE", error.getReason());

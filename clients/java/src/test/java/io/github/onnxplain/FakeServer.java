@@ -59,6 +59,7 @@ final class FakeServer extends ExplanationServiceImplBase implements AutoCloseab
     volatile List<ExplainStreamResponse> progress = List.of();
     volatile StatusRuntimeException failureAfterProgress;
     volatile boolean answers = true;
+    volatile boolean endsEarly;
 
     private final String name = InProcessServerBuilder.generateName();
     private final Server server;
@@ -184,7 +185,9 @@ final class FakeServer extends ExplanationServiceImplBase implements AutoCloseab
         if (request instanceof ExplainStreamRequest) {
             progress.forEach(step -> tell(observer, step));
         }
-        if (answers) {
+        if (endsEarly) {
+            observer.onCompleted();
+        } else if (answers) {
             try {
                 respond.run();
                 observer.onCompleted();
@@ -212,7 +215,8 @@ final class FakeServer extends ExplanationServiceImplBase implements AutoCloseab
 
     private static ExplainResponse response(ExplainRequest request) {
         ExplainResponse.Builder response = ExplainResponse.newBuilder();
-        request.getMethodsList().forEach(method -> response.addExplanationsBuilder().setOptions(method));
+        request.getMethodsList()
+                .forEach(method -> response.addExplanationsBuilder().setOptions(method));
         response.getReceiptBuilder().setSeed(request.getSeed());
         return response.build();
     }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,12 +36,12 @@ class StreamTest {
     @Test
     void theAnswerComesLast() {
         List<ExplainEvent> found = new ArrayList<>();
-        try (ExplainEvents events = client.explainStream(ExplainCall.builder().seed(5).build())) {
+        try (ExplainEvents events =
+                client.explainStream(ExplainCall.builder().seed(5).build())) {
             events.forEach(found::add);
         }
 
-        assertEquals(
-                List.of(new ExplainEvent.Progress(1, 4), new ExplainEvent.Progress(3, 4)), found.subList(0, 2));
+        assertEquals(List.of(new ExplainEvent.Progress(1, 4), new ExplainEvent.Progress(3, 4)), found.subList(0, 2));
         ExplainEvent.Answer answer = assertInstanceOf(ExplainEvent.Answer.class, found.get(2));
         assertEquals(5, answer.explanations().receipt().getSeed());
         assertEquals(3, found.size());
@@ -79,5 +80,28 @@ class StreamTest {
 
             assertEquals("INVALID_OPTION", error.getReason());
         }
+    }
+
+    @Test
+    void aStreamWithoutAnAnswerIsAnError() {
+        server.endsEarly = true;
+
+        ExplainCall call = ExplainCall.builder().progress((done, planned) -> {}).build();
+
+        ExplainException error = assertThrows(ExplainException.class, () -> client.explain(call));
+        assertEquals(Code.INTERNAL, error.getCode());
+    }
+
+    @Test
+    void threadsCanShareAClient() {
+        List<Integer> seeds = IntStream.range(0, 200).boxed().toList();
+
+        List<Integer> found = seeds.parallelStream()
+                .map(seed -> client.explain(ExplainCall.builder().seed(seed).build())
+                        .receipt()
+                        .getSeed())
+                .toList();
+
+        assertEquals(seeds, found);
     }
 }

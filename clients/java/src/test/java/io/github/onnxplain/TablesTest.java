@@ -72,7 +72,9 @@ class TablesTest {
 
         assertEquals(List.of(1.0, 2.5, Double.NaN, 1.0, 3.0), numbers.getNumbersList());
         assertEquals(List.of("x", ""), strings.getStringsList());
-        assertEquals(List.of(7.0), only(Tables.columns(Map.of("c", new double[] {7}))).getNumbersList());
+        assertEquals(
+                List.of(7.0),
+                only(Tables.columns(Map.of("c", new double[] {7}))).getNumbersList());
     }
 
     @Test

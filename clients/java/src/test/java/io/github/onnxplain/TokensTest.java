@@ -24,7 +24,8 @@ class TokensTest {
             client.describe(model);
             client.explain(ExplainCall.builder().model(model).build());
             client.explain(ExplainCall.builder().progress((done, planned) -> {}).build());
-            try (ExplainEvents events = client.explainStream(ExplainCall.builder().build())) {
+            try (ExplainEvents events =
+                    client.explainStream(ExplainCall.builder().build())) {
                 events.forEach(event -> {});
             }
 
@@ -37,7 +38,8 @@ class TokensTest {
     void eachAttemptAsksForTheTokenOfTheMoment() throws IOException {
         AtomicInteger count = new AtomicInteger();
         try (FakeServer server = new FakeServer();
-                OnnxplainClient client = server.client(settings -> settings.token(() -> "t" + count.incrementAndGet()))) {
+                OnnxplainClient client =
+                        server.client(settings -> settings.token(() -> "t" + count.incrementAndGet()))) {
             server.failures.add(FakeServer.failure(Code.UNAVAILABLE));
 
             client.explain(ExplainCall.builder().build());
@@ -52,7 +54,9 @@ class TokensTest {
                 OnnxplainClient client = server.client(settings -> settings.token(() -> {
                     throw new IllegalStateException("no token today");
                 }))) {
-            assertThrows(IllegalStateException.class, () -> client.explain(ExplainCall.builder().build()));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> client.explain(ExplainCall.builder().build()));
         }
     }
 
@@ -60,8 +64,7 @@ class TokensTest {
     void whatIsNoTokenIsNotRepeated() {
         ClientBuilder builder = Onnxplain.connect("localhost:1");
 
-        IllegalArgumentException error =
-                assertThrows(IllegalArgumentException.class, () -> builder.token("se cret\n"));
+        IllegalArgumentException error = assertThrows(IllegalArgumentException.class, () -> builder.token("se cret\n"));
 
         assertFalse(error.getMessage().contains("cret"));
     }
@@ -69,8 +72,15 @@ class TokensTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "localhost:8081", "LocalHost:1", "127.0.0.1:8081", "127.9.9.9", "[::1]:8081", "::1",
-                "dns:///localhost:8081", "unix:/run/onnxplain", "%6cocalhost:1"
+                "localhost:8081",
+                "LocalHost:1",
+                "127.0.0.1:8081",
+                "127.9.9.9",
+                "[::1]:8081",
+                "::1",
+                "dns:///localhost:8081",
+                "unix:/run/onnxplain",
+                "%6cocalhost:1"
             })
     void tokensMayStayOnThisMachine(String endpoint) {
         Onnxplain.connect(endpoint).token("secret");
@@ -81,9 +91,16 @@ class TokensTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "explain.example:443", "127.0.0.1.example:1", "localhost.example:1", "10.0.0.1:8081", "[2001:db8::1]:1",
-                "dns://localhost/explain.example:1", "localhost:1@explain.example:1", "localhost:1,explain.example:1",
-                "0.0.0.0:1", "xds:///localhost"
+                "explain.example:443",
+                "127.0.0.1.example:1",
+                "localhost.example:1",
+                "10.0.0.1:8081",
+                "[2001:db8::1]:1",
+                "dns://localhost/explain.example:1",
+                "localhost:1@explain.example:1",
+                "localhost:1,explain.example:1",
+                "0.0.0.0:1",
+                "xds:///localhost"
             })
     void tokensDoNotLeaveThisMachineUnencrypted(String endpoint) {
         ClientBuilder builder = Onnxplain.connect(endpoint).token("secret");

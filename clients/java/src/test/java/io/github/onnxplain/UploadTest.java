@@ -131,8 +131,7 @@ class UploadTest {
     void largeModelsAreDescribedToo() {
         try (OnnxplainClient small = server.client(settings -> settings.messageLimit(8192))) {
             assertEquals(
-                    List.of("y"),
-                    small.describe(Models.bytes(random(9000))).getOutputNamesList());
+                    List.of("y"), small.describe(Models.bytes(random(9000))).getOutputNamesList());
         }
         assertTrue(((DescribeModelRequest) server.asked.get(1)).getModel().hasId());
     }
