@@ -10,6 +10,7 @@ import io.github.onnxplain.v1.UploadModelRequest;
 import io.github.onnxplain.v1.UploadModelResponse;
 import io.github.onnxplain.v1.UploadTableRequest;
 import io.github.onnxplain.v1.UploadTableResponse;
+import io.grpc.ConnectivityState;
 import io.grpc.Context.CancellableContext;
 import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
@@ -99,10 +100,16 @@ final class Exchange {
     private Executor after(Duration pause) {
         Executor delayed = CompletableFuture.delayedExecutor(pause.toNanos(), TimeUnit.NANOSECONDS);
         return task -> delayed.execute(() -> {
-            // A channel that met nobody must look again, sooner than it would by itself.
-            channel.resetConnectBackoff();
+            lookAgain();
             task.run();
         });
+    }
+
+    /** Has a channel that met nobody look again: by itself it would wait, and fail calls meanwhile. */
+    private void lookAgain() {
+        if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+            channel.enterIdle();
+        }
     }
 
     /** Goes on with another call where there is one for this error. */

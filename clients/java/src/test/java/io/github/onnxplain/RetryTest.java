@@ -4,12 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,6 +47,28 @@ class RetryTest {
             assertEquals(3, client.explain(CALL).receipt().getSeed());
         }
         assertEquals(3, server.asked.size());
+    }
+
+    @Test
+    void aServerThatComesBackIsMetByTheNextAttempt() throws IOException {
+        int port = freePort();
+        List<Server> started = new ArrayList<>();
+        AtomicInteger attempts = new AtomicInteger();
+        Supplier<String> token = () -> {
+            if (attempts.incrementAndGet() == 2) {
+                started.add(listen(port));
+            }
+            return "secret";
+        };
+
+        try (OnnxplainClient client = Onnxplain.connect("localhost:" + port)
+                .token(token)
+                .retryCount(1)
+                .build()) {
+            assertEquals(3, client.explain(CALL).receipt().getSeed());
+        } finally {
+            started.forEach(Server::shutdownNow);
+        }
     }
 
     @Test
@@ -138,5 +168,22 @@ class RetryTest {
             assertThrows(ExplainException.class, () -> events.iterator().next());
         }
         assertEquals(1, server.asked.size());
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private Server listen(int port) {
+        try {
+            return Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create())
+                    .addService(server)
+                    .build()
+                    .start();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
     }
 }
