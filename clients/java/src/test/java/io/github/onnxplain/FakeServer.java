@@ -60,6 +60,7 @@ final class FakeServer extends ExplanationServiceImplBase implements AutoCloseab
     volatile StatusRuntimeException failureAfterProgress;
     volatile boolean answers = true;
     volatile boolean endsEarly;
+    volatile boolean forgets;
 
     private final String name = InProcessServerBuilder.generateName();
     private final Server server;
@@ -208,7 +209,7 @@ final class FakeServer extends ExplanationServiceImplBase implements AutoCloseab
     }
 
     private StatusRuntimeException missing(String kind, String id) {
-        return id.isEmpty() || kept.containsKey(id)
+        return id.isEmpty() || (kept.containsKey(id) && !forgets)
                 ? null
                 : failure(Code.NOT_FOUND, reason("BLOB_NOT_FOUND"), field(kind + ".id"));
     }

@@ -101,6 +101,17 @@ class UploadTest {
     }
 
     @Test
+    void whatTheServerDoesNotKeepIsUploadedAgainOnce() {
+        ModelSource model = client.uploadModel(Models.bytes(random(100)));
+        server.forgets = true;
+
+        ExplainException error = assertThrows(ExplainException.class, () -> client.describe(model));
+
+        assertEquals("BLOB_NOT_FOUND", error.getReason());
+        assertEquals(2, server.parts.size());
+    }
+
+    @Test
     void whatIsNotAtHandStaysMissing() {
         ExplainCall call = ExplainCall.builder().model(Models.id("sha256:00")).build();
 
