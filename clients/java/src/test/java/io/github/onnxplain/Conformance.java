@@ -118,11 +118,12 @@ public final class Conformance {
         return answer;
     }
 
-    /** Leaves by closing the client: what its calls then throw is what callers see. */
+    /** Leaves by closing the client, once the call has begun: what it then throws is what callers see. */
     private JsonObject cancel() throws InvalidProtocolBufferException {
+        CompletableFuture<Explanations> begun = client.explainAsync(call());
         long millis = (long) (1000 * question.get("cancel_after_seconds").getAsDouble());
         CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS).execute(client::close);
-        return response(client.explain(call()));
+        return response(Calls.await(begun));
     }
 
     private ExplainCall call() throws InvalidProtocolBufferException {
