@@ -100,7 +100,7 @@ format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what r
 ##@ Clients
 
 # Each has targets client-NAME, test-client-NAME.
-CLIENTS := go typescript
+CLIENTS := go java typescript
 
 .PHONY: clients
 clients: $(CLIENTS:%=client-%) ## Generate and build the clients in other languages
@@ -166,6 +166,25 @@ test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the Typ
 .PHONY: lint-typescript
 lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
 	cd $(TS) && $(CURDIR)/$(BIOME) check --error-on-warnings .
+
+# Java: 17 or later; with Maven, 3.8 or later, which gets its plugins at the first run.
+MVN := mvn -q -B -ntp -f clients/java/pom.xml
+JAVA_CLIENT := clients/java/target/.made
+
+.PHONY: client-java
+client-java: $(JAVA_CLIENT) ## Generate the Java messages, and build the Java client
+
+.PHONY: test-client-java
+test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
+	$(MVN) spotless:check surefire:test
+	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
+		clients/tests/test_access.py clients/tests/test_java.py --client java
+
+$(JAVA_CLIENT): clients/java/pom.xml $(PROTOS) $(shell find clients/java/src -name '*.java')
+	@command -v mvn > /dev/null && javac --release 17 --version > /dev/null 2>&1 || { \
+		echo 'javac 17 or later, or mvn, not found: apt-get install openjdk-17-jdk-headless maven' >&2; exit 1; }
+	$(MVN) -DskipTests package
+	@touch $@
 
 ##@ Parts of `make check`
 
@@ -286,7 +305,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 .PHONY: clean
 clean: ## Remove all that make made, environments too
 	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin build .demo
-	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen
+	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "*.md",
     "clients/go/README.md",
+    "clients/java/README.md",
     "clients/python/README.md",
     "clients/typescript/README.md",
     "deploy/*.md",
@@ -36,6 +37,7 @@ LOADED = re.compile(
 LANGUAGES = {
     ".go": "go",
     ".html": "html",
+    ".java": "java",
     ".json": "json",
     ".proto": "proto",
     ".py": "python",

@@ -1,0 +1,377 @@
+package io.github.onnxplain;
+
+import io.github.onnxplain.v1.AverageLossOptions;
+import io.github.onnxplain.v1.ExplainRequest;
+import io.github.onnxplain.v1.FeatureVectorsOptions;
+import io.github.onnxplain.v1.FirmOptions;
+import io.github.onnxplain.v1.IndividualConditionalExpectationOptions;
+import io.github.onnxplain.v1.InteractionsOptions;
+import io.github.onnxplain.v1.MethodOptions;
+import io.github.onnxplain.v1.Model;
+import io.github.onnxplain.v1.ModelDescription;
+import io.github.onnxplain.v1.PartialDependenceOptions;
+import io.github.onnxplain.v1.PermutationImportanceOptions;
+import io.github.onnxplain.v1.SwarmOptions;
+import io.github.onnxplain.v1.Table;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Objects;
+
+/**
+ * What to explain, on which rows, and how. Can be asked any number of times.
+ *
+ * <pre>{@code
+ * ExplainCall call = ExplainCall.builder()
+ *         .model(Models.file(Path.of("model.onnx")))
+ *         .table(Tables.file(Path.of("rows.csv.gz")))
+ *         .targetColumn("charges")
+ *         .method(InteractionsOptions.newBuilder().setPairwiseFeatureCount(3).build())
+ *         .method(PermutationImportanceOptions.getDefaultInstance())
+ *         .build();
+ * }</pre>
+ */
+public final class ExplainCall {
+    private final ExplainRequest request;
+    private final Model modelFile;
+    private final Table tableFile;
+    private final Duration timeout;
+    private final ProgressListener progress;
+
+    private ExplainCall(Builder builder) {
+        this.request = builder.request.build();
+        this.modelFile = builder.modelFile;
+        this.tableFile = builder.tableFile;
+        this.timeout = builder.timeout;
+        this.progress = builder.progress;
+    }
+
+    /**
+     * Begins an empty call.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder(ExplainRequest.newBuilder());
+    }
+
+    /**
+     * Begins with a message of the contract.
+     *
+     * @param request what is changed by the builder from there on
+     * @return a builder
+     */
+    public static Builder builder(ExplainRequest request) {
+        return new Builder(request.toBuilder());
+    }
+
+    /**
+     * Returns what is sent, as long as it fits into a message.
+     *
+     * @return a message of the contract
+     */
+    public ExplainRequest request() {
+        return request;
+    }
+
+    Model modelFile() {
+        return modelFile;
+    }
+
+    Table tableFile() {
+        return tableFile;
+    }
+
+    Duration timeout() {
+        return timeout;
+    }
+
+    ProgressListener progress() {
+        return progress;
+    }
+
+    /** Makes calls; the contract tells defaults and ranges. */
+    public static final class Builder {
+        private final ExplainRequest.Builder request;
+        private Model modelFile;
+        private Table tableFile;
+        private Duration timeout;
+        private ProgressListener progress;
+
+        private Builder(ExplainRequest.Builder request) {
+            this.request = request;
+        }
+
+        /**
+         * Names the model. Only sequences that bring weights need none.
+         *
+         * @param model from {@link Models}, or what {@link OnnxplainClient#uploadModel} returned
+         * @return this builder
+         */
+        public Builder model(ModelSource model) {
+            request.setModel(model.message());
+            modelFile = model.file();
+            return this;
+        }
+
+        /**
+         * Names the rows to explain on. Few methods need none.
+         *
+         * @param table from {@link Tables}, or what {@link OnnxplainClient#uploadTable} returned
+         * @return this builder
+         */
+        public Builder table(TableSource table) {
+            request.setTable(table.message());
+            tableFile = table.file();
+            return this;
+        }
+
+        /**
+         * Names the columns that a model of one matrix is fed.
+         *
+         * @param names in their order; default: every column but target and weight, in table order
+         * @return this builder
+         */
+        public Builder featureColumns(String... names) {
+            return featureColumns(Arrays.asList(names));
+        }
+
+        /**
+         * Names the columns that a model of one matrix is fed.
+         *
+         * @param names in their order; default: every column but target and weight, in table order
+         * @return this builder
+         */
+        public Builder featureColumns(Collection<String> names) {
+            request.clearFeatureColumns().addAllFeatureColumns(names);
+            return this;
+        }
+
+        /**
+         * Names the column with the true values.
+         *
+         * @param name of a column of the table
+         * @return this builder
+         */
+        public Builder targetColumn(String name) {
+            request.setTargetColumn(name);
+            return this;
+        }
+
+        /**
+         * Names the column with case weights.
+         *
+         * @param name of a column of the table
+         * @return this builder
+         */
+        public Builder weightColumn(String name) {
+            request.setWeightColumn(name);
+            return this;
+        }
+
+        /**
+         * Chooses prediction columns.
+         *
+         * @param indices from 0; default: all
+         * @return this builder
+         */
+        public Builder outputIndices(int... indices) {
+            request.clearOutputIndices();
+            Arrays.stream(indices).forEach(request::addOutputIndices);
+            return this;
+        }
+
+        /**
+         * Chooses the scale of the predictions.
+         *
+         * @param scale default: RESPONSE
+         * @return this builder
+         */
+        public Builder scale(ModelDescription.Scale scale) {
+            request.setScale(scale);
+            return this;
+        }
+
+        /**
+         * Chooses what computes the effects.
+         *
+         * @param engine default: chosen for the model
+         * @return this builder
+         */
+        public Builder engine(ExplainRequest.Engine engine) {
+            request.setEngine(engine);
+            return this;
+        }
+
+        /**
+         * Sets how many rows are drawn.
+         *
+         * @param count at least 2
+         * @return this builder
+         */
+        public Builder rowCount(int count) {
+            request.setRowCount(count);
+            return this;
+        }
+
+        /**
+         * Sets the seed of the draw of rows.
+         *
+         * @param seed at least 0; default 0
+         * @return this builder
+         */
+        public Builder seed(int seed) {
+            request.setSeed(seed);
+            return this;
+        }
+
+        /**
+         * Chooses whether plots return with the results.
+         *
+         * @param wanted default true
+         * @return this builder
+         */
+        public Builder plots(boolean wanted) {
+            request.setPlots(wanted);
+            return this;
+        }
+
+        /**
+         * Chooses whether to explain a model that answers the same row differently, with a warning.
+         *
+         * @param allowed default false: such a model is refused
+         * @return this builder
+         */
+        public Builder allowInconsistentModel(boolean allowed) {
+            request.setAllowInconsistentModel(allowed);
+            return this;
+        }
+
+        /**
+         * Asks for a method. They share the rows and the predictions.
+         *
+         * @param method with its options
+         * @return this builder
+         */
+        public Builder method(MethodOptions method) {
+            request.addMethods(method);
+            return this;
+        }
+
+        /**
+         * Asks which features act together.
+         *
+         * @param options of Friedman and Popescu's statistics
+         * @return this builder
+         */
+        public Builder method(InteractionsOptions options) {
+            return method(MethodOptions.newBuilder().setInteractions(options).build());
+        }
+
+        /**
+         * Asks how predictions depend on features, on average.
+         *
+         * @param options of partial dependence
+         * @return this builder
+         */
+        public Builder method(PartialDependenceOptions options) {
+            return method(
+                    MethodOptions.newBuilder().setPartialDependence(options).build());
+        }
+
+        /**
+         * Asks how the predictions of single rows depend on a feature.
+         *
+         * @param options of individual conditional expectations
+         * @return this builder
+         */
+        public Builder method(IndividualConditionalExpectationOptions options) {
+            return method(MethodOptions.newBuilder()
+                    .setIndividualConditionalExpectation(options)
+                    .build());
+        }
+
+        /**
+         * Asks how much accuracy is lost when features are shuffled.
+         *
+         * @param options of permutation importance
+         * @return this builder
+         */
+        public Builder method(PermutationImportanceOptions options) {
+            return method(
+                    MethodOptions.newBuilder().setPermutationImportance(options).build());
+        }
+
+        /**
+         * Asks how far predictions are from the true values.
+         *
+         * @param options of average losses
+         * @return this builder
+         */
+        public Builder method(AverageLossOptions options) {
+            return method(MethodOptions.newBuilder().setAverageLoss(options).build());
+        }
+
+        /**
+         * Asks for vectors of features, from decision paths.
+         *
+         * @param options of feature vectors
+         * @return this builder
+         */
+        public Builder method(FeatureVectorsOptions options) {
+            return method(MethodOptions.newBuilder().setFeatureVectors(options).build());
+        }
+
+        /**
+         * Asks how far any feature moves the expected score.
+         *
+         * @param options of the feature importance ranking measure
+         * @return this builder
+         */
+        public Builder method(FirmOptions options) {
+            return method(MethodOptions.newBuilder().setFirm(options).build());
+        }
+
+        /**
+         * Asks how far features must be moved before the model breaks.
+         *
+         * @param options of swarm searches
+         * @return this builder
+         */
+        public Builder method(SwarmOptions options) {
+            return method(MethodOptions.newBuilder().setSwarm(options).build());
+        }
+
+        /**
+         * Sets the time of this call; attempts, pauses and uploads are in it.
+         *
+         * @param timeout more than zero; default: the client's
+         * @return this builder
+         */
+        public Builder timeout(Duration timeout) {
+            this.timeout = Terms.checked(timeout);
+            return this;
+        }
+
+        /**
+         * Lets a listener know how far the computation is. Not for {@link OnnxplainClient#explainStream}, which tells
+         * it anyway.
+         *
+         * @param listener told on the way
+         * @return this builder
+         */
+        public Builder progress(ProgressListener listener) {
+            this.progress = Objects.requireNonNull(listener, "listener");
+            return this;
+        }
+
+        /**
+         * Makes the call; the builder can go on.
+         *
+         * @return the call
+         */
+        public ExplainCall build() {
+            return new ExplainCall(this);
+        }
+    }
+}

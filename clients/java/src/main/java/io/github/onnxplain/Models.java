@@ -1,0 +1,74 @@
+package io.github.onnxplain;
+
+import com.google.protobuf.ByteString;
+import io.github.onnxplain.v1.Model;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Models of several kinds.
+ *
+ * <pre>{@code
+ * ModelSource model = Models.file(Path.of("model.onnx"));
+ * }</pre>
+ */
+public final class Models {
+    private Models() {}
+
+    /**
+     * Reads a file.
+     *
+     * @param path of an ONNX file
+     * @return the model, with the bytes of the file
+     * @throws UncheckedIOException where the file cannot be read
+     */
+    public static ModelSource file(Path path) {
+        try (InputStream stream = Files.newInputStream(path)) {
+            return stream(stream);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /**
+     * Takes the bytes of a file.
+     *
+     * @param content of an ONNX file
+     * @return the model, with a copy of the bytes
+     */
+    public static ModelSource bytes(byte[] content) {
+        return of(ByteString.copyFrom(content));
+    }
+
+    /**
+     * Reads a stream to its end. The bytes are kept: attempts may be needed.
+     *
+     * @param stream of the bytes of an ONNX file; left open
+     * @return the model, with the bytes
+     * @throws UncheckedIOException where the stream cannot be read
+     */
+    public static ModelSource stream(InputStream stream) {
+        try {
+            return of(ByteString.readFrom(stream));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /**
+     * Names a model that was uploaded, by this caller, to this server.
+     *
+     * @param id what {@link ModelSource#id} told
+     * @return the model, without its bytes: where the server has it no longer, calls fail with {@code BLOB_NOT_FOUND}
+     */
+    public static ModelSource id(String id) {
+        return new ModelSource(Model.newBuilder().setId(id).build(), null);
+    }
+
+    private static ModelSource of(ByteString content) {
+        return new ModelSource(Model.newBuilder().setContent(content).build(), null);
+    }
+}
