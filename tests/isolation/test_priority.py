@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,32 @@ def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[in
         runner.explain(own.request(GOOD), {}, own.call(subject=f"s{number}", party="eve"))
 
     assert seen[-1] == {0}
+
+
+def test_without_a_free_descriptor_a_worker_keeps_its_level(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make torture` found that such requests failed, and lost their workers."""
+    runner = own()
+    work_long(own, runner, "slow")
+
+    def none(_path: Path) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Path, "iterdir", none)
+    assert runner.explain(own.request(GOOD), {}, own.call(subject="good", party="slow"))
+
+
+def test_a_worker_without_its_priority_is_not_lost(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = own()
+
+    def fail(*_given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Priorities, "begin", fail)
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            runner.explain(own.request(GOOD), {}, own.call(subject="good"))
+    # That nothing of them remains is seen by `own` itself.

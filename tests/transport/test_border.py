@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from onnxplain_server.transport.rest_channel import Parser
 
 JSON = "Content-Type: application/json"
 
@@ -110,3 +111,8 @@ def test_row_44_no_text_of_a_caller_breaks_a_line_of_the_log(
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) >= 2
     assert all(line.isprintable() for line in lines), lines
+
+
+def test_a_request_that_cannot_be_read_has_an_empty_path() -> None:
+    """Waitress asks for it where the client leaves before it has the refusal."""
+    assert Parser.path == ""

@@ -67,12 +67,10 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.channel.tell_refused(document["reason"])
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
-        # A request line that cannot be read leaves no path.
-        path = getattr(self.request, "path", "")
         if isinstance(error, UnreadError):
-            return problems.problem(error.cause, request_id, path)
+            return problems.problem(error.cause, request_id, self.request.path)
         detail = f"{error.reason}: {error.body}"
-        return problems.http_problem(error.code, detail, request_id, path)
+        return problems.http_problem(error.code, detail, request_id, self.request.path)
 
 
 class NoRoomError(Error):  # type: ignore[misc]
@@ -86,6 +84,8 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses bodies that are not to be read, and what waitress would drop or guess at."""
 
     completed: bool
+    # A request line that cannot be read leaves none.
+    path = ""
 
     def __init__(self, adj: Any, refusal: Refusal) -> None:
         super().__init__(adj)

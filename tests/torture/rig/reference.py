@@ -15,7 +15,7 @@ from rig import answers, cases
 def write(file: Path) -> None:
     """Compute all of them: one line each, with the name of the question first."""
     with onnxplain.local() as client, file.open("w", encoding="utf-8") as out:
-        for case in cases.good().values():
+        for case in (*cases.good().values(), cases.long()):
             _line(out, case.name, client.messages.explain(case.request))
         for name in cases.model_names():
             request = DescribeModelRequest(model=Model(content=cases.model(name)))

@@ -133,7 +133,11 @@ class Isolated:
     def _take(self, host: Surroundings) -> tuple[Worker, Share]:
         while True:
             worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
-            share = self._priorities.begin(worker, host.party)
+            try:
+                share = self._priorities.begin(worker, host.party)
+            except BaseException:
+                self._pool.discard(worker)
+                raise
             if share is not None:
                 return worker, share
             self._pool.discard(worker)

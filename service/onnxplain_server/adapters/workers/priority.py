@@ -69,8 +69,7 @@ class Share:
         self._begin = processor_seconds(worker.pid)
         self._looked = time.monotonic()
         wanted = niceness(usual_seconds)
-        with suppress(PermissionError):
-            _set(worker, wanted)
+        _set(worker, wanted)
         self.is_fair = worker.niceness <= wanted + _LEVELS
 
     def used(self) -> float:
@@ -89,11 +88,14 @@ class Share:
 
 
 def _set(worker: Worker, level: int) -> None:
-    """Set it, beyond the server's own, for all threads; those to come inherit it."""
+    """Set it, beyond the server's own, for all threads; those to come inherit it.
+
+    Left as it is where it may not be set, and where the system has no file to look with.
+    """
     if level == worker.niceness:
         return
     own = os.getpriority(os.PRIO_PROCESS, 0)
-    with suppress(FileNotFoundError, ProcessLookupError):  # of a process that ends meanwhile
+    with suppress(OSError):
         for thread in Path(f"/proc/{worker.pid}/task").iterdir():
             with suppress(ProcessLookupError):
                 os.setpriority(os.PRIO_PROCESS, int(thread.name), min(_WEAKEST, own + level))
