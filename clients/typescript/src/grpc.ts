@@ -34,6 +34,10 @@ const PART_BYTES = 2 ** 20;
 // A peer that vanished without a word shows after a minute, not only at the deadline.
 const PINGS = { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 };
 
+// In megabytes. Node.js ends a call whose answer begins while more than its ten are on their way to
+// the server, which begins to answer as soon as it has a place; messageLimit bounds a message.
+const SESSION = { maxSessionMemory: 2 ** 20 };
+
 const FORMATS: Record<Format, UploadTableRequest_Format> = {
   arrow: UploadTableRequest_Format.ARROW,
   parquet: UploadTableRequest_Format.PARQUET,
@@ -59,7 +63,7 @@ export class GrpcWire implements Wire {
   constructor({ url, tls, authorization, messageLimit }: GrpcOptions) {
     this.endpoint = url.host;
     this.partBytes = Math.min(PART_BYTES, Math.floor(messageLimit / 2));
-    this.session = new Http2SessionManager(url, PINGS, tls);
+    this.session = new Http2SessionManager(url, PINGS, { ...tls, ...SESSION });
     const transport = createGrpcTransport({
       baseUrl: url.origin,
       sessionManager: this.session,
