@@ -153,3 +153,14 @@ def test_pauses_double_from_a_tenth_of_a_second_with_chance_in_them() -> None:
     longest = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
     assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True))
     assert len(set(pauses)) == 9
+
+
+def test_a_call_that_a_closing_server_cut_off_is_made_again_and_one_left_by_its_caller_is_not() -> (
+    None
+):
+    cut = ExplainError("CANCELLED", "CANCELLED", "", "CANCELLED")
+    left = ExplainError("CANCELLED", "Channel closed!", "", "CANCELLED")
+
+    assert Attempts(1, None).pause(cut) > 0
+    with pytest.raises(ExplainError, match="closed"):
+        Attempts(1, None).pause(left)

@@ -62,4 +62,12 @@ def _may_pass(error: ExplainError) -> bool:
     if error.code == "RESOURCE_EXHAUSTED":
         # Without a time to come back this is a message over the limit, now and always.
         return error.retry_seconds is not None
-    return error.code == "UNAVAILABLE"
+    return error.code == "UNAVAILABLE" or _was_cut(error)
+
+
+def _was_cut(error: ExplainError) -> bool:
+    """Tell whether a server that closed has ended the call without a word of its own.
+
+    Who cancels a call, or closes the client, is told so in other words.
+    """
+    return error.code == error.message == "CANCELLED"
