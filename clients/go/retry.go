@@ -58,8 +58,15 @@ func (a *attempts) pause(ctx context.Context, err *Error) *Error {
 func mayPass(err *Error) bool {
 	// Without a time to come back, the latter is a message over the limit, now
 	// and always.
-	return err.Code == codes.Unavailable ||
+	return err.Code == codes.Unavailable || wasCut(err) ||
 		(err.Code == codes.ResourceExhausted && err.RetryAfter > 0)
+}
+
+// wasCut tells whether a server that closed has ended the call without a word
+// of its own. Who cancels a call, or closes the client, is told so in other
+// words.
+func wasCut(err *Error) bool {
+	return err.Code == codes.Canceled && err.Message == "CANCELLED"
 }
 
 // persist makes a call until it is answered or there is no use in it.

@@ -14,12 +14,13 @@ import (
 
 var (
 	gone = status.Error(codes.Unavailable, "gone")
+	cut  = status.Error(codes.Canceled, "CANCELLED")
 	full = refusal(codes.ResourceExhausted, "OVERLOADED", "too much to do", after(time.Millisecond))
 )
 
 func TestAServerThatIsBeingReplacedOrFullIsAskedAgain(t *testing.T) {
 	for name, call := range everyCall {
-		for kind, err := range map[string]error{"gone": gone, "full": full} {
+		for kind, err := range map[string]error{"gone": gone, "cut": cut, "full": full} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				service := newFake()
 				service.refuse = failing(2, err)

@@ -47,6 +47,7 @@ class Asking:
         self._turns = turns
         self._name = name
         self._started = started
+        self._place: Place | None = None
         self._entered = threading.Event()
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -55,6 +56,7 @@ class Asking:
     def _run(self) -> None:
         try:
             with self._turns.place(caller(self._name)) as place:
+                self._place = place
                 self._enter(place)
         except ExplainError as error:
             self.refused = error.reason
@@ -62,17 +64,18 @@ class Asking:
 
     def _enter(self, place: Place) -> None:
         # Seen by others only once it waits, since both happen in one hold of the lock.
-        with self._turns._changed:
+        with self._turns._lock:
             self._entered.set()
             with self._turns.turn(place, self.call):
                 self._started.append(self._name)
-                self._turns._changed.wait_for(self.may_leave.is_set, PATIENCE)
+                place.woken.wait_for(self.may_leave.is_set, PATIENCE)
 
     def leave(self) -> None:
         """Let it come to its end."""
         self.may_leave.set()
-        with self._turns._changed:
-            self._turns._changed.notify_all()
+        if self._place is not None:
+            with self._turns._lock:
+                self._place.woken.notify_all()
         self.thread.join()
 
 

@@ -57,7 +57,16 @@ export class Attempts {
 function mayPass(error: ExplainError): boolean {
   // Without a time to come back this is a message over the limit, now and always.
   if (error.code === "RESOURCE_EXHAUSTED") return error.retryAfterMs !== undefined;
-  return error.code === "UNAVAILABLE";
+  return error.code === "UNAVAILABLE" || wasCut(error);
+}
+
+/**
+ * Whether a server that closed has ended the call without a word of its own.
+ *
+ * Who aborts a call, or closes the client, is told so in other words.
+ */
+function wasCut(error: ExplainError): boolean {
+  return error.code === "CANCELLED" && error.message === "CANCELLED";
 }
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from enum import Enum, auto
 
 from onnxplain_server.call import Call
@@ -27,16 +28,21 @@ class Place:
     ----------
     caller : Caller
         Whose request it is.
+    lock : RLock
+        That of all places: held by whoever ends this one, or changes its stage.
 
     Attributes
     ----------
     stage : Stage
     call : Call or None
         The computation, once it has been admitted.
+    woken : Condition
+        Tells who waits with this place to look again.
     """
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, lock: threading.RLock) -> None:
         self.caller = caller
+        self.woken = threading.Condition(lock)
         self.stage = Stage.READING
         self.call: Call | None = None
         self._end: ExplainError | None = None
@@ -52,10 +58,11 @@ class Place:
         return self.stage in {Stage.READING, Stage.WAITING}
 
     def end(self, reason: Reason, message: str) -> None:
-        """Make the request end at its next step; from any thread."""
+        """Make the request end at its next step."""
         self._end = ExplainError(reason, message)
         if self.call is not None:
             self.call.cancel(reason, message)
+        self.woken.notify()
 
     def check(self) -> None:
         """Raise where the request has to end; to be asked while its body is read."""

@@ -70,7 +70,8 @@ class Turns:
         self._most_running_count = running_count + extra_count
         self._places: list[Place] = []
         self._line = Line()
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._emptied = threading.Condition(self._lock)
         self._closed = False
 
     @property
@@ -80,7 +81,7 @@ class Turns:
 
     def counts(self) -> TurnCounts:
         """Return what is so at this moment."""
-        with self._changed:
+        with self._lock:
             stages = Counter(place.stage for place in self._places)
             return TurnCounts(
                 len(self._places),
@@ -98,21 +99,23 @@ class Turns:
         ExplainError
             UNAVAILABLE once closed; OVERLOADED where all places are taken.
         """
-        place = Place(caller)
-        with self._changed:
+        place = Place(caller, self._lock)
+        with self._lock:
             self._admit(place)
             self._places.append(place)
         try:
             yield place
         finally:
-            with self._changed:
+            with self._lock:
                 self._places.remove(place)
-                self._changed.notify_all()
+                if not self._places:
+                    self._emptied.notify_all()
+                self._wake()
 
     @contextmanager
     def turn(self, place: Place, call: Call) -> Iterator[None]:
         """Wait for a turn and hold it; raises whatever ends the call while it waits."""
-        with self._changed:
+        with self._lock:
             place.check()
             place.call = call
             self._move(place, Stage.WAITING)
@@ -122,25 +125,24 @@ class Turns:
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._move(place, Stage.DONE)
 
     def close(self) -> None:
         """Refuse new requests from now on."""
-        with self._changed:
+        with self._lock:
             self._closed = True
 
     def wait_empty(self, seconds: float) -> bool:
         """Wait until no place is taken; whether that came true in time."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._places, seconds)
+        with self._lock:
+            return self._emptied.wait_for(lambda: not self._places, seconds)
 
     def end_all(self) -> None:
         """Make every request end at its next step, telling its caller to ask another server."""
-        with self._changed:
+        with self._lock:
             for place in self._places:
                 place.end(Reason.UNAVAILABLE, "the server stopped before the work was done")
-            self._changed.notify_all()
 
     def _admit(self, place: Place) -> None:
         if self._closed:
@@ -168,12 +170,12 @@ class Turns:
     @contextmanager
     def _aside(self, place: Place, call: Call) -> Iterator[None]:
         """Give the turn to others while a call waits for another; the next free one is its own."""
-        with self._changed:
+        with self._lock:
             self._move(place, Stage.ASIDE)
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._line.add_first(place)
                 self._take(place, call)
 
@@ -183,7 +185,7 @@ class Turns:
             call.check("while waiting for a turn")
             while self._next() is not place:
                 # Short, because nobody tells when a waiting caller leaves.
-                self._changed.wait(_POLL_SECONDS)
+                place.woken.wait(_POLL_SECONDS)
                 call.check("while waiting for a turn")
         finally:
             self._line.remove(place)
@@ -198,4 +200,9 @@ class Turns:
 
     def _move(self, place: Place, stage: Stage) -> None:
         place.stage = stage
-        self._changed.notify_all()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake whose turn it is, and nobody else: each that wakes costs the processor."""
+        if (place := self._next()) is not None:
+            place.woken.notify()

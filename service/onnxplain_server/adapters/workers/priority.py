@@ -20,13 +20,13 @@ from cachetools import LRUCache
 
 from onnxplain_server.adapters.workers.process import processor_seconds
 from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.zygote import BEHIND
 
 _SHORT_SECONDS = 0.25
 _LEVELS = 4
 """Per doubling of the time: a weight of 0.41 times that before."""
 
 _MOST = 15
-
 _WEAKEST = 19
 """Where the system's scale ends."""
 
@@ -88,15 +88,15 @@ class Share:
 
 
 def _set(worker: Worker, level: int) -> None:
-    """Set it, beyond the server's own, for all threads; those to come inherit it.
+    """Set it, beyond where workers begin, for all threads; those to come inherit it.
 
     Left as it is where it may not be set, and where the system has no file to look with.
     """
     if level == worker.niceness:
         return
-    own = os.getpriority(os.PRIO_PROCESS, 0)
+    first = os.getpriority(os.PRIO_PROCESS, 0) + BEHIND
     with suppress(OSError):
         for thread in Path(f"/proc/{worker.pid}/task").iterdir():
             with suppress(ProcessLookupError):
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), min(_WEAKEST, own + level))
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), min(_WEAKEST, first + level))
         worker.niceness = level

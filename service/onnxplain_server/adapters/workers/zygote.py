@@ -22,6 +22,9 @@ FORK, REAP = b"fork", b"reap"
 UNKNOWN = -(2**31)
 """How a worker ended, where the system does not know any more."""
 
+BEHIND = 4
+"""Niceness of workers: the server itself, which refuses and answers probes, goes before them."""
+
 _STANDARD_ERROR = 2
 
 
@@ -73,6 +76,7 @@ def _become_worker(parent: int, end: int, arena: int, order: Order) -> None:
     try:
         die_with_parent(parent)
         _close_all_but(end, arena)
+        os.nice(BEHIND)
         child.run(socket.socket(fileno=end), arena, order)
         status = 0
     finally:

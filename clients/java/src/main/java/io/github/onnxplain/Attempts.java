@@ -62,7 +62,16 @@ final class Attempts {
         // Without a time to come back, this is a message over the limit, now and always.
         boolean busy = error.getCode() == Code.RESOURCE_EXHAUSTED
                 && error.getRetryAfter().isPresent();
-        return busy || error.getCode() == Code.UNAVAILABLE;
+        return busy || error.getCode() == Code.UNAVAILABLE || wasCut(error);
+    }
+
+    /**
+     * Tells whether a server that closed has ended the call without a word of its own.
+     *
+     * <p>Who cancels a call, or closes the client, is told so in other words.
+     */
+    private static boolean wasCut(ExplainException error) {
+        return error.getCode() == Code.CANCELLED && "CANCELLED".equals(error.getMessage());
     }
 
     /** Nanoseconds of a duration; what does not fit is as good as the most. */

@@ -50,6 +50,16 @@ class RetryTest {
     }
 
     @Test
+    void whatAClosingServerCutOffIsTriedAgain() {
+        server.failures.add(Code.CANCELLED.toStatus().withDescription("CANCELLED").asRuntimeException());
+
+        try (OnnxplainClient client = server.client()) {
+            assertEquals(3, client.explain(CALL).receipt().getSeed());
+        }
+        assertEquals(2, server.asked.size());
+    }
+
+    @Test
     void aServerThatComesBackIsMetByTheNextAttempt() throws IOException {
         int port = freePort();
         List<Server> started = new ArrayList<>();
