@@ -67,6 +67,20 @@ def test_a_cache_is_asked_once_for_all_features_and_once_for_all_pairs(make: Any
     assert host.round_trips - before == 2
 
 
+def test_a_cache_is_asked_once_for_all_curves(make: Any) -> None:
+    host = make.host()
+    asked = [([0], [np.array([0.0, 1])]), ([1], [np.array([2.0])]), ([0, 1], [np.ones(2)] * 2)]
+    first = [curve.tolist() for curve in engine(make, host).effects.curves(asked)]
+    before = host.round_trips
+
+    built = engine(make, host)
+    again = [curve.tolist() for curve in built.effects.curves(asked)]
+
+    assert again == first
+    assert built.model.predicted == 0
+    assert host.round_trips - before == 1
+
+
 def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make: Any) -> None:
     host = make.host()
     first = engine(make, host)

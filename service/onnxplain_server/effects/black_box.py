@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
-from onnxplain_server.effects.background import Background, combine, distinct, gather
+from onnxplain_server.effects.background import Background, combine, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
-from onnxplain_server.effects.curves import Curves, over_rows_only
 from onnxplain_server.effects.effects import Joint, Single, beyond_parts
 from onnxplain_server.effects.hybrids import Hybrids
+from onnxplain_server.effects.mover import Mover, over_rows_only
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted import mean
@@ -36,7 +36,7 @@ class BlackBox:
     ----------
     unused : frozenset of int
         Features that certainly have no effect.
-    curves : Curves
+    mover : Mover
         Moves features over points of any kind.
 
     Notes
@@ -54,7 +54,7 @@ class BlackBox:
         self._scale = scale
         self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
         self.unused = caller.unused(len(background.columns))
-        self.curves = Curves(caller, background, self._shelf, self.unused)
+        self.mover = Mover(caller, background, self._shelf, self.unused)
         self._hybrids = Hybrids(caller, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
@@ -142,7 +142,7 @@ class BlackBox:
             yield single
 
     def _single_labels(self, feature: int) -> tuple[Label, Label]:
-        own = self.curves.label((feature,), (self._background.levels[feature],))
+        own = self.mover.label((feature,), (self._background.levels[feature],))
         return own, Label(f"others {feature}", len(self._background))
 
     def _find(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
@@ -183,9 +183,9 @@ class BlackBox:
         """Move features over the combinations that rows have, skipping what is known if it pays."""
         merged, _ = self._background.apart_from([*group, *self.unused])
         if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
-            return self.curves.sweep(group, grid, shares)
+            return self.mover.sweep(group, grid, shares)
         averages = self._hybrids.sweep(group, shares)
-        self.curves.check(averages.points, group, grid)
+        self.mover.check(averages.points, group, grid)
         return averages
 
     def joint(
@@ -211,7 +211,7 @@ class BlackBox:
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        labels = [self.curves.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
+        labels = [self.mover.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
         found = self._shelf.find(labels) if weights is None else [None] * len(labels)
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
@@ -249,28 +249,25 @@ class BlackBox:
         if weights is None:
             return self.curve(features, points)
         shares = over_rows_only(weights, len(points[0]))
-        return self.curves.sweep(features, points, shares).points
+        return self.mover.sweep(features, points, shares).points
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
-        pairs = zip(features, points, strict=True)
-        moved = {j: values for j, values in pairs if not self._is_moot(j, values)}
-        n, n_points = len(self._background), len(points[0])
-        if not moved:
-            outputs = self._unmoved(n_points * n)
-            return np.tile(mean(outputs, self._background.weights), (n_points, 1))
-        first, inverse = combine([distinct(values)[1] for values in moved.values()])
-        group, grid = tuple(moved), tuple(values[first] for values in moved.values())
-        label = self.curves.label(group, grid)
-        found = self._shelf.find([label])[0]
-        self.settle((n_points - len(first)) * n)
-        return self.curves.at(group, grid, label, found)[inverse]
+        return next(self.curves([(features, points)]))
 
-    def _is_moot(self, feature: int, values: Array) -> bool:
-        """Whether moving a feature to these values certainly changes nothing."""
-        return feature in self.unused and (
-            values.dtype == object or bool(np.isfinite(values).all())
-        )
+    def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        """See `Effects.curves`."""
+        paths = [self.mover.path(features, points) for features, points in asked]
+        found = iter(self._shelf.find([path.label for path in paths if path.label]))
+        for path in paths:
+            planned = len(path.inverse) * len(self._background)
+            if path.label is None:
+                average = mean(self._unmoved(planned), self._background.weights)
+                yield np.tile(average, (len(path.inverse), 1))
+                continue
+            self.settle(planned - len(path.grid[0]) * len(self._background))
+            points = self.mover.at(path.features, path.grid, path.label, next(found))
+            yield points[path.inverse]
 
     def _unmoved(self, planned: int) -> Matrix:
         """Predictions of the rows as they are, in the place of so many planned ones."""
@@ -280,16 +277,16 @@ class BlackBox:
 
     def individual(self, feature: int, points: Array) -> Cube:
         """See `Effects.individual`."""
-        if self._is_moot(feature, points):
+        if self.mover.is_moot(feature, points):
             outputs = self._unmoved(len(self._background) * len(points))
             return np.repeat(outputs[:, None, :], len(points), axis=1)
-        return self.curves.individual(feature, points)
+        return self.mover.individual(feature, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""
         if self.unused.issuperset(features):
             return [self._unmoved(len(order)) for order in orders]
-        return self.curves.exchanged(features, orders)
+        return self.mover.exchanged(features, orders)
 
     def cached(
         self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]

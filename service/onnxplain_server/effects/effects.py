@@ -113,6 +113,9 @@ class Effects(Protocol):
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""
 
+    def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        """Several of `curve`, each by its features and points, looked up in one round trip."""
+
     def individual(self, feature: int, points: Array) -> Cube:
         """Predictions of each row with a feature moved: (n_rows, n_points, n_outputs)."""
 

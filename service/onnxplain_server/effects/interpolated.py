@@ -70,8 +70,9 @@ class Interpolated:
         self._errors: dict[Group, Vector] = {}
         self.background = engine.background
         self.output_names = engine.output_names
-        self.outputs, self.curve, self.individual = engine.outputs, engine.curve, engine.individual
-        self.exchanged, self.cached, self.settle = engine.exchanged, engine.cached, engine.settle
+        self.outputs, self.curve, self.curves = engine.outputs, engine.curve, engine.curves
+        self.individual, self.exchanged = engine.individual, engine.exchanged
+        self.cached, self.settle = engine.cached, engine.settle
         self.batches, self.batch_count = engine.batches, engine.batch_count
 
     def restrict(self, background: Background) -> Interpolated:
@@ -132,7 +133,7 @@ class Interpolated:
         count = len(knots.points)
         fine = np.atleast_2d(knots.fine.gather(shares, count))
         coarse = knots.coarse.gather(own_shares, count)
-        moved = self._engine.curves.move(
+        moved = self._engine.mover.move(
             feature, knots.points, Shares(np.vstack([fine, coarse]), shares)
         )
         own = knots.fine.interpolate(moved.points)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -179,32 +179,27 @@ def compute(
     ----------
     points : one grid per entry of `options.features`
     """
-    engines = [(part.group, effects.restrict(part.rows)) for part in parts]
-    curves = [
-        _curve(engine, names, group, grid, is_stepped=is_stepped)
-        for names, grid, is_stepped in zip(
-            options.features, points, options.are_stepped, strict=True
-        )
-        for group, engine in engines
-    ]
+    by_part = [_curves(effects.restrict(part.rows), options, points, part.group) for part in parts]
+    curves = [curve for of_parts in zip(*by_part, strict=True) for curve in of_parts]
     shown = {name for names in options.features for name in names}
     samples = _samples(effects.background.features, shown)
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
-def _curve(
-    effects: Effects,
-    names: tuple[str, ...],
-    group: str,
-    grid: tuple[Array, ...],
-    *,
-    is_stepped: bool,
-) -> Curve:
-    features, weights = effects.background.features, effects.background.weights
-    positions = [features.index(name) for name in names]
-    points = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-    values = effects.curve(positions, points)
-    return Curve(names, group, grid, values, float(weights.sum()), is_stepped)
+def _curves(
+    effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], group: str
+) -> Iterator[Curve]:
+    """Average over the rows of one part: a curve for each entry of `options.features`."""
+    features, weight = effects.background.features, float(effects.background.weights.sum())
+    asked = []
+    for names, grid in zip(options.features, points, strict=True):
+        positions = [features.index(name) for name in names]
+        cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        asked.append((positions, cast))
+    for names, grid, values, is_stepped in zip(
+        options.features, points, effects.curves(asked), options.are_stepped, strict=True
+    ):
+        yield Curve(names, group, grid, values, weight, is_stepped)
 
 
 def _samples(features: Features, names: set[str]) -> dict[str, Array]:

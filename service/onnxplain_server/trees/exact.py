@@ -174,6 +174,10 @@ class Exact:
         self._ledger.spend(len(curve) * len(self._bound.background), 0)
         return curve
 
+    def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        """See `Effects.curves`."""
+        return (self.curve(features, points) for features, points in asked)
+
     def starts(self, feature: int) -> Vector:
         """See `Stepped.starts`."""
         return self._ensemble.axes[feature].starts()

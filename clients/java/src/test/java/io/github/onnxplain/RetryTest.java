@@ -51,7 +51,8 @@ class RetryTest {
 
     @Test
     void whatAClosingServerCutOffIsTriedAgain() {
-        server.failures.add(Code.CANCELLED.toStatus().withDescription("CANCELLED").asRuntimeException());
+        server.failures.add(
+                Code.CANCELLED.toStatus().withDescription("CANCELLED").asRuntimeException());
 
         try (OnnxplainClient client = server.client()) {
             assertEquals(3, client.explain(CALL).receipt().getSeed());

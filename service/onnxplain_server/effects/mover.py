@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Array, Cube, Indices, Matrix
-from onnxplain_server.effects.background import Background, fingerprint, gather
+from onnxplain_server.effects.background import (
+    Background,
+    combine,
+    distinct,
+    fingerprint,
+    gather,
+)
 from onnxplain_server.effects.caller import Caller, check_finite
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
@@ -17,7 +24,27 @@ _BLOCK_ROWS = 16_000
 """Rows of curves that are predicted together, so that memory does not grow with them."""
 
 
-class Curves:
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """What has to be predicted of a curve: distinct points, of features that matter there.
+
+    Attributes
+    ----------
+    features : tuple of int
+    grid : tuple of (n_distinct,) arrays, one per feature
+    label : Label or None
+        Where the curve may be found; None where no feature changes anything.
+    inverse : (n_points,)
+        For each point that was asked for, its place in the grid.
+    """
+
+    features: tuple[int, ...]
+    grid: tuple[Array, ...]
+    label: Label | None
+    inverse: Indices
+
+
+class Mover:
     """Moves features of a background over points.
 
     Parameters
@@ -38,6 +65,22 @@ class Curves:
         self._shelf = shelf
         self._unused = unused
         self._sweeper = Sweeper(caller, background)
+
+    def path(self, features: Sequence[int], points: Sequence[Array]) -> Path:
+        """Plan a curve over points, one (n_points,) array per feature."""
+        pairs = zip(features, points, strict=True)
+        moved = {j: values for j, values in pairs if not self.is_moot(j, values)}
+        if not moved:
+            return Path((), (), None, np.zeros(len(points[0]), dtype=np.intp))
+        first, inverse = combine([distinct(values)[1] for values in moved.values()])
+        group, grid = tuple(moved), tuple(values[first] for values in moved.values())
+        return Path(group, grid, self.label(group, grid), inverse)
+
+    def is_moot(self, feature: int, values: Array) -> bool:
+        """Whether moving a feature to these values certainly changes nothing."""
+        return feature in self._unused and (
+            values.dtype == object or bool(np.isfinite(values).all())
+        )
 
     def label(self, features: Sequence[int], grid: Sequence[Array]) -> Label:
         """Name partial dependence at grid points, one (n_points,) array per feature."""
