@@ -14,6 +14,7 @@ _BLUE, _ORANGE, _GREY, _GREEN = "#4c78a8", "#f58518", "#bab0ac", "#54a24b"
 _BUCKET_SECONDS = 10.0
 _WIDTH = 720
 _MIB = 2**20
+_QUANTILES = {"half of the calls": 0.5, "95 %": 0.95, "slowest": 1.0}
 
 
 def draw(found: History, folder: Path) -> list[Path]:
@@ -27,49 +28,32 @@ def draw(found: History, folder: Path) -> list[Path]:
 
 def load(found: History) -> dict[str, Any]:
     """Seconds of calls that had to be answered, above the faults."""
-    start = found.run.start
     minutes = {"field": "minute", "type": "quantitative", "axis": {"title": None, "grid": False}}
-    points = [
-        {"minute": (k + 0.5) * _BUCKET_SECONDS / 60, "quantile": name, "seconds": value}
-        for k, took in sorted(_buckets(found).items())
-        for name, value in (
-            ("half of the calls", float(np.median(took))),
-            ("95 %", float(np.quantile(took, 0.95))),
-            ("slowest", max(took)),
-        )
-    ]
-    faults = [
-        {
-            "minute": (fault.start - start) / 60,
-            "end": (max(fault.end, fault.start + 1) - start) / 60,
-            "kind": fault.kind,
-        }
-        for fault in found.faults
-    ]
-    scale = {"type": "log"}
-    names = ["half of the calls", "95 %", "slowest"]
-    colour = {"domain": names, "range": [_BLUE, _GREEN, _GREY]}
     calls = {
         "width": _WIDTH,
         "height": 180,
-        "data": {"values": points},
+        "data": {"values": _quantiles(found)},
         "mark": {"type": "line", "strokeWidth": 1.2},
         "encoding": {
             "x": minutes,
             "y": {
                 "field": "seconds",
                 "type": "quantitative",
-                "scale": scale,
+                "scale": {"type": "log"},
                 "axis": {"values": [0.01, 0.1, 1, 10, 100], "format": "~g"},
                 "title": "seconds per call",
             },
-            "color": {"field": "quantile", "scale": colour, "title": None},
+            "color": {
+                "field": "quantile",
+                "scale": {"domain": list(_QUANTILES), "range": [_BLUE, _GREEN, _GREY]},
+                "title": None,
+            },
         },
     }
     below = {
         "width": _WIDTH,
         "height": {"step": 11},
-        "data": {"values": faults},
+        "data": {"values": _faults(found)},
         "mark": {"type": "bar", "color": _ORANGE, "height": 8},
         "encoding": {
             "x": minutes | {"axis": {"title": "minutes", "grid": False}},
@@ -110,6 +94,30 @@ def memory(found: History) -> dict[str, Any]:
             },
         }
     )
+
+
+def _quantiles(found: History) -> list[dict[str, Any]]:
+    """How long calls took, by the minute in which they ended."""
+    return [
+        {"minute": (k + 0.5) * _BUCKET_SECONDS / 60, "quantile": name, "seconds": value}
+        for k, took in sorted(_buckets(found).items())
+        for name, value in zip(
+            _QUANTILES, np.quantile(took, list(_QUANTILES.values())), strict=True
+        )
+    ]
+
+
+def _faults(found: History) -> list[dict[str, Any]]:
+    """From when to when, in minutes, which fault; at least a second long, to be seen."""
+    start = found.run.start
+    return [
+        {
+            "minute": (fault.start - start) / 60,
+            "end": (max(fault.end, fault.start + 1) - start) / 60,
+            "kind": fault.kind,
+        }
+        for fault in found.faults
+    ]
 
 
 def _buckets(found: History) -> dict[int, list[float]]:
