@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import black_box
+import cancel
 import feature_vectors
 import few_values
 import firm
@@ -32,6 +33,7 @@ BENCHES = {
     "The swarm": swarm.main,
     "Isolation": isolation.main,
     "Clients": clients.main,
+    "Clients that leave": cancel.main,
     "Load": load.main,
 }
 
