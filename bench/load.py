@@ -17,6 +17,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+import generator
 import load_clients
 import numpy as np
 from google.protobuf import json_format
@@ -60,22 +61,20 @@ def main() -> None:
 
 def _overload(server: Server, start: Start) -> None:
     content = json_format.Parse(_document(_FEW_ROWS), ExplainRequest()).SerializeToString()
-    loop = load_clients.closed_loop
-    start(loop, server.endpoint, content, 2.0, 4).result()
-    found = start(loop, server.endpoint, content, _SECONDS, 4).result()
-    peak = _count(found, "OK") / _SECONDS
+    generator.build()
+    generator.closed_loop(server.endpoint, content, 2.0, 4)
+    found = generator.closed_loop(server.endpoint, content, _SECONDS, 4)
+    peak = generator.answers_per_second(found, _SECONDS)
     print(f"{'load':>8} {'goodput':>10} {'refused':>8} {'refusal p99':>12} {'health p99':>11}")
     print(f"{'peak':>8} {peak:8.1f}/s")
     for factor in _FACTORS:
         probing = start(load_clients.probes, server.endpoint, server.rest_port, _SECONDS)
-        found = start(
-            load_clients.open_loop, server.endpoint, content, _SECONDS, factor * peak
-        ).result()
+        found = generator.open_loop(server.endpoint, content, _SECONDS, factor * peak)
         refused = [each.seconds for each in found if each.code == "RESOURCE_EXHAUSTED"]
         health = _p99([each.seconds for each in probing.result()])
         print(
-            f"{factor:7}x {_count(found, 'OK') / _SECONDS:8.1f}/s {len(refused):8} "
-            f"{1000 * _p99(refused):9.1f} ms {1000 * health:8.1f} ms"
+            f"{factor:7}x {generator.answers_per_second(found, _SECONDS):8.1f}/s "
+            f"{len(refused):8} {1000 * _p99(refused):9.1f} ms {1000 * health:8.1f} ms"
         )
     print(
         f"(goodput at 10x at least {GOODPUT_SHARE:.0%} of the peak; refusals within "
@@ -159,10 +158,6 @@ def _served() -> Iterator[Server]:
         yield Server(int(ports[2]), int(ports[3]))
         process.terminate()
         reader.join()
-
-
-def _count(outcomes: Sequence[Outcome], code: str) -> int:
-    return sum(each.code == code for each in outcomes)
 
 
 def _p99(seconds: Sequence[float]) -> float:

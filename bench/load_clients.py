@@ -6,20 +6,14 @@ import http.client
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
 _SECONDS = 600.0
 _PROBE_SECONDS = 0.02
-_CHANNEL_COUNT = 8
-"""Connections, since one has at most 100 calls at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,42 +22,6 @@ class Outcome:
 
     code: str
     seconds: float
-
-
-def closed_loop(endpoint: str, content: bytes, seconds: float, caller_count: int) -> list[Outcome]:
-    """Have callers ask over gRPC, each again as soon as it has its answer."""
-    request, outcomes = ExplainRequest.FromString(content), list[Outcome]()
-    end = time.monotonic() + seconds
-
-    def ask() -> None:
-        with _channel(endpoint) as channel:
-            stub = ExplanationServiceStub(channel)
-            while time.monotonic() < end:
-                start = time.monotonic()
-                call = stub.Explain.future(request, timeout=_SECONDS)
-                outcomes.append(Outcome(call.code().name, time.monotonic() - start))
-
-    _side_by_side(ask, caller_count)
-    return outcomes
-
-
-def open_loop(endpoint: str, content: bytes, seconds: float, rate: float) -> list[Outcome]:
-    """Ask so many times per second over gRPC, whatever is answered."""
-    request, outcomes = ExplainRequest.FromString(content), list[Outcome]()
-    count = round(rate * seconds)
-
-    with ExitStack() as opened:
-        channels = [opened.enter_context(_channel(endpoint)) for _ in range(_CHANNEL_COUNT)]
-        stubs = [ExplanationServiceStub(channel) for channel in channels]
-        begin = time.monotonic()
-        for number in range(count):
-            time.sleep(max(0.0, begin + number / rate - time.monotonic()))
-            start = time.monotonic()
-            call = stubs[number % _CHANNEL_COUNT].Explain.future(request, timeout=_SECONDS)
-            call.add_done_callback(partial(_note, outcomes, start))
-        while len(outcomes) < count:
-            time.sleep(0.01)
-    return outcomes
 
 
 def probes(endpoint: str, rest_port: int, seconds: float) -> list[Outcome]:
@@ -95,10 +53,6 @@ def rest_loop(
 
     _side_by_side(ask, caller_count)
     return outcomes
-
-
-def _note(outcomes: list[Outcome], start: float, call: Any) -> None:
-    outcomes.append(Outcome(call.code().name, time.monotonic() - start))
 
 
 def _post(port: int, address: str, content: bytes) -> tuple[int, float]:

@@ -10,6 +10,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from onnxplain_server.trees.kept import cache
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -18,12 +20,10 @@ def kernel(function: _F) -> _F:
 
     The machine code is kept for later processes where a directory for it can be
     written: beside the source, or where NUMBA_CACHE_DIR says. Otherwise every
-    process compiles for itself.
+    process compiles for itself what did not come with the package (`kept`).
     """
-    try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
-    except RuntimeError:  # numba found no directory that it may write to
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled._cache = cache(function)  # noqa: SLF001 - `cache=True` knows numba's cache only
     return cast("_F", compiled)
 
 
