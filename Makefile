@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
-CHECKED := $(wildcard service clients/python/onnxplain clients/tests tests bench examples tools)
+CHECKED := $(wildcard service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
@@ -28,6 +28,7 @@ BIOME := tools/node_modules/@biomejs/cli-linux-$(shell uname -m | sed 's/x86_64/
 PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
+CHART := deploy/helm/onnxplain
 DESCRIPTION := service/onnxplain_server/transport/openapi.json
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
@@ -115,6 +116,7 @@ clients-table: clients $(ENV) ## Ask all clients all cases, and write the table 
 # Go, 1.25 or later: the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
 GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
 GO_TOOLS := tools/go/bin/.made
+CHART_TOOLS := tools/kubernetes/bin/.made
 GO_MESSAGES := clients/go/onnxplainv1
 GO_FILES := $(shell find clients/go -name '*.go' -o -name 'go.*')
 GO_GENERATE = $(BUF) generate proto --template clients/go/buf.gen.yaml
@@ -203,6 +205,11 @@ types: $(ENV) ## Types of the Python code
 layers: $(ENV) ## Imports point down only
 	$(BIN)/lint-imports --no-cache --no-logo
 
+.PHONY: chart
+chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
+	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
+	$(BIN)/pytest deploy/tests
+
 .PHONY: contract
 contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released client
 	$(BUF) lint proto
@@ -284,6 +291,14 @@ studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken 
 reference: $(ENV) ## Write the pages of docs/ that the code already knows
 	$(BIN)/python tools/reference.py docs
 
+.PHONY: chart-files
+chart-files: $(ENV) ## Write what code and values tell of the Helm chart: schema of settings, README
+	$(BIN)/python -m tools.chart $(CHART) $(CHART)
+
+.PHONY: manifests
+manifests: $(CHART_TOOLS) $(ENV) ## Render the chart as plain manifests into deploy/manifests
+	$(BIN)/python -m tools.chart.manifests tools/kubernetes/bin/helm $(CHART) deploy/manifests
+
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it
 	$(BIN)/python tools/rehearsal.py build/image
@@ -306,7 +321,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin build .demo
+	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build .demo
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
@@ -349,6 +364,16 @@ $(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
 $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 	@tools/go/found.sh $(GO)
 	cd tools/go && GOBIN=$(CURDIR)/tools/go/bin $(GO) install tool
+	@touch $@
+
+# Several minutes on two cores the first time: helm brings most of Kubernetes. Beside the programs, the
+# published definitions of the routes.
+$(CHART_TOOLS): tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools/kubernetes/conform/*.go)
+	@tools/go/found.sh $(GO)
+	cd tools/kubernetes && GOBIN=$(CURDIR)/$(@D) CGO_ENABLED=0 $(GO) install -ldflags='-s -w' tool ./conform
+	@rm -rf $(@D)/crds && mkdir $(@D)/crds
+	cp --no-preserve=mode $$(cd tools/kubernetes && $(GO) list -m -f '{{.Dir}}' \
+		sigs.k8s.io/gateway-api)/config/crd/standard/*_*routes.yaml $(@D)/crds
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)

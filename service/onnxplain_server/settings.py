@@ -27,7 +27,7 @@ _SECRET_BYTES = 16
 _SECRETS = ("redis_url", "cache_secret")
 
 # Settings that are of no use without another.
-_NEEDS = (
+NEEDS = (
     ("oidc_issuer", "oidc_audience"),
     ("oidc_audience", "oidc_issuer"),
     ("oidc_jwks_url", "oidc_issuer"),
@@ -238,7 +238,7 @@ def load(flags: Mapping[str, object]) -> Settings:
 
 
 def _check_together(chosen: Settings) -> None:
-    for name, needed in _NEEDS:
+    for name, needed in NEEDS:
         if getattr(chosen, name) is not None and getattr(chosen, needed) is None:
             raise SettingsError(f"{_both(name)} needs {_both(needed)}")
     issuer = chosen.oidc_issuer

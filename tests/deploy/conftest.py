@@ -30,8 +30,11 @@ def compose(root: Path) -> Any:
 
 @pytest.fixture(scope="session")
 def manifest(root: Path) -> list[Any]:
-    """The objects for Kubernetes, in order."""
-    return list(yaml.safe_load_all((root / "deploy/kubernetes.yaml").read_text(encoding="utf-8")))
+    """The objects for Kubernetes, as the chart renders them, in the order of kustomize."""
+    folder = root / "deploy/manifests"
+    order = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
+    names = order["resources"]
+    return [yaml.safe_load((folder / name).read_text(encoding="utf-8")) for name in names]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,23 @@
+{{/* Files of the Redis of the chart. */}}
+
+{{- define "onnxplain.redisFiles" -}}
+redis.conf: |
+  # A cache: bounded, and the least recently used goes first.
+  maxmemory {{ include "onnxplain.bytes" (list .Values.redis.maxMemory "redis.maxMemory") }}
+  maxmemory-policy allkeys-lru
+  dir /data
+  save ""
+  appendonly {{ ternary "yes" "no" .Values.redis.persistence.enabled }}
+  aclfile /run/redis/users.acl
+start.sh: |
+  # The password is known to the container only, and stands in no argument. Nobody else may
+  # call; the service's user may use its own keys, and nothing that concerns the server.
+  set -eu
+  umask 077
+  cat > /run/redis/users.acl <<END
+  user default off
+  user onnxplain on #$(printf %s "$REDIS_PASSWORD" | sha256sum | cut -c 1-64) ~onnxplain:* +@read +@write +@connection +@scripting -@admin -@dangerous
+  END
+  unset REDIS_PASSWORD
+  exec redis-server /etc/redis/redis.conf
+{{- end }}
