@@ -14,7 +14,7 @@ from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.adapters.workers.metrics import WorkerCounts, WorkerState
 from onnxplain_server.errors import Reason
-from onnxplain_server.settings import PREFIX, Settings
+from onnxplain_server.settings import PREFIX, Settings, flag
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.metrics_state import State
 from onnxplain_server.transport.status import STATUS
@@ -31,9 +31,24 @@ _STARTS = ("onnxplain_", "grpc_", "http_", "process_")
 
 _NOTE = "<!-- Written by `make reference`: change the code, not this page. -->"
 
-_SETTINGS = """Every setting is a flag of `onnxplain serve` and a variable; flags win. Sizes are
-bytes, or texts like `64MiB`. A setting that cannot be used stops the start; one line names it.
+_SETTINGS = """Every setting is a flag of `onnxplain serve`, a variable, and a key of the file that
+`--config` or `ONNXPLAIN_CONFIG_FILE` names. The first of these that is there wins; then the
+default. Sizes are bytes, or texts like `64MiB`. A setting that cannot be used stops the start, and
+so does a key of the file that is none; one line names it.
+
+```toml
+# onnxplain serve --config onnxplain.toml
+rest_port = 8080
+cache_bytes = "512MiB"
+cache_secret_file = "/run/secrets/cache"
+```
+
+Secrets are best given as files of their own: `redis_url_file`, `cache_secret_file`, `tokens_file`,
+`tls_key_file`.
+What [traces](operations.md#traces) need is set by the variables of OpenTelemetry, `OTEL_*`.
 """
+
+_HEAD = ("Variable and flag", "In the file", "Default", "Meaning")
 
 _ERRORS = """Every error has a reason, which is stable and part of the contract: act upon it, not
 on the message. The message names the input, the rule and what to do. How each surface tells it:
@@ -50,10 +65,10 @@ no model, feature, caller or path is one. Probes are not counted.
 def settings() -> str:
     """Write the page of settings."""
     rows = (
-        (_setting(name), _default(name, field), field.description)
+        (_setting(name), _key(name), _default(name, field), field.description)
         for name, field in Settings.model_fields.items()
     )
-    return _page("Settings", _SETTINGS, ("Variable and flag", "Default", "Meaning"), rows)
+    return _page("Settings", _SETTINGS, _HEAD, rows)
 
 
 def errors() -> str:
@@ -75,7 +90,7 @@ def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
     counted.registry.register(State(Turns(1, 0), MemoryCache(0, Seal(b""))))
-    counted.registry.register(WorkerState(lambda: WorkerCounts(0, 0, 0, 0, ())))
+    counted.registry.register(WorkerState(lambda: WorkerCounts({}, 0, (), 0, {})))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)
     families = sorted(counted.registry.collect(), key=lambda family: _order(family.name))
@@ -92,7 +107,12 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
 
 
 def _setting(name: str) -> str:
-    return f"`{PREFIX}{name.upper()}` `--{name.replace('_', '-')}`"
+    return f"`{PREFIX}{name.upper()}` `{flag(name)}`"
+
+
+def _key(name: str) -> str:
+    """The key of the file, which does not name itself."""
+    return "" if name == "config_file" else f"`{name}`"
 
 
 def _default(name: str, field: FieldInfo) -> str:

@@ -113,16 +113,17 @@ def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> Memory
 def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
     cache = _cache(chosen.cache_bytes)
     blobs = _blobs(chosen.upload_bytes, chosen.upload_seconds)
-    if chosen.redis_url is None:
+    address = chosen.redis_address()
+    if address is None:
         return cache, blobs
     from onnxplain_server.adapters.shared import Shared  # noqa: PLC0415
     from onnxplain_server.settings import SettingsError  # noqa: PLC0415
 
     secret = chosen.sealing_secret()
     try:
-        shared = Shared(chosen.redis_url.get_secret_value(), secret)
+        shared = Shared(address, secret)
     except ValueError as error:
-        raise SettingsError(f"ONNXPLAIN_REDIS_URL (--redis-url): {error}") from None
+        raise SettingsError(f"the address of Redis: {error}") from None
     return (
         shared.cache(cache, chosen.cache_seconds),
         shared.blobs(blobs, chosen.upload_seconds),

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Cache
+from onnxplain_server.spans import span
 
 _GONE = (Reason.CANCELLED, "the caller has gone")
 
@@ -107,24 +108,28 @@ class Call:
         now = time.monotonic()
         patience = now + (self._deadline - now) / 2
         waits = False
-        with ExitStack() as aside:
+        with ExitStack() as aside, ExitStack() as waiting:
 
             def keep_waiting() -> bool:
                 nonlocal waits
                 if not waits:
                     waits = True
+                    waiting.enter_context(span("wait"))
                     aside.enter_context(self.stand_aside())
                 self.check("while another request computed the same")
                 return time.monotonic() < patience
 
             with self._cache.alone(self._prefix + name, keep_waiting) as first:
                 aside.close()
+                waiting.close()
                 yield first
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """See `Host.recall`."""
-        return self._cache.recall([self._prefix + name for name in names])
+        with span("cache get"):
+            return self._cache.recall([self._prefix + name for name in names])
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Host.remember`."""
-        self._cache.remember({self._prefix + name: value for name, value in entries.items()})
+        with span("cache set"):
+            self._cache.remember({self._prefix + name: value for name, value in entries.items()})

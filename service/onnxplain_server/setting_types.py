@@ -20,7 +20,8 @@ _ALGORITHMS = (
 )
 
 
-def _redis_url(given: SecretStr) -> SecretStr:
+def redis_url(given: SecretStr) -> SecretStr:
+    """Return an address of Redis; raises ValueError with the rule where it is none."""
     if not _is_redis_url(given.get_secret_value()):
         raise ValueError('must look like "redis://host:6379/0", rediss://... or unix://...')
     return given
@@ -51,7 +52,7 @@ def _algorithms(given: str) -> str:
     return ",".join(dict.fromkeys(names))
 
 
-RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
+RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
 SafeUrl = Annotated[str, AfterValidator(_safe_url)]
 Algorithms = Annotated[str, AfterValidator(_algorithms)]
 Text = Annotated[str, StringConstraints(min_length=1)]

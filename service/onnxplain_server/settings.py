@@ -1,7 +1,8 @@
 """Settings of the server; the only reader of the environment.
 
-Every setting is a variable, like ONNXPLAIN_REST_PORT, and a flag of the same
-name, like --rest-port. Flags win.
+Every setting is a flag, like --rest-port, a variable of the same name, like
+ONNXPLAIN_REST_PORT, and a key of a file, like rest_port. The first that is
+there wins.
 """
 
 from __future__ import annotations
@@ -10,13 +11,22 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from onnxplain_server import setting_file
 from onnxplain_server.adapters.access.urls import is_safe
-from onnxplain_server.setting_types import Algorithms, MessageSize, Port, RedisUrl, SafeUrl, Text
+from onnxplain_server.setting_types import (
+    Algorithms,
+    MessageSize,
+    Port,
+    RedisUrl,
+    SafeUrl,
+    Text,
+    redis_url,
+)
 
 PREFIX = "ONNXPLAIN_"
 
@@ -25,6 +35,8 @@ _SECRET_BYTES = 16
 
 # Their values are never repeated in messages.
 _SECRETS = ("redis_url", "cache_secret")
+
+_FILE = "config_file"
 
 # Settings that are of no use without another.
 NEEDS = (
@@ -54,6 +66,11 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
+    config_file: Path | None = Field(
+        None,
+        description="File of settings in TOML, whose keys are these names in lower case: "
+        "rest_port = 8080. Variables and flags win over it.",
+    )
     host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
     rest_host: Text | None = Field(
         None,
@@ -64,6 +81,9 @@ class Settings(BaseSettings):
     grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
     metrics_port: Port = Field(
         8082, description="Port of the page /metrics for Prometheus; 0 takes a free one."
+    )
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Lines of the log: for people, or one JSON object each."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe messages to log; debug shows health probes too."
@@ -170,9 +190,10 @@ class Settings(BaseSettings):
     redis_url: RedisUrl | None = Field(
         None,
         description="Redis to share cached numbers and uploads through, like "
-        "redis://host:6379/0; needs "
-        "cache_secret or cache_secret_file.",
+        "redis://host:6379/0; needs cache_secret or cache_secret_file. With a password in it, "
+        "prefer the variable, or a file.",
     )
+    redis_url_file: Path | None = Field(None, description="File with that address.")
     cache_secret: SecretStr | None = Field(
         None,
         description="Seals what lies in Redis; the same for all servers that share it, and at "
@@ -206,13 +227,34 @@ class Settings(BaseSettings):
         if self.cache_secret is not None:
             secret = self.cache_secret.get_secret_value().encode()
         elif self.cache_secret_file is not None:
-            name, secret = "CACHE_SECRET_FILE", _content(self.cache_secret_file)
+            name = "CACHE_SECRET_FILE"
+            secret = _content("cache_secret_file", self.cache_secret_file)
         if len(secret) < _SECRET_BYTES:
             raise SettingsError(
                 f"{PREFIX}{name}: the secret has {len(secret)} bytes and needs {_SECRET_BYTES}; "
                 "make one with: openssl rand -hex 32"
             )
         return secret
+
+    def redis_address(self) -> str | None:
+        """Return the URL of Redis; None where there is none.
+
+        Raises
+        ------
+        SettingsError
+            Where there are two, or one that cannot be used.
+        """
+        if self.redis_url is not None and self.redis_url_file is not None:
+            raise SettingsError(
+                f"{_both('redis_url')} and {_both('redis_url_file')} exclude each other"
+            )
+        if self.redis_url_file is None:
+            return None if self.redis_url is None else self.redis_url.get_secret_value()
+        given = _content("redis_url_file", self.redis_url_file).decode(errors="replace")
+        try:
+            return redis_url(SecretStr(given)).get_secret_value()
+        except ValueError as error:
+            raise SettingsError(f"{_both('redis_url_file')}: what it holds {error}") from None
 
 
 def token_variable() -> str | None:
@@ -221,20 +263,40 @@ def token_variable() -> str | None:
 
 
 def load(flags: Mapping[str, object]) -> Settings:
-    """Read the settings from flags, then from the environment, then their defaults.
+    """Read the settings: flags, then the environment, then the file, then defaults.
 
     Raises
     ------
     SettingsError
         Where one of them cannot be used.
     """
+    given = {**_of_file(flags), **flags}
     try:
-        chosen = Settings(**dict(flags))  # type: ignore[arg-type] # checked by pydantic, just here
+        chosen = Settings(**given)
     except ValidationError as error:
         faults = (_fault(item["loc"], item["msg"], item["input"]) for item in error.errors())
         raise SettingsError("; ".join(faults)) from None
     _check_together(chosen)
     return chosen
+
+
+def _of_file(flags: Mapping[str, object]) -> dict[str, Any]:
+    """Read what the file sets and no variable does."""
+    file = flags.get(_FILE) or os.environ.get(f"{PREFIX}{_FILE.upper()}")
+    if not file:
+        return {}
+    fields = {name: field for name, field in Settings.model_fields.items() if name != _FILE}
+    try:
+        found = setting_file.read(Path(str(file)), fields, _SECRETS)
+    except ValueError as error:
+        raise SettingsError(f"{_both(_FILE)}: {error}") from None
+    set_already = {name.upper() for name in os.environ}
+    return {k: value for k, value in found.items() if f"{PREFIX}{k.upper()}" not in set_already}
+
+
+def flag(name: str) -> str:
+    """Return the flag of a setting."""
+    return "--config" if name == _FILE else f"--{name.replace('_', '-')}"
 
 
 def _check_together(chosen: Settings) -> None:
@@ -251,7 +313,7 @@ def _check_together(chosen: Settings) -> None:
 
 def _both(name: str) -> str:
     """Name a setting as the variable and as the flag."""
-    return f"{PREFIX}{name.upper()} (--{name.replace('_', '-')})"
+    return f"{PREFIX}{name.upper()} ({flag(name)})"
 
 
 def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
@@ -260,9 +322,9 @@ def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
     return f"{_both(name)}: {rule}{told}"
 
 
-def _content(file: Path) -> bytes:
+def _content(name: str, file: Path) -> bytes:
     """Read a secret, without the line end that editors leave."""
     try:
         return file.read_bytes().strip()
     except OSError as error:
-        raise SettingsError(f"{PREFIX}CACHE_SECRET_FILE: {file}: {error.strerror}") from None
+        raise SettingsError(f"{PREFIX}{name.upper()}: {file}: {error.strerror}") from None

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache
@@ -19,12 +19,14 @@ from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
+from onnxplain_server.adapters.timed_model import TimedModel
 from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import Answer, Margin, Means, Question, explain
 from onnxplain_server.model import Description, Scale
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.spans import current, span
 from onnxplain_server.table import Table
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.grove import Grove, read_grove
@@ -66,7 +68,7 @@ class InProcess:
         threads: int,
         model_count: int = 8,
         limits: Limits = USUAL_LIMITS,
-        loading: Callable[[Any], AbstractContextManager[None]] = nullcontext,
+        loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
@@ -78,20 +80,23 @@ class InProcess:
         """See `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
-        question.parse(request, message)
-        content = self._content(message, blobs)
-        asked = question.read(message)
-        rows = table.read(message.table, blobs) if message.HasField("table") else None
+        with span("decode"):
+            question.parse(request, message)
+            content = self._content(message, blobs)
+            asked = question.read(message)
+            rows = table.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(content, asked.scale, host) if content else None
         if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        response = answer.write(self._answer(content, loaded, rows, asked, host))
-        if loaded:
-            response.model.CopyFrom(answer.write_description(loaded.description))
-        response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
-        return response.SerializeToString()
+        found = self._answer(content, loaded, rows, asked, host)
+        with span("encode"):
+            response = answer.write(found)
+            if loaded:
+                response.model.CopyFrom(answer.write_description(loaded.description))
+            response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
+            return response.SerializeToString()
 
     def _content(self, message: service_pb2.ExplainRequest, blobs: Blobs) -> bytes:
         """Return the bytes of the model; none where there is none, and none is needed."""
@@ -118,12 +123,13 @@ class InProcess:
             loaded.grove,
             lambda: self._margin(content, loaded.model, host),
         )
-        return explain(loaded.model, rows, asked, means)
+        return explain(TimedModel(loaded.model, current()), rows, asked, means)
 
     def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
         """See `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
-        question.parse(request, message)
+        with span("decode"):
+            question.parse(request, message)
         host.advance(0, 0)
         with self._loading(host):
             description = describe(question.model_content(message.model, blobs), self._limits)
@@ -175,7 +181,7 @@ def _as_margin(model: OnnxModel, *, is_answer: bool) -> Margin | None:
     trees = model.trees if isinstance(model.trees, Ensemble) else _UNDECIDED
     if not (model.is_affine or isinstance(trees, Ensemble)):
         return None
-    return Margin(model, trees, model.is_affine, is_answer)
+    return Margin(TimedModel(model, current()), trees, model.is_affine, is_answer)
 
 
 def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:

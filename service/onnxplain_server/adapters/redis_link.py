@@ -13,6 +13,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
 from onnxplain_server.adapters.breaker import Breaker
+from onnxplain_server.spans import span
 
 LOG = logging.getLogger(__name__)
 
@@ -80,6 +81,10 @@ class Link:
         """
         if not self._breaker.allows():
             raise LinkError("Redis did not answer lately")
+        with span("redis"):
+            return self._ask(command)
+
+    def _ask(self, command: Callable[[redis.Redis], _Answer]) -> _Answer:
         answer = self._threads.submit(command, self._redis)
         try:
             found = answer.result(self._timeout)

@@ -9,11 +9,15 @@ import typer
 from pydantic.fields import FieldInfo
 
 from onnxplain_server.cli.failure import CommandError, in_one_line
-from onnxplain_server.settings import PREFIX, Settings, SettingsError
+from onnxplain_server.settings import PREFIX, Settings, SettingsError, flag
 
 
 def serve(context: typer.Context, **flags: str | bool | None) -> None:
-    """Serve gRPC and REST until told to stop. Each flag is also a variable; flags win."""
+    """Serve gRPC and REST until told to stop.
+
+    Each flag is also a variable, and a key of the file that --config names; the first of these
+    that is there wins.
+    """
     given = {name: value for name, value in flags.items() if value is not None}
     with in_one_line():
         try:
@@ -27,10 +31,11 @@ def serve(context: typer.Context, **flags: str | bool | None) -> None:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Make a flag of a setting. Its text is read by the settings, like a variable's."""
     help_text = f"{field.description} {PREFIX}{name.upper()}{_default(field.default)}"
-    flag, kind = name.replace("_", "-"), inspect.Parameter.KEYWORD_ONLY
-    form: Any = Annotated[str | None, typer.Option(f"--{flag}", metavar="VALUE", help=help_text)]
+    given, kind = flag(name), inspect.Parameter.KEYWORD_ONLY
+    form: Any = Annotated[str | None, typer.Option(given, metavar="VALUE", help=help_text)]
     if field.annotation is bool:
-        form = Annotated[bool | None, typer.Option(f"--{flag}/--no-{flag}", help=help_text)]
+        switch = f"{given}/--no-{given.removeprefix('--')}"
+        form = Annotated[bool | None, typer.Option(switch, help=help_text)]
     return inspect.Parameter(name, kind, default=None, annotation=form)
 
 

@@ -25,6 +25,7 @@ from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.run import Host
+from onnxplain_server.spans import span
 from onnxplain_server.table import Table
 from onnxplain_server.trees.crew import Crew
 
@@ -75,7 +76,8 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         return _explain_model(model, question, means)
     features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
-    choice, ledger = choose(model, features, outputs, question, means)
+    with span("choose"):
+        choice, ledger = choose(model, features, outputs, question, means)
     # Of rows that are predicted once each, all are taken, and none are compared with others.
     once = all(isinstance(options, firm.Options) for options in question.methods)
     sample = take_sample(table, features, question, None if once else choice.row_count)
@@ -108,7 +110,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
     ]
-    results = [job.run() for job in jobs]
+    results = [_timed(job) for job in jobs]
     explanations = _explanations(jobs, results, plots=question.plots)
     told = (*model.notes, *_notes(jobs, results))
     return Answer(explanations, told, 0, 0, 0, 0, None, "")
@@ -126,14 +128,14 @@ def _explain_sequences(
             "methods",
         )
     outputs = _outputs(model, question.output_indices) if model else np.zeros(0, dtype=np.intp)
-    found = [
-        explain_sequences(
-            model, table, question, options, outputs, means, f"methods[{i}].firm.sequences"
-        )
-        for i, options in enumerate(asked)
-    ]
+    found = []
+    for i, options in enumerate(asked):
+        path = f"methods[{i}].firm.sequences"
+        with span("method", method=_method(options)):
+            told = explain_sequences(model, table, question, options, outputs, means, path)
+        found.append(told)
     results = [told.result for told in found]
-    drawn = draw_all(results) if question.plots else [()] * len(results)
+    drawn = _drawn(results, plots=question.plots)
     choices = [told.choice for told in found if told.choice is not None]
     noted = dict.fromkeys(note for result in results for note in notes(result))
     return Answer(
@@ -163,11 +165,18 @@ def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
 def _explanations(
     jobs: Sequence[Job], results: Sequence[Result], *, plots: bool
 ) -> tuple[Explanation, ...]:
-    drawn = draw_all(results) if plots else [()] * len(results)
+    drawn = _drawn(results, plots=plots)
     return tuple(
         Explanation(job.options, result, pictures)
         for job, result, pictures in zip(jobs, results, drawn, strict=True)
     )
+
+
+def _drawn(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ...]]:
+    if not plots:
+        return [()] * len(results)
+    with span("draw"):
+        return draw_all(results)
 
 
 def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:
@@ -190,4 +199,14 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
 
 def _run(job: Job, host: Host, name: str) -> Result:
     with host.alone(name):
+        return _timed(job)
+
+
+def _timed(job: Job) -> Result:
+    with span("method", method=_method(job.options)):
         return job.run()
+
+
+def _method(options: Options) -> str:
+    """Name a method as the contract does: its file or folder in `methods` is called so."""
+    return type(options).__module__.split(".")[2]

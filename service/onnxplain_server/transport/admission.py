@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from onnxplain.v1.model_pb2 import Model
@@ -14,6 +14,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.call import Call
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Cache
+from onnxplain_server.spans import Spans
 from onnxplain_server.transport.callers import ANONYMOUS
 from onnxplain_server.wire.blobs import identify
 
@@ -55,12 +56,15 @@ class Caller:
         Whether it has left.
     address : str
         Network that it asks from; may be empty.
+    spans : Spans
+        Where the parts of its request are noted.
     """
 
     name: str
     seconds: float
     gone: Callable[[], bool]
     address: str = ""
+    spans: Spans = field(default_factory=Spans)
 
     @property
     def party(self) -> Party:

@@ -18,6 +18,7 @@ from prometheus_client import (
 )
 
 from onnxplain_server.errors import Reason
+from onnxplain_server.spans import Span
 from onnxplain_server.transport.status import STATUS
 
 _SEVERAL = "several"
@@ -28,6 +29,9 @@ _METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
 
 # From a cached answer to the longest computation that is usual.
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+
+# A turn is often free at once, and nobody waits for longer than for an answer.
+_WAIT_SECONDS = (0.001, *_SECONDS)
 
 _HTTP_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"}
 
@@ -69,6 +73,20 @@ class Metrics:
         self._predicted_rows = self._counter(
             "onnxplain_predicted_rows", "Rows that models predicted for answers.", ()
         )
+        self._wait_seconds = self._histogram(
+            "onnxplain_queue_wait_seconds",
+            "Time that requests waited for their turn, those too that gave up.",
+            (),
+            _WAIT_SECONDS,
+        )
+        self._predict_seconds = self._histogram(
+            "onnxplain_predict_seconds",
+            "Time that models took to predict for a request; of calls side by side, all together.",
+            (),
+        )
+        self._loads = self._counter(
+            "onnxplain_model_loads", "Models loaded, or tried to, by how that ended.", ("result",)
+        )
         self._rejected = self._counter(
             "onnxplain_rejected", "Requests that ended without an answer, by reason.", ("reason",)
         )
@@ -102,11 +120,24 @@ class Metrics:
         self._explain_seconds.labels(method).observe(seconds)
         self._predicted_rows.inc(predicted_row_count)
 
+    def timed(self, spans: Sequence[Span]) -> None:
+        """Count what the parts of a request's work tell."""
+        for span in spans:
+            match span.name:
+                case "queue":
+                    self._wait_seconds.observe(span.seconds)
+                case "load":
+                    self._loads.labels("failed" if "error" in span.facts else "loaded").inc()
+        if predicted := [span.seconds for span in spans if span.name == "predict"]:
+            self._predict_seconds.observe(sum(predicted))
+
     def _counter(self, name: str, text: str, labels: Sequence[str]) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
 
-    def _histogram(self, name: str, text: str, labels: Sequence[str]) -> Histogram:
-        return Histogram(name, text, labels, registry=self.registry, buckets=_SECONDS)
+    def _histogram(
+        self, name: str, text: str, labels: Sequence[str], buckets: Sequence[float] = _SECONDS
+    ) -> Histogram:
+        return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
 
     def _show_zeros(self) -> None:
         """Show what has not happened yet, since no rate sees a series' first event."""
@@ -118,6 +149,8 @@ class Metrics:
                 self._rpcs.labels(*rpc, code)
         for reason in Reason:
             self._rejected.labels(reason.name)
+        for result in ("loaded", "failed"):
+            self._loads.labels(result)
         for method in _METHODS:
             self._explain_seconds.labels(method)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 
 from onnxplain.v1.explanation_service_pb2 import (
@@ -21,6 +21,7 @@ from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.call import Call
 from onnxplain_server.run import Blobs, BlobStore, Cache, Runner
+from onnxplain_server.spans import span
 from onnxplain_server.transport.admission import Caller, Limits, admit
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.place import Place
@@ -94,7 +95,7 @@ class Service:
     def describe(self, request: DescribeModelRequest, place: Place) -> DescribeModelResponse:
         """Answer by what a model takes and gives."""
         blobs, call = self._admit(request.model, Table(), place.caller)
-        with self._turns.turn(place, call):
+        with self._turn(place, call):
             reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
 
@@ -122,7 +123,7 @@ class Service:
     def _explain(
         self, request: ExplainRequest, place: Place, blobs: Blobs, call: Call
     ) -> ExplainResponse:
-        with self._turns.turn(place, call):
+        with self._turn(place, call):
             start = time.monotonic()
             reply = self._runner.explain(request.SerializeToString(), blobs, call)
             seconds = time.monotonic() - start
@@ -130,6 +131,19 @@ class Service:
         methods = [str(options.WhichOneof("method")) for options in request.methods]
         self._metrics.explained(methods, seconds, response.receipt.predicted_row_count)
         return response
+
+    @contextmanager
+    def _turn(self, place: Place, call: Call) -> Iterator[None]:
+        """Hold a turn; what waiting and working take is noted, and counted."""
+        spans = place.caller.spans
+        try:
+            with ExitStack() as held, spans.collecting():
+                with span("queue"):
+                    held.enter_context(self._turns.turn(place, call))
+                held.enter_context(span("compute"))
+                yield
+        finally:
+            self._metrics.timed(spans.taken())
 
     def _events(
         self, call: Call, latest: Latest, explain: Callable[[], ExplainResponse]

@@ -39,6 +39,7 @@ class Kind(IntEnum):
     LEAVE = 23
     REFUSED = 24
     ANSWERED = 25
+    SPANS = 26
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from onnxplain_server.adapters.workers.limits import confine
 from onnxplain_server.adapters.workers.order import Order
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import Spans
 
 _MODEL_COUNT = 2
 """A worker serves one model; on both scales."""
@@ -47,14 +48,16 @@ class _Child:
         """Answer a request; a cancellation that comes too late needs none."""
         if frame.kind not in self._methods:
             return
+        spans = Spans()
         try:
-            length = self._compute(frame)
+            with spans.collecting():
+                length = self._compute(frame)
+            kind, packed = Kind.ANSWERED, payloads.pack_length(length)
         except ExplainError as error:
             self.is_worn = error.reason is Reason.OUT_OF_MEMORY
-            self._channel.send(Frame(Kind.REFUSED, frame.call, payloads.pack_error(error)))
-        else:
-            packed = payloads.pack_length(length)
-            self._channel.send(Frame(Kind.ANSWERED, frame.call, packed))
+            kind, packed = Kind.REFUSED, payloads.pack_error(error)
+        self._channel.queue(Frame(Kind.SPANS, frame.call, payloads.pack_spans(spans.taken())))
+        self._channel.send(Frame(kind, frame.call, packed))
 
     def _compute(self, frame: Frame) -> int:
         """Read from the arena, compute, write to it; nothing but an ExplainError comes out."""

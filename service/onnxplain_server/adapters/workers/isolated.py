@@ -12,7 +12,7 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainR
 from onnxplain_server.adapters.workers.channel import ClosedError, Kind, MalformedError
 from onnxplain_server.adapters.workers.metrics import WorkerCounts
 from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.adapters.workers.pool import Pool
+from onnxplain_server.adapters.workers.pool import RETIRED, Pool
 from onnxplain_server.adapters.workers.priority import Priorities, Share
 from onnxplain_server.adapters.workers.process import how
 from onnxplain_server.adapters.workers.quarantine import Quarantine
@@ -21,9 +21,6 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Surroundings
 
 LOG = logging.getLogger(__name__)
-
-_RETIRED = 0
-"""Exit code of a worker that has worked long enough, and ended between two requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +74,13 @@ class Isolated:
 
     def counts(self) -> WorkerCounts:
         """Return how many workers there are, and what happened to them."""
-        spare_count, warm = self._pool.waiting()
+        census = self._pool.census
         return WorkerCounts(
-            spare_count,
-            len(warm),
-            sum(warm),
+            self._pool.states(),
             self._death_count,
             self._pool.missing,
+            census.start_count,
+            {end.value: count for end, count in census.ends().items()},
         )
 
     def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
@@ -120,7 +117,7 @@ class Isolated:
             raise self._after_refusal(worker, error) from None
         except ClosedError:
             status = self._pool.examine(worker)
-            if status == _RETIRED or not worker.has_begun:
+            if status == RETIRED or not worker.has_begun:
                 return None
             raise self._after_death(worker, status) from None
         except (MalformedError, DecodeError, ValueError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from onnxplain_server.adapters.workers.census import End
+
+STATES = ("spare", "warm", "busy")
 
 PROTECTIONS = ("no_new_privs", "landlock", "seccomp")
 
@@ -17,21 +21,23 @@ class WorkerCounts:
 
     Attributes
     ----------
-    spare_count, warm_count : int
-        Those that wait without a model, and with one.
-    warm_bytes : int
-        Memory of the latter.
+    own_bytes : mapping of str to sequence of int
+        Memory of each that waits without a model (spare), with one (warm), or works (busy).
     death_count : int
         Those that ended in the middle of a request, by themselves or by a kill from outside.
     missing : tuple of str
         Protections that the kernel does not have.
+    start_count : int
+        Those that were started.
+    ends : mapping of str to int
+        Those that ended, by how; see `census.End`.
     """
 
-    spare_count: int
-    warm_count: int
-    warm_bytes: int
+    own_bytes: Mapping[str, Sequence[int]]
     death_count: int
     missing: tuple[str, ...]
+    start_count: int
+    ends: Mapping[str, int]
 
 
 class WorkerState(Collector):
@@ -49,22 +55,8 @@ class WorkerState(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield one family per metric, for a registry."""
         counts = self._counts()
-        waiting = GaugeMetricFamily(
-            "onnxplain_workers",
-            "Processes that wait for a request, without a model (spare) or with one (warm).",
-            labels=["state"],
-        )
-        waiting.add_metric(["spare"], counts.spare_count)
-        waiting.add_metric(["warm"], counts.warm_count)
-        yield waiting
-        yield GaugeMetricFamily(
-            "onnxplain_warm_bytes", "Memory of processes that wait with a model.", counts.warm_bytes
-        )
-        yield CounterMetricFamily(
-            "onnxplain_worker_deaths",
-            "Processes that ended in the middle of a request.",
-            counts.death_count,
-        )
+        yield from _held(counts)
+        yield from _past(counts)
         missing = GaugeMetricFamily(
             "onnxplain_protections_missing",
             "1 where the kernel lacks a protection of the processes that compute.",
@@ -73,3 +65,46 @@ class WorkerState(Collector):
         for name in PROTECTIONS:
             missing.add_metric([name], name in counts.missing)
         yield missing
+
+
+def _held(counts: WorkerCounts) -> Iterator[Metric]:
+    """Those that are there now."""
+    workers = GaugeMetricFamily(
+        "onnxplain_workers",
+        "Processes that wait for a request, without a model (spare) or with one (warm), or work "
+        "on one (busy).",
+        labels=["state"],
+    )
+    memory = GaugeMetricFamily(
+        "onnxplain_worker_memory_bytes",
+        "Memory of these processes, beside what all of them share.",
+        labels=["state"],
+    )
+    for state in STATES:
+        own = counts.own_bytes.get(state, ())
+        workers.add_metric([state], len(own))
+        memory.add_metric([state], sum(own))
+    yield from (workers, memory)
+    warm_bytes = sum(counts.own_bytes.get("warm", ()))
+    yield GaugeMetricFamily(
+        "onnxplain_warm_bytes", "Memory of processes that wait with a model.", warm_bytes
+    )
+
+
+def _past(counts: WorkerCounts) -> Iterator[Metric]:
+    """Those that were."""
+    yield CounterMetricFamily("onnxplain_worker_starts", "Processes started.", counts.start_count)
+    ends = CounterMetricFamily(
+        "onnxplain_worker_ends",
+        "Processes ended: crashed or killed from outside in the middle of a request; stopped by "
+        "the server, or evicted to make room; retired while they waited.",
+        labels=["how"],
+    )
+    for end in End:
+        ends.add_metric([end.value], counts.ends.get(end.value, 0))
+    yield ends
+    yield CounterMetricFamily(
+        "onnxplain_worker_deaths",
+        "Processes that ended in the middle of a request.",
+        counts.death_count,
+    )

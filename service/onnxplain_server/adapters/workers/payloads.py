@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import struct
 from collections.abc import Mapping, Sequence
 
 from onnxplain_server.adapters.workers.channel import MalformedError
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import Facts, Span
 
 _LENGTH = struct.Struct("<q")
 _PAIR = struct.Struct("<dd")
 _ABSENT = -1
 _LONGEST_NAME = 1_024
 _LONGEST_TEXT = 4_096
+_MOST_SPANS = 256
+_SPANS = frozenset({"decode", "choose", "method", "predict", "draw", "encode"})
+_FACTS = frozenset({"method", "calls", "rows", "seconds", "error"})
+_WORD = re.compile(r"[A-Za-z_]{1,64}")
 
 
 def pack_values(values: Sequence[bytes | None]) -> bytes:
@@ -102,6 +109,43 @@ def unpack_error(packed: bytes) -> ExplainError:
         return ExplainError(Reason[name], _text(message), _text(field))
     except (ValueError, TypeError, KeyError, RecursionError):
         raise MalformedError from None
+
+
+def pack_spans(spans: Sequence[Span]) -> bytes:
+    """Write how long parts of the work took; of very many, the first."""
+    rows = [[each.name, each.start, each.end, dict(each.facts)] for each in spans[:_MOST_SPANS]]
+    return json.dumps(rows).encode()
+
+
+def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
+    """Read how long parts of the work took; nothing is before `start` or after `end`."""
+    try:
+        spans = [Span(name, t0, t1, _facts(facts)) for name, t0, t1, facts in json.loads(packed)]
+        known = all(each.name in _SPANS for each in spans)
+        ordered = all(start <= each.start <= each.end <= end for each in spans)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise MalformedError from None
+    if not (known and ordered) or len(spans) > _MOST_SPANS:
+        raise MalformedError
+    return spans
+
+
+def _facts(given: object) -> Facts:
+    """Take words and counts: what is shown is no place for a worker's own texts."""
+    facts: dict[str, str | float] = {}
+    if not isinstance(given, dict):
+        raise TypeError
+    for name, value in given.items():
+        match value:
+            case str() if _WORD.fullmatch(value):
+                facts[name] = value
+            case int() | float() if math.isfinite(value) and value >= 0:
+                facts[name] = value
+            case _:
+                raise ValueError
+    if not facts.keys() <= _FACTS:
+        raise ValueError
+    return facts
 
 
 def _text(value: object) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+from onnxplain_server.adapters.workers.census import Census, End
 from onnxplain_server.adapters.workers.channel import ClosedError, MalformedError
 from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.adapters.workers.process import how
+from onnxplain_server.adapters.workers.process import how, private_bytes
 from onnxplain_server.adapters.workers.spawn import Zygote
 from onnxplain_server.adapters.workers.start import StartError
 from onnxplain_server.adapters.workers.worker import Worker
@@ -18,6 +20,9 @@ LOG = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
 _RETRY_SECONDS = 0.5
+RETIRED = 0
+"""Exit code of a worker that has worked long enough, and ended between two requests."""
+
 _WARM_COUNT = 32
 """Processes that wait with a model, however small: each takes three file descriptors."""
 
@@ -39,6 +44,8 @@ class Pool:
         Whether workers can be started, as far as is known.
     missing : tuple of str
         Protections that this kernel does not have.
+    census : Census
+        How many were started, and how they ended.
 
     Raises
     ------
@@ -53,9 +60,11 @@ class Pool:
         self._changed = threading.Condition()
         self._spares: list[Worker] = []
         self._warm: list[Worker] = []
+        self._busy: set[Worker] = set()
         self._killed: list[Worker] = []
         self._zygote: Zygote | None = None
         self._closed = False
+        self.census = Census()
         self.ready = False
         self.missing: tuple[str, ...] = ()
         self._failure = ""
@@ -85,40 +94,54 @@ class Pool:
                 tick()
             elif worker.alive:
                 worker.subject = subject
+                with self._changed:
+                    self._busy.add(worker)
                 return worker
             else:
-                self.discard(worker)
+                self.discard(worker, End.RETIRED)
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker warm; others go where memory is short."""
         zygote = self._zygote
         worker.measure(0 if zygote is None else zygote.private_bytes)
         with self._changed:
+            self._busy.discard(worker)
             self._warm.append(worker)
             gone = self._over_budget()
         for each in gone:
-            self.discard(each)
+            self.discard(each, End.EVICTED)
 
-    def discard(self, worker: Worker) -> None:
+    def discard(self, worker: Worker, how: End = End.STOPPED) -> None:
         """Kill a worker, without waiting for its end."""
         worker.kill()
         worker.close()
         with self._changed:
+            self._busy.discard(worker)
             self._killed.append(worker)
             self._changed.notify_all()
+        self.census.ended(how)
 
     def examine(self, worker: Worker) -> int | None:
         """Tell how a worker ended that has closed its socket, as `Zygote.reap` has it."""
         worker.kill()
         zygote = self._zygote
         status = None if zygote is None else zygote.reap(worker)
+        with self._changed:
+            self._busy.discard(worker)
         worker.close()
+        self.census.ended(_end(status))
         return status
 
-    def waiting(self) -> tuple[int, list[int]]:
-        """Count spare workers; bytes of each warm one."""
+    def states(self) -> Mapping[str, Sequence[int]]:
+        """Return the bytes of each worker beside what all share: spare, warm and busy ones."""
+        zygote = self._zygote
+        common = 0 if zygote is None else zygote.private_bytes
         with self._changed:
-            return len(self._spares), [worker.own_bytes for worker in self._warm]
+            warm = [worker.own_bytes for worker in self._warm]
+            spare, busy = [each.pid for each in self._spares], [each.pid for each in self._busy]
+        held = {"spare": spare, "busy": busy}
+        own = {k: [max(0, private_bytes(pid) - common) for pid in pids] for k, pids in held.items()}
+        return {**own, "warm": warm}
 
     def close(self) -> None:
         """End all workers."""
@@ -185,6 +208,7 @@ class Pool:
         except ConnectionError:
             zygote.close()  # it is about to be replaced
             return
+        self.census.started()
         try:
             self.missing = worker.wait_ready()
         except (ClosedError, MalformedError):
@@ -206,6 +230,7 @@ class Pool:
         for worker in orphans:
             worker.kill()
             worker.close()
+            self.census.ended(End.KILLED)
         self._zygote = Zygote(self._order)
 
     def _fail(self, why: str) -> None:
@@ -227,3 +252,9 @@ class Pool:
             worker.close()
         if zygote is not None:
             zygote.close()
+
+
+def _end(status: int | None) -> End:
+    if status == RETIRED:
+        return End.RETIRED
+    return End.KILLED if status in {None, -signal.SIGKILL} else End.CRASHED

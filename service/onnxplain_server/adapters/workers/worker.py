@@ -24,6 +24,7 @@ from onnxplain_server.adapters.workers.channel import (
 from onnxplain_server.adapters.workers.process import private_bytes
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Blobs, Host
+from onnxplain_server.spans import Facts, Span, current
 
 _READY_SECONDS = 60.0
 """Milliseconds are enough, on a machine that has nothing else to do."""
@@ -114,6 +115,8 @@ class Worker:
         except ExplainError:
             self.is_usable = self.is_usable or self._stop()
             raise
+        finally:
+            watch.end()
         return answer
 
     def kill(self) -> None:
@@ -157,6 +160,9 @@ class Worker:
                 self._enter(watch, works, payloads.unpack_names(frame.payload))
             case Kind.LEAVE:
                 works.close()
+            case Kind.SPANS:
+                now = time.monotonic()
+                current().add(payloads.unpack_spans(frame.payload, watch.start, now))
             case _:
                 raise MalformedError
 
@@ -202,13 +208,19 @@ class Watch:
         The longest time for loading.
     look : callable () -> None
         Called again and again.
+
+    Attributes
+    ----------
+    start : float
+        When the request was handed over, of the monotonic clock.
     """
 
     def __init__(self, host: Host, load_seconds: float, look: Callable[[], None]) -> None:
         self.host = host
+        self.start = time.monotonic()
         self._look = look
         self._load_seconds = load_seconds
-        self._load_end = float("inf")
+        self._load_start: float | None = None
         self._progress = (0.0, 0.0)
 
     def advance(self, done: float, planned: float) -> None:
@@ -217,14 +229,26 @@ class Watch:
         self.host.advance(done, planned)
 
     def load(self, begins: bool) -> None:
-        """Take note that loading begins, or has ended."""
-        self._load_end = time.monotonic() + self._load_seconds if begins else float("inf")
+        """Take note that loading begins, or has ended well."""
+        if begins:
+            self._load_start = time.monotonic()
+        else:
+            self._end_load({})
+
+    def end(self) -> None:
+        """Take note that nothing more comes; a model that was being loaded was not."""
+        self._end_load({"error": "NOT_LOADED"})
+
+    def _end_load(self, facts: Facts) -> None:
+        if self._load_start is not None:
+            current().add([Span("load", self._load_start, time.monotonic(), facts)])
+        self._load_start = None
 
     def tick(self) -> None:
         """Raise where the answer is no longer wanted, or loading takes too long."""
         self.host.advance(*self._progress)
         self._look()
-        if time.monotonic() > self._load_end:
+        if self._load_start and time.monotonic() > self._load_start + self._load_seconds:
             raise ExplainError(
                 Reason.LOADING_TOO_LONG,
                 f"loading the model took longer than {self._load_seconds:g} s, the most that this "
