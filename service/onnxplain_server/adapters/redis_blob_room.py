@@ -6,12 +6,12 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import cast
 
 from redis import Redis
 
 from onnxplain_server.adapters.fair import first_to_go
 from onnxplain_server.adapters.redis_link import KEYS, Link
+from onnxplain_server.adapters.redis_replies import scored
 
 _INDEX = f"{KEYS}blobs"
 
@@ -122,7 +122,6 @@ class Room:
         """Return all entries as they are packed, with their ends, ascending."""
 
         def command(redis: Redis) -> list[tuple[bytes, float]]:
-            found = redis.zrange(_INDEX, 0, -1, withscores=True)
-            return cast("list[tuple[bytes, float]]", found)
+            return scored(redis.zrange(_INDEX, 0, -1, withscores=True))
 
         return [(text.decode(errors="replace"), end) for text, end in self._link.ask(command)]

@@ -8,13 +8,13 @@ import math
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
 from redis import Redis
 
 from onnxplain_server.adapters.fair import owner_of
 from onnxplain_server.adapters.redis_blob_room import Entry, Room, part_keys
 from onnxplain_server.adapters.redis_link import KEYS, Link, LinkError
+from onnxplain_server.adapters.redis_replies import value
 from onnxplain_server.adapters.seal import SEAL_BYTES, Seal
 from onnxplain_server.run import Blob
 
@@ -128,7 +128,7 @@ class RedisBlobs:
         return b"".join(parts)
 
     def _get(self, key: str, name: str) -> bytes | None:
-        sealed = self._link.ask(lambda redis: cast("bytes | None", redis.get(key)))
+        sealed = self._link.ask(lambda redis: value(redis.get(key)))
         return None if sealed is None else self._seal.open(name, sealed)
 
 

@@ -6,12 +6,12 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import cast
 
 from redis import Redis
 
 from onnxplain_server.adapters.redis_lease import Leases
 from onnxplain_server.adapters.redis_link import KEYS, Link, LinkError
+from onnxplain_server.adapters.redis_replies import values
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.run import CacheCounts
 
@@ -84,8 +84,7 @@ class RedisCache:
     def _fetch(self, names: Sequence[str]) -> Sequence[bytes | None]:
         keys = [_key(name) for name in names]
         try:
-            # redis-py declares texts too, which it returns only where told to decode.
-            return cast("list[bytes | None]", self._link.ask(lambda redis: redis.mget(keys)))
+            return self._link.ask(lambda redis: values(redis.mget(keys), len(keys)))
         except LinkError:
             self._count(errors=1)
             return [None] * len(names)

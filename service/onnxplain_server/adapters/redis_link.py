@@ -91,7 +91,8 @@ class Link:
         except redis.ResponseError as error:
             self._answered()
             raise LinkError(f"Redis refused: {error}") from error
-        except (redis.RedisError, OSError) as error:
+        except Exception as error:
+            # Of a damaged reply, the client's parser raises whatever it stumbles over.
             answer.cancel()
             self._failed(error)
             raise LinkError("Redis did not answer") from error
