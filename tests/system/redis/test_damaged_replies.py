@@ -108,7 +108,7 @@ def test_a_damaged_reply_costs_time_and_nothing_else(reply: bytes) -> None:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(reply=fragments)
-def test_row_40_no_reply_at_all_makes_a_request_fail(reply: bytes) -> None:
+def test_no_reply_at_all_makes_a_request_fail(reply: bytes) -> None:
     with linked(reply) as link:
         use(link)
 
