@@ -1,27 +1,49 @@
 # The service as an image: dependencies by their locked hashes, then the two packages.
-# `make rehearsal` runs these steps in a folder instead, without Docker.
+# `make image` builds it without Docker; `make rehearsal` runs the first stage in a folder.
+# For the same bytes again, give the base by its digest: python:3.11-slim-bookworm@sha256:...
 ARG BASE_IMAGE=docker.io/library/python:3.11-slim-bookworm
 
 FROM ${BASE_IMAGE} AS build
-RUN python -m venv /opt/onnxplain
-ENV PATH=/opt/onnxplain/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY requirements/build.txt requirements/server.txt /src/requirements/
-RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes --requirement /src/requirements/build.txt
-RUN pip install --require-hashes --requirement /src/requirements/server.txt
+# Where pip finds packages; they stay in this stage.
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ARG PIP_FIND_LINKS
+ARG PIP_CERT
+ARG PIP_TRUSTED_HOST
+ARG PIP_DEFAULT_TIMEOUT
+# Of wheels; and no order may hang on chance.
+ARG SOURCE_DATE_EPOCH=315532800
+ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONHASHSEED=0
+RUN python3 -m venv /opt/onnxplain && python3 -m venv /opt/build && python3 -m venv /opt/sbom
+COPY requirements/build.txt requirements/sbom.txt requirements/server.txt /src/requirements/
+RUN /opt/build/bin/pip install --require-hashes --requirement /src/requirements/build.txt
+RUN /opt/sbom/bin/pip install --require-hashes --requirement /src/requirements/sbom.txt
+RUN /opt/onnxplain/bin/pip install --require-hashes --requirement /src/requirements/server.txt
 COPY LICENSE README.md pyproject.toml /src/
 COPY service /src/service
 COPY clients/python /src/clients/python
 RUN cd /src/clients/python && /opt/build/bin/hatchling build --target wheel --directory /wheels
 RUN cd /src && /opt/build/bin/hatchling build --target wheel --directory /wheels
-RUN pip install --no-deps --no-index --find-links /wheels onnxplain-server onnxplain
-RUN pip check && pip uninstall --yes pip setuptools
+RUN /opt/onnxplain/bin/pip install --no-deps --no-index --find-links /wheels onnxplain-server onnxplain
+RUN /opt/onnxplain/bin/pip check && /opt/onnxplain/bin/pip uninstall --yes pip setuptools
+RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /src/pyproject.toml \
+      --output-file /opt/onnxplain/sbom.cdx.json /opt/onnxplain/bin/python
+# Bytecode that asks for no times of files. Some packages ship files that no Python can read.
+RUN /opt/onnxplain/bin/python -m compileall -qq --invalidation-mode unchecked-hash /opt/onnxplain/lib || true
+# Loops for processors of a level: `trees/kept.py` says which have it.
+RUN NUMBA_CPU_NAME=$([ "$(uname -m)" = x86_64 ] && echo x86-64-v3 || echo generic) NUMBA_CPU_FEATURES= \
+      /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.preload import load; load()'
 
 FROM ${BASE_IMAGE}
+ARG VERSION
+ARG REVISION
 LABEL org.opencontainers.image.title="onnxplain" \
       org.opencontainers.image.description="Explains what an ONNX model has learned" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /opt/onnxplain /opt/onnxplain
-# The root may be read-only, since bytecode is compiled already; /tmp takes bodies of requests
+# The root may be read-only, since all code is compiled already; /tmp takes bodies of requests
 # while they arrive.
 ENV PATH=/opt/onnxplain/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
 ENV ONNXPLAIN_HOST=0.0.0.0

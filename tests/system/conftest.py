@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -135,6 +136,27 @@ def listening(line: str) -> list[int] | None:
     """Read the ports from the line that the server logs when it is ready; None from others."""
     found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
     return None if found is None else [int(port) for port in found.groups()]
+
+
+@pytest.fixture
+def free_ports() -> Callable[[int], list[int]]:
+    """Find so many ports that nobody listens on."""
+    return _free_ports
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, below those that the system gives to others."""
+    found: list[int] = []
+    with ExitStack() as held:
+        for port in range(20_000 + os.getpid() % 5_000, 32_000):
+            try:
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            found.append(port)
+            if len(found) == count:
+                return found
+    raise AssertionError("no free ports")
 
 
 @pytest.fixture(scope="session")

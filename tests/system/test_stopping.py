@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -27,27 +26,12 @@ PATIENCE = 300.0
 CURVE = onnxplain.PartialDependence(features=["x0"], grids=[{"x0": [0.0, 1.0]}])
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, below those that the system gives to others."""
-    found: list[int] = []
-    with ExitStack() as held:
-        for port in range(20_000 + os.getpid() % 5_000, 32_000):
-            try:
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
-            except OSError:
-                continue
-            found.append(port)
-            if len(found) == count:
-                return found
-    raise AssertionError("no free ports")
-
-
 class Replicas:
     """Servers on ports that stay the same, however often one is replaced."""
 
-    def __init__(self, serve: Callable[..., Any], count: int) -> None:
+    def __init__(self, serve: Callable[..., Any], ports: Sequence[int]) -> None:
         self._serve = serve
-        self.ports = free_ports(count)
+        self.ports = ports
         self.servers = [serve(grpc_port=port) for port in self.ports]
         self.answered = threading.Semaphore(0)
 
@@ -115,9 +99,9 @@ def reference(network: bytes, few: Mapping[str, list[float]]) -> Any:
 
 
 def test_row_30_nothing_is_lost_when_servers_stop_under_load(
-    serve: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
+    serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
 ) -> None:
-    replicas = Replicas(serve, 2)
+    replicas = Replicas(serve, free_ports(2))
     with load(replicas, network, few, retry_count=5) as outcomes:
         for count in range(SIGTERM_COUNT):
             replicas.wait_answers(10)
@@ -128,9 +112,9 @@ def test_row_30_nothing_is_lost_when_servers_stop_under_load(
 
 
 def test_row_31_a_rolling_restart_of_three_replicas_costs_one_retry_at_most(
-    serve: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
+    serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
 ) -> None:
-    replicas = Replicas(serve, 3)
+    replicas = Replicas(serve, free_ports(3))
     with load(replicas, network, few, retry_count=1) as outcomes:
         for number in range(3):
             replicas.wait_answers(10)

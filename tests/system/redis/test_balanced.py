@@ -1,0 +1,264 @@
+"""Two replicas behind HAProxy, as `deploy/haproxy.cfg` has it, with one Redis."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import onnxplain
+import pytest
+
+PATIENCE = 300.0
+CALLER_COUNT = 3
+SETTINGS = {"cache_secret": "0123456789abcdef", "waiting_count": 64}
+
+CURVE = onnxplain.PartialDependence(features=["x0"], grids=[{"x0": [0.0, 1.0]}])
+PAIRS = onnxplain.Interactions()
+
+Rows = dict[str, list[float]]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def metric(server: Any, name: str) -> float:
+    """The value of one line of the server's metrics; 0 where there is none."""
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=PATIENCE) as reply:
+        lines = reply.read().decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
+
+
+class Balanced:
+    """Replicas on ports that stay the same, and the balancer before them."""
+
+    def __init__(self, serve: Callable[..., Any], redis_url: str, ports: list[int]) -> None:
+        self._serve = serve
+        self._redis_url = redis_url
+        self.grpc_ports, self.rest_ports, (self.port, self._rest_port) = (
+            ports[:2],
+            ports[2:4],
+            ports[4:],
+        )
+        with ThreadPoolExecutor(2) as starting:
+            self.servers = list(starting.map(self._start, range(2)))
+
+    def _start(self, number: int) -> Any:
+        return self._serve(
+            grpc_port=self.grpc_ports[number],
+            rest_port=self.rest_ports[number],
+            redis_url=self._redis_url,
+            **SETTINGS,
+        )
+
+    def configuration(self, shipped: str, control: Path) -> str:
+        """The file as it is shipped, with the ports of this test, and a way to ask the balancer."""
+        text = shipped.replace(" port 8080", "").replace(
+            "global\n", f"global\n    stats socket {control} level admin\n"
+        )
+        for number in range(2):
+            check = f"check port {self.rest_ports[number]}"
+            for old, new in ((8081, self.grpc_ports), (8080, self.rest_ports)):
+                server = f"replica-{number + 1}:{old}"
+                assert server in text
+                text = text.replace(server, f"127.0.0.1:{new[number]} {check}")
+        return text.replace("bind :8081", f"bind 127.0.0.1:{self.port}").replace(
+            "bind :8080", f"bind 127.0.0.1:{self._rest_port}"
+        )
+
+    @property
+    def endpoint(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def replace(self, number: int) -> None:
+        """Stop one by SIGTERM, wait for its end, and start another in its stead."""
+        process = self.servers[number].process
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        self.servers[number] = self._start(number)
+
+    def explain(self, model: bytes, rows: Rows, method: Any, retry_count: int = 0) -> Any:
+        """Ask on a connection of its own, which the balancer gives to either."""
+        with onnxplain.connect(self.endpoint, retry_count=retry_count) as client:
+            return client.explain(model, rows, method, timeout=PATIENCE)
+
+
+def states(control: Path) -> list[str]:
+    """What the balancer thinks of each replica, for gRPC."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.connect(str(control))
+        asked.sendall(b"show stat\n")
+        answer = b"".join(iter(lambda: asked.recv(65536), b"")).decode()
+    header, *lines = [line.removeprefix("# ").split(",") for line in answer.split("\n") if line]
+    found = [dict(zip(header, line, strict=False)) for line in lines]
+    return [
+        each["status"]
+        for each in found
+        if each["pxname"] == "grpc" and each["svname"] in {"one", "two"}
+    ]
+
+
+@contextmanager
+def balancing(configuration: Path) -> Iterator[None]:
+    binary = shutil.which("haproxy", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    assert binary is not None, "these tests need HAProxy: apt-get install haproxy"
+    with subprocess.Popen(
+        [binary, "-db", "-f", configuration], stderr=subprocess.DEVNULL
+    ) as running:
+        try:
+            yield
+        finally:
+            running.kill()
+
+
+@pytest.fixture
+def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the balancer can be asked."""
+    return tmp_path_factory.mktemp("haproxy") / "socket"
+
+
+@pytest.fixture
+def both_up(control: Path) -> Callable[[], None]:
+    """Wait until the balancer knows that both replicas are ready."""
+    return lambda: wait_until(
+        lambda: control.exists() and [state[:2] for state in states(control)] == ["UP", "UP"]
+    )
+
+
+@pytest.fixture
+def balanced(
+    serve: Callable[..., Any],
+    redis_server: Any,
+    free_ports: Callable[[int], list[int]],
+    control: Path,
+    both_up: Callable[[], None],
+) -> Iterator[Balanced]:
+    replicas = Balanced(serve, redis_server.url, free_ports(6))
+    shipped = Path(__file__).parents[3] / "deploy/haproxy.cfg"
+    configuration = control.with_name("haproxy.cfg")
+    configuration.write_text(replicas.configuration(shipped.read_text(), control))
+    with balancing(configuration):
+        both_up()
+        yield replicas
+
+
+@pytest.fixture
+def few(rows: Mapping[str, list[float]]) -> Rows:
+    return {name: values[:60] for name, values in rows.items()}
+
+
+def pairs(explained: Any) -> list[Any]:
+    return [strength.values for strength in explained.interactions.pairwise]
+
+
+def test_the_second_replica_answers_from_the_grids_that_the_first_computed(
+    balanced: Balanced, network: bytes, few: Rows
+) -> None:
+    answers = [balanced.explain(network, few, PAIRS)]
+    (second,) = (
+        each for each in balanced.servers if metric(each, "onnxplain_predicted_rows_total") == 0
+    )
+    hits = 'onnxplain_cache_requests_total{result="hit"}'
+    while metric(second, hits) == 0:
+        answers.append(balanced.explain(network, few, PAIRS))
+
+    assert [answer.receipt.predicted_row_count > 0 for answer in answers[:2]] == [True, False]
+    assert answers[-1].receipt.predicted_row_count == 0
+    assert metric(second, "onnxplain_predicted_rows_total") == 0
+    assert metric(second, 'onnxplain_cache_requests_total{result="miss"}') == 0
+    assert metric(second, hits) == answers[0].receipt.cache_miss_count
+    assert all(np.array_equal(pairs(each), pairs(answers[0])) for each in answers)
+
+
+@contextmanager
+def load(balanced: Balanced, network: bytes, rows: Rows) -> Iterator[tuple[list[Any], Any]]:
+    """Have callers ask all the time, each on one connection; what they got."""
+    stop, answered, outcomes = threading.Event(), threading.Semaphore(0), list[Any]()
+
+    def ask() -> None:
+        with onnxplain.connect(balanced.endpoint, retry_count=10) as client:
+            while not stop.is_set():
+                try:
+                    found = client.explain(network, rows, CURVE, timeout=PATIENCE)
+                    outcomes.append(found.partial_dependence.curves[0].values)
+                except onnxplain.ExplainError as error:
+                    outcomes.append(error)
+                answered.release()
+
+    with ThreadPoolExecutor(CALLER_COUNT) as callers:
+        asking = [callers.submit(ask) for _ in range(CALLER_COUNT)]
+        try:
+            yield outcomes, answered
+        finally:
+            stop.set()
+    for each in asking:
+        each.result()
+
+
+def test_a_rolling_restart_under_load_loses_nothing(
+    balanced: Balanced, both_up: Callable[[], None], network: bytes, few: Rows
+) -> None:
+    with onnxplain.local() as client:
+        expected = client.explain(network, few, CURVE).partial_dependence.curves[0].values
+
+    with load(balanced, network, few) as (outcomes, answered):
+        for number in range(2):
+            for _ in range(10):
+                assert answered.acquire(timeout=PATIENCE)
+            balanced.replace(number)
+            both_up()
+        for _ in range(10):
+            assert answered.acquire(timeout=PATIENCE)
+
+    assert [each for each in outcomes if isinstance(each, onnxplain.ExplainError)] == []
+    assert all(np.allclose(each, expected) for each in outcomes)
+
+
+def test_a_replica_that_is_killed_in_the_middle_of_a_call_costs_one_retry(
+    balanced: Balanced, network: bytes, rows: Rows
+) -> None:
+    with ThreadPoolExecutor(1) as caller:
+        for count in itertools.count(500):  # until one is seen at work
+            many = {name: values[:count] for name, values in rows.items()}
+            asked = caller.submit(balanced.explain, network, many, PAIRS, retry_count=1)
+            running: list[Any] = []
+            while not (running or asked.done()):
+                running = [s for s in balanced.servers if metric(s, "onnxplain_running_requests")]
+            if running:
+                running[0].process.kill()
+                break
+            asked.result()
+        found = asked.result(PATIENCE)
+
+    with onnxplain.local() as client:
+        expected = client.explain(network, many, PAIRS)
+    assert np.allclose(pairs(found), pairs(expected), rtol=1e-6)
+
+
+def test_without_redis_both_replicas_answer_as_before(
+    balanced: Balanced, redis_server: Any, network: bytes, few: Rows
+) -> None:
+    before = balanced.explain(network, few, PAIRS)
+    redis_server.kill()
+
+    while any(metric(each, "onnxplain_predicted_rows_total") == 0 for each in balanced.servers):
+        after = balanced.explain(network, few, PAIRS)
+        assert np.allclose(pairs(after), pairs(before), rtol=1e-9)
+    assert [
+        metric(each, 'onnxplain_rejected_total{reason="INTERNAL"}') for each in balanced.servers
+    ] == [0, 0]
