@@ -373,7 +373,7 @@ $(CHART_TOOLS): tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools
 	cd tools/kubernetes && GOBIN=$(CURDIR)/$(@D) CGO_ENABLED=0 $(GO) install -ldflags='-s -w' tool ./conform
 	@rm -rf $(@D)/crds && mkdir $(@D)/crds
 	cp --no-preserve=mode $$(cd tools/kubernetes && $(GO) list -m -f '{{.Dir}}' \
-		sigs.k8s.io/gateway-api)/config/crd/standard/*_*routes.yaml $(@D)/crds
+		sigs.k8s.io/gateway-api)/config/crd/standard/*_{http,grpc}routes.yaml $(@D)/crds
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)
