@@ -113,7 +113,7 @@ test-clients: $(CLIENTS:%=test-client-%) ## Test them against a real server
 clients-table: clients $(ENV) ## Ask all clients all cases, and write the table in docs/clients.md
 	$(BIN)/python clients/tests/table.py
 
-# Go, 1.25 or later: the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
+# Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
 GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
 GO_TOOLS := tools/go/bin/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
