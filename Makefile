@@ -113,7 +113,7 @@ test-clients: $(CLIENTS:%=test-client-%) ## Test them against a real server
 clients-table: clients $(ENV) ## Ask all clients all cases, and write the table in docs/clients.md
 	$(BIN)/python clients/tests/table.py
 
-# Go, 1.25 or later: the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
+# Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
 GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
 GO_TOOLS := tools/go/bin/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
@@ -374,7 +374,7 @@ $(CHART_TOOLS): tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools
 	cd tools/kubernetes && GOBIN=$(CURDIR)/$(@D) CGO_ENABLED=0 $(GO) install -ldflags='-s -w' tool ./conform
 	@rm -rf $(@D)/crds && mkdir $(@D)/crds
 	cp --no-preserve=mode $$(cd tools/kubernetes && $(GO) list -m -f '{{.Dir}}' \
-		sigs.k8s.io/gateway-api)/config/crd/standard/*_*routes.yaml $(@D)/crds
+		sigs.k8s.io/gateway-api)/config/crd/standard/*_{http,grpc}routes.yaml $(@D)/crds
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)

@@ -23,6 +23,7 @@ DOCUMENTS = (
     "clients/python/README.md",
     "clients/typescript/README.md",
     "deploy/*.md",
+    "deploy/helm/*/README.md",
     "docs/*.md",
     "docs/*/*.md",
     "examples/**/*.md",

@@ -78,6 +78,12 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def tools() -> Path:
+    """The folder of helm and conform."""
+    return TOOLS
+
+
 @pytest.fixture(params=["default", *sorted(EXAMPLES)])
 def example(request: pytest.FixtureRequest) -> str:
     """The name of a file of values in ci/, and the default values."""

@@ -25,8 +25,9 @@ OF_THE_CHART = frozenset(
     }
 )
 
-# What pydantic takes for a size, but for units that nobody means, like bits.
-_SIZE = r"^[0-9]*\.?[0-9]+ ?([KMGT]i?)?B?$"
+# What pydantic takes for a size, but for units that nobody means, like bits. It knows no "Mi", as
+# Kubernetes writes it.
+_SIZE = r"^[0-9]*\.?[0-9]+ ?([KMGT]?B?|[KMGT]iB)$"
 
 _KEPT = ("description", "type", "enum", "pattern", "format", "minLength", "items")
 _LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")

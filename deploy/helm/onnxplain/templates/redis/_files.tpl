@@ -14,10 +14,9 @@ start.sh: |
   # call; the service's user may use its own keys, and nothing that concerns the server.
   set -eu
   umask 077
-  cat > /run/redis/users.acl <<END
-  user default off
-  user onnxplain on #$(printf %s "$REDIS_PASSWORD" | sha256sum | cut -c 1-64) ~onnxplain:* +@read +@write +@connection +@scripting -@admin -@dangerous
-  END
+  hash=$(printf %s "$REDIS_PASSWORD" | sha256sum | cut -c 1-64)
+  rules='~onnxplain:* +@read +@write +@connection +@scripting -@admin -@dangerous'
+  printf 'user default off\nuser onnxplain on #%s %s\n' "$hash" "$rules" > /run/redis/users.acl
   unset REDIS_PASSWORD
   exec redis-server /etc/redis/redis.conf
 {{- end }}

@@ -1,0 +1,161 @@
+"""The Redis of the chart, started by its own script: the service can do its work, and no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from onnxplain_server.adapters.redis_blobs import RedisBlobs
+from onnxplain_server.adapters.redis_cache import RedisCache
+from onnxplain_server.adapters.redis_link import Link
+from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.run import Blob
+
+SEAL = Seal(b"secret of the tests")
+PASSWORD = "0123456789abcdef" * 4
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("redis")
+
+
+@pytest.fixture(scope="module")
+def process(render: Any, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The script of the ConfigMap, with the folders of its container somewhere else."""
+    assert shutil.which("redis-server"), "redis-server not found: apt-get install redis-server"
+    files = render({"redis": {"enabled": True, "existingSecret": "redis", "maxMemory": "64MiB"}})
+    for name, text in files.of_kind("ConfigMap")["data"].items():
+        for place in ("/etc/redis", "/run/redis", "/data"):
+            text = text.replace(place, str(folder))  # noqa: PLW2901 # one place after the other
+        (folder / name).write_text(text, encoding="utf-8")
+    with (folder / "redis.conf").open("a", encoding="utf-8") as configuration:
+        configuration.write(f"port {port}\nbind 127.0.0.1\n")
+    environment = {**os.environ, "REDIS_PASSWORD": PASSWORD}
+    command = ["sh", str(folder / "start.sh")]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as running:
+        yield running
+        running.kill()
+
+
+@pytest.fixture(scope="module")
+def user(process: subprocess.Popen[bytes], port: int) -> Iterator[redis.Redis]:
+    """The user of the service, once Redis answers."""
+    client = redis.Redis(port=port, username="onnxplain", password=PASSWORD)
+    end = time.monotonic() + 60
+    while True:
+        try:
+            client.ping()
+            break
+        except redis.ConnectionError:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def link(user: redis.Redis, port: int, production: Any) -> Iterator[Link]:
+    """The service's own, by the address that the chart gives it."""
+    given = production.environment["ONNXPLAIN_REDIS_URL"]
+    address = given.replace("$(REDIS_PASSWORD)", PASSWORD)
+    found = Link(address.replace(address.partition("@")[2], f"127.0.0.1:{port}/0"), timeout=60)
+    yield found
+    found.close()
+
+
+def test_the_service_keeps_and_finds_its_numbers(link: Link) -> None:
+    cache = RedisCache(link, SEAL, 60)
+    cache.remember({"one": b"1"})
+    with cache.alone("two", lambda: True) as computes:
+        assert computes
+    assert list(cache.recall(["one", "three"])) == [b"1", None]
+    assert cache.counts().error_count == 0
+
+
+def test_the_service_keeps_makes_room_for_and_finds_uploads(link: Link) -> None:
+    blobs = RedisBlobs(link, SEAL, 3 * 2**20, 60)
+    contents = [bytes([i]) * (2**20 + 1) for i in range(4)]
+    for content in contents:
+        blobs.put(content[:1].hex(), Blob("csv", content))
+    found = blobs.get("03")
+    assert found is not None
+    assert found.content == contents[3]
+    assert blobs.get("00") is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("GET", "another"),
+        ("SET", "another", "1"),
+        ("EVAL", "return redis.call('GET', 'another')", "0"),
+        ("FLUSHALL",),
+        ("KEYS", "*"),
+        ("CONFIG", "GET", "maxmemory"),
+        ("ACL", "LIST"),
+        ("SHUTDOWN",),
+        ("REPLICAOF", "127.0.0.1", "1"),
+        ("MODULE", "LIST"),
+        ("SAVE",),
+        ("PUBLISH", "channel", "1"),
+    ],
+)
+def test_the_service_s_user_may_do_nothing_else(user: redis.Redis, command: Any) -> None:
+    with pytest.raises(redis.ResponseError, match=r"permissions|can't access"):
+        user.execute_command(*command)  # type: ignore[no-untyped-call] # of the client
+
+
+@pytest.mark.parametrize("password", [None, "wrong", PASSWORD])
+def test_nobody_else_may_call(user: redis.Redis, port: int, password: str | None) -> None:
+    with (
+        redis.Redis(port=port, password=password) as stranger,
+        pytest.raises(redis.AuthenticationError),
+    ):
+        stranger.ping()
+
+
+def test_the_password_can_be_read_nowhere(
+    process: subprocess.Popen[bytes], user: redis.Redis, folder: Path
+) -> None:
+    """Neither in the process nor in a file; whoever reads its users finds a hash."""
+    arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    variables = Path(f"/proc/{process.pid}/environ").read_bytes()
+    assert b"redis-server" in arguments
+    files = [path.read_bytes() for path in folder.iterdir()]
+    assert all(PASSWORD.encode() not in text for text in [arguments, variables, *files])
+    assert (folder / "users.acl").stat().st_mode & 0o077 == 0
+
+
+def test_the_probe_asks_as_the_service_s_user(
+    user: redis.Redis, port: int, production: Any
+) -> None:
+    (one,) = production.of_kind("StatefulSet")["spec"]["template"]["spec"]["containers"]
+    command = one["readinessProbe"]["exec"]["command"]
+    probe = [*command[:-1], command[-1].replace("redis-cli", f"redis-cli -p {port}")]
+    for password, works in ((PASSWORD, True), ("wrong", False)):
+        environment = {**os.environ, "REDIS_PASSWORD": password}
+        result = subprocess.run(probe, env=environment, capture_output=True, check=False)
+        assert (result.returncode == 0) is works
+
+
+def test_it_is_bounded_and_keeps_nothing_on_disk(folder: Path, user: redis.Redis) -> None:
+    lines = (folder / "redis.conf").read_text(encoding="utf-8").splitlines()
+    assert {"maxmemory 67108864", "maxmemory-policy allkeys-lru", 'save ""'} <= set(lines)
+    assert "appendonly no" in lines
+    assert {path.name for path in folder.iterdir()} == {"redis.conf", "start.sh", "users.acl"}

@@ -1,0 +1,300 @@
+"""What values mean: objects that fit together, and a service that starts with what it is given."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnxplain_server import cli
+from onnxplain_server.settings import Settings, load
+from typer.testing import CliRunner
+
+# After its grace, the server ends within this time.
+LAST_SECONDS = 3
+
+SECRETS = {
+    "ONNXPLAIN_REDIS_URL": "redis://redis:6379/0",
+    "ONNXPLAIN_CACHE_SECRET": "of-32-letters-as-openssl-would-do",
+}
+
+UNITS = {"Mi": 2**20, "Gi": 2**30}
+
+Render = Callable[[Any], Any]
+
+
+@pytest.fixture
+def settings(chart: Any, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings of a server that starts as the chart says."""
+    for name, value in chart.environment.items():
+        if name.startswith("ONNXPLAIN_"):
+            monkeypatch.setenv(name, SECRETS[name] if value is None else value)
+    return load({})
+
+
+def size(text: str) -> int:
+    number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", text).groups()  # type: ignore[union-attr] # else fails
+    return int(number) * UNITS[unit]
+
+
+def test_the_service_takes_all_settings(chart: Any, settings: Settings) -> None:
+    given = {name for name in chart.environment if name.startswith("ONNXPLAIN_")}
+    assert given == {f"ONNXPLAIN_{name.upper()}" for name in settings.model_fields_set}
+    assert settings.redis_url is None or settings.sealing_secret()
+
+
+def test_memory_is_enough_for_the_settings(chart: Any, settings: Settings) -> None:
+    """The formula of docs/operations.md, "Workers"."""
+    workers = (settings.running_count + settings.extra_count) * settings.worker_bytes
+    kept = settings.warm_bytes + settings.cache_bytes + settings.upload_bytes
+    assert size(chart.container["resources"]["limits"]["memory"]) >= workers + kept + 2**29
+
+
+def test_no_call_is_cut_off_by_a_pod_that_ends(chart: Any, settings: Settings) -> None:
+    pause = chart.container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert settings.grace_seconds >= settings.max_seconds
+    end = pause + settings.grace_seconds + LAST_SECONDS
+    assert chart.server["terminationGracePeriodSeconds"] > end
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, 5 + 600 + 10),
+        ({"settings": {"max_seconds": 90.5}}, 5 + 91 + 10),
+        ({"settings": {"grace_seconds": 20}, "shutdown": {"delaySeconds": 15}}, 15 + 20 + 10),
+        ({"settings": {"grace_seconds": 0, "max_seconds": 1}}, 5 + 0 + 10),
+    ],
+)
+def test_the_time_to_end_follows_from_the_settings(
+    render: Render, values: Any, expected: int
+) -> None:
+    assert render(values).server["terminationGracePeriodSeconds"] == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "mebibytes"),
+    [
+        ({}, 4 * 1024 + 1024 + 256 + 256 + 512),
+        ({"running_count": 8, "extra_count": 0}, 8 * 1024 + 1024 + 256 + 256 + 512),
+        ({"worker_bytes": "2GiB", "cache_bytes": 0}, 4 * 2048 + 1024 + 256 + 512),
+        ({"warm_bytes": 1, "upload_bytes": "1.5MiB"}, math.ceil(4 * 1024 + 256 + 512 + 1.5 + 1e-6)),
+        ({"worker_bytes": 10**9, "warm_bytes": "1 GB"}, math.ceil(5e9 / 2**20 + 256 + 256 + 512)),
+    ],
+)
+def test_memory_follows_from_the_settings(render: Render, settings: Any, mebibytes: int) -> None:
+    resources = render({"settings": settings}).container["resources"]
+    assert resources["limits"]["memory"] == f"{mebibytes}Mi"
+    assert resources["requests"]["memory"] == f"{mebibytes}Mi"
+
+
+@pytest.mark.parametrize("given", ["6Gi", "6144Mi", "6442450944", 6442450944, "6.5G", "1Ti"])
+def test_memory_that_is_enough_is_taken_as_given(render: Render, given: object) -> None:
+    resources = render({"resources": {"limits": {"memory": given}}}).container["resources"]
+    assert resources["limits"]["memory"] == given
+
+
+def test_requests_may_be_less_than_limits(render: Render) -> None:
+    resources = {"requests": {"memory": "2Gi", "cpu": "500m"}}
+    rendered = render({"resources": resources}).container["resources"]
+    assert rendered["requests"] == {"memory": "2Gi", "cpu": "500m"}
+    assert rendered["limits"] == {"memory": "6144Mi", "cpu": "2"}
+
+
+@pytest.mark.parametrize("number", [67108864, 1234567890123])
+def test_large_numbers_stay_what_they_are(render: Render, number: int) -> None:
+    """Helm reads numbers as floats, and writes large ones as 1.234567890123e+12."""
+    chosen = render({"settings": {"max_planned_rows": number, "max_model_bytes": number}})
+    assert chosen.environment["ONNXPLAIN_MAX_PLANNED_ROWS"] == str(number)
+    assert chosen.environment["ONNXPLAIN_MAX_MODEL_BYTES"] == str(number)
+
+
+def test_every_object_is_found_by_its_labels(chart: Any) -> None:
+    labels = [pod["metadata"]["labels"] for pod in chart.pods()]
+    for one in chart.objects:
+        spec = one.get("spec") or {}
+        selector = spec.get("selector") or spec.get("podSelector") or {}
+        wanted = selector.get("matchLabels", selector)
+        if one["kind"] == "ServiceMonitor":
+            services = [service["metadata"]["labels"] for service in chart.all_of("Service")]
+            assert sum(wanted.items() <= found.items() for found in services) == 1
+        elif wanted:
+            matching = sum(wanted.items() <= found.items() for found in labels)
+            assert matching == (0 if is_test_without_pod(one, chart) else 1), one
+
+
+def is_test_without_pod(manifest: Any, chart: Any) -> bool:
+    return manifest["metadata"]["name"].endswith("-test") and not chart.all_of("Pod")
+
+
+def test_services_lead_to_ports_of_their_pods(chart: Any) -> None:
+    named = {
+        port["name"]: port["containerPort"]
+        for pod in chart.pods()
+        for one in pod["spec"]["containers"]
+        for port in one.get("ports", [])
+    }
+    defaults = load({})
+    assert named["rest"] == defaults.rest_port
+    assert named["grpc"] == defaults.grpc_port
+    assert named["metrics"] == defaults.metrics_port
+    for service in chart.all_of("Service"):
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= named.keys()
+
+
+def test_routes_lead_to_ports_of_services(chart: Any) -> None:
+    ports = {
+        (service["metadata"]["name"], port[key])
+        for service in chart.all_of("Service")
+        for port in service["spec"]["ports"]
+        for key in ("name", "port")
+    }
+    for route in [*chart.all_of("HTTPRoute"), *chart.all_of("GRPCRoute")]:
+        for rule in route["spec"]["rules"]:
+            assert {(one["name"], one["port"]) for one in rule["backendRefs"]} <= ports
+    for ingress in chart.all_of("Ingress"):
+        for rule in ingress["spec"]["rules"]:
+            backends = [path["backend"]["service"] for path in rule["http"]["paths"]]
+            assert {(one["name"], one["port"]["name"]) for one in backends} <= ports
+
+
+def test_pods_hold_no_token_and_take_no_variables_of_services(chart: Any) -> None:
+    for pod in chart.pods():
+        assert pod["spec"]["automountServiceAccountToken"] is False
+        assert pod["spec"]["enableServiceLinks"] is False
+    for account in chart.all_of("ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+
+
+def test_nothing_can_be_written_to_but_volumes(chart: Any) -> None:
+    for pod in chart.pods():
+        for one in pod["spec"]["containers"]:
+            assert one["securityContext"]["readOnlyRootFilesystem"] is True
+        for volume in pod["spec"]["volumes"]:
+            assert "sizeLimit" in volume.get("emptyDir", {"sizeLimit": ""})
+
+
+def test_each_container_says_how_much_it_needs(chart: Any) -> None:
+    for pod in chart.pods():
+        for one in pod["spec"]["containers"]:
+            assert one["resources"]["requests"].keys() >= {"cpu", "memory"}
+            assert "memory" in one["resources"]["limits"]
+
+
+@pytest.mark.parametrize(
+    ("values", "ports"),
+    [
+        ({}, {53}),
+        ({"redis": {"existingSecret": "redis"}}, {53, 6379}),
+        ({"redis": {"existingSecret": "redis", "port": 6380}}, {53, 6380}),
+        ({"redis": {"existingSecret": "redis", "enabled": True}}, {53, 6379}),
+        ({"settings": {"oidc_issuer": "https://a.example", "oidc_audience": "b"}}, {53, 443}),
+        (
+            {
+                "settings": {
+                    "oidc_issuer": "https://a.example:8443/realm",
+                    "oidc_jwks_url": "https://b.example/keys",
+                    "oidc_audience": "b",
+                }
+            },
+            {53, 443, 8443},
+        ),
+    ],
+)
+def test_the_service_reaches_dns_redis_and_the_provider_only(
+    render: Render, values: Any, ports: set[int]
+) -> None:
+    spec = render(values).of_kind("NetworkPolicy", "release-onnxplain")["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert {port["port"] for rule in spec["egress"] for port in rule["ports"]} == ports
+
+
+def test_redis_is_reached_by_the_service_and_reaches_nobody(production: Any) -> None:
+    spec = production.of_kind("NetworkPolicy", "-redis")["spec"]
+    ((source,),) = [rule["from"] for rule in spec["ingress"]]
+    assert source["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "server"
+    assert spec["egress"] == []
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+
+
+def test_ports_are_open_for_whom_the_values_name(production: Any) -> None:
+    spec = production.of_kind("NetworkPolicy", "release-onnxplain")["spec"]
+    sources = {rule["ports"][0]["port"]: rule.get("from") for rule in spec["ingress"][:3]}
+    assert {port: len(found) for port, found in sources.items()} == {
+        "rest": 1,
+        "grpc": 1,
+        "metrics": 1,
+    }
+
+
+def test_pods_are_scaled_by_metrics_that_there_are(render: Render, root: Path) -> None:
+    rendered = render({"autoscaling": {"enabled": True}})
+    assert "replicas" not in rendered.of_kind("Deployment")["spec"]
+    cpu, waiting = rendered.of_kind("HorizontalPodAutoscaler")["spec"]["metrics"]
+    assert cpu["resource"]["name"] == "cpu"
+    name = waiting["pods"]["metric"]["name"]
+    assert f"`{name}`" in (root / "docs/metrics.md").read_text(encoding="utf-8")
+
+
+def test_probes_speak_what_the_port_speaks(render: Render) -> None:
+    """Those of gRPC know no TLS."""
+    assert "grpc" in render({}).container["readinessProbe"]
+    encrypted = render({"tls": {"existingSecret": "tls"}})
+    assert encrypted.container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    (port,) = encrypted.of_kind("Service", "-grpc")["spec"]["ports"]
+    assert port["appProtocol"] == "https"
+
+
+def test_files_of_secrets_are_where_the_settings_say(chart: Any) -> None:
+    mounts = {one["mountPath"]: one["name"] for one in chart.container["volumeMounts"]}
+    volumes = {one["name"] for one in chart.server["volumes"]}
+    for name, value in chart.environment.items():
+        if name.endswith("_FILE"):
+            assert mounts[str(Path(str(value)).parent)] in volumes
+
+
+def test_the_test_asks_what_the_command_can(chart: Any) -> None:
+    for pod in chart.all_of("Pod"):
+        (one,) = pod["spec"]["containers"]
+        words = [word.partition("=")[0] for word in one["args"]]
+        told = CliRunner(env={"TERMINAL_WIDTH": "200"}).invoke(cli.app, [words[0], "--help"])
+        assert told.exit_code == 0
+        assert all(word in told.output for word in words[1:])
+        (endpoint,) = [word for word in one["args"] if word.startswith("--endpoint=")]
+        service = chart.of_kind("Service", "-grpc")
+        (port,) = [port["port"] for port in service["spec"]["ports"]]
+        assert endpoint == f"--endpoint={service['metadata']['name']}.models.svc:{port}"
+
+
+def test_an_image_is_named_by_its_digest_where_there_is_one(render: Render) -> None:
+    digest = f"sha256:{'a' * 64}"
+    image = {"registry": "r.example:5000", "repository": "a/b", "tag": "2"}
+    assert render({"image": image}).container["image"] == "r.example:5000/a/b:2"
+    chosen = render({"image": image | {"digest": digest}})
+    assert chosen.container["image"] == f"r.example:5000/a/b@{digest}"
+
+
+def test_names_of_long_releases_stay_names(render: Render) -> None:
+    rendered = render(
+        {"fullnameOverride": "x" * 80, "redis": {"enabled": True, "existingSecret": "s"}}
+    )
+    assert max(len(one["metadata"]["name"]) for one in rendered.objects) <= 63
+
+
+def test_the_manifests_for_kustomize_are_fresh(root: Path, tools: Path, tmp_path: Path) -> None:
+    folder = root / "deploy/manifests"
+    shutil.copy(folder / "values.yaml", tmp_path)
+    chart = root / "deploy/helm/onnxplain"
+    command = [sys.executable, "-m", "tools.chart.manifests", tools / "helm", chart, tmp_path]
+    subprocess.run([str(word) for word in command], cwd=root, check=True)
+    fresh, committed = (
+        {path.name: path.read_text(encoding="utf-8") for path in one.iterdir()}
+        for one in (tmp_path, folder)
+    )
+    assert committed == fresh, "run `make manifests`"
