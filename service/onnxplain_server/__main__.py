@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import secrets
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.run import BlobStore, Cache, Runner
+from onnxplain_server.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
@@ -131,16 +131,42 @@ def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
 
 
 def _serve(flags: Mapping[str, object]) -> None:
-    from onnxplain_server import serve, settings  # noqa: PLC0415
+    from onnxplain_server import logs, serve, settings  # noqa: PLC0415
 
     chosen = settings.load(flags)
-    logging.basicConfig(
-        level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    logs.configure(chosen.log_level, chosen.log_format)
     with ExitStack() as opened:
+        tracer = _tracer(opened)
         served = _served(chosen, opened)
         cache, store = _stores(chosen)
-        serve.run(chosen, served.runner, cache, store, served.collectors, ready=served.ready)
+        serve.run(
+            chosen,
+            served.runner,
+            cache,
+            store,
+            served.collectors,
+            ready=served.ready,
+            tracer=tracer,
+        )
+
+
+def _tracer(opened: ExitStack) -> Tracer:
+    """Make what traces, where it is asked for, to be closed with `opened`."""
+    from onnxplain_server.settings import SettingsError, traces  # noqa: PLC0415
+
+    wanted = traces()
+    if wanted is None:
+        return UNTRACED
+    try:
+        from onnxplain_server.adapters import otel  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"{error.name} is not installed, and variables OTEL_* ask for traces: install "
+            "onnxplain-server[otel], or set OTEL_SDK_DISABLED=true"
+        ) from None
+    tracer = otel.exporting(wanted.exporter, wanted.protocol)
+    opened.callback(tracer.close)
+    return tracer
 
 
 if __name__ == "__main__":

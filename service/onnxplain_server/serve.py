@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from onnxplain_server.access import Access, access
 from onnxplain_server.run import BlobStore, Cache, Runner
 from onnxplain_server.settings import Settings
+from onnxplain_server.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission import Limits
 from onnxplain_server.transport.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics import Metrics
@@ -57,6 +58,8 @@ class Server:
         What else is shown as metrics.
     ready : callable () -> bool
         Whether the runner can do work now; probes are told.
+    tracer : Tracer
+        Records the requests.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Server:
         collectors: Sequence[Collector] = (),
         *,
         ready: Callable[[], bool] = lambda: True,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._turns = Turns(settings.running_count, settings.waiting_count, settings.extra_count)
         limits = Limits(
@@ -97,9 +101,10 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            self._rest = _rest(settings, service, metrics, admitted, self._turns.thread_count)
+            shared = (settings, service, metrics, admitted, tracer, self._turns.thread_count)
+            self._rest = _rest(*shared)
             opened.callback(self._rest.stop, 0)
-            self._grpc = _grpc(settings, service, metrics, admitted, self._turns.thread_count)
+            self._grpc = _grpc(*shared)
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
@@ -142,6 +147,7 @@ def run(
     collectors: Sequence[Collector] = (),
     *,
     ready: Callable[[], bool] = lambda: True,
+    tracer: Tracer = UNTRACED,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
 
@@ -154,7 +160,7 @@ def run(
     logging.getLogger("waitress").setLevel(logging.WARNING)
     stop = _signalled()
     _allow_connections()
-    server = Server(settings, runner, cache, store, collectors, ready=ready)
+    server = Server(settings, runner, cache, store, collectors, ready=ready, tracer=tracer)
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)
@@ -210,10 +216,15 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
     )
 
 
-def _rest(
-    settings: Settings, service: Service, metrics: Metrics, admitted: Access, thread_count: int
+def _rest(  # noqa: PLR0917 - what both transports share
+    settings: Settings,
+    service: Service,
+    metrics: Metrics,
+    admitted: Access,
+    tracer: Tracer,
+    thread_count: int,
 ) -> RestServer:
-    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers)
+    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers, tracer)
     return RestServer(
         app,
         "REST",
@@ -226,8 +237,13 @@ def _rest(
     )
 
 
-def _grpc(
-    settings: Settings, service: Service, metrics: Metrics, admitted: Access, thread_count: int
+def _grpc(  # noqa: PLR0917 - what both transports share
+    settings: Settings,
+    service: Service,
+    metrics: Metrics,
+    admitted: Access,
+    tracer: Tracer,
+    thread_count: int,
 ) -> GrpcServer:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
@@ -235,6 +251,7 @@ def _grpc(
         metrics,
         f"{host}:{settings.grpc_port}",
         admitted.callers,
+        tracer=tracer,
         certificates=admitted.certificates,
         thread_count=thread_count,
         message_bytes=settings.max_message_bytes,

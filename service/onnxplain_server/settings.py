@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from onnxplain_server import setting_file
+from onnxplain_server import setting_file, setting_otel
 from onnxplain_server.adapters.access.urls import is_safe
 from onnxplain_server.setting_types import (
     Algorithms,
@@ -260,6 +260,19 @@ class Settings(BaseSettings):
 def token_variable() -> str | None:
     """Return the token that commands send to a server: the one variable that is no setting."""
     return os.environ.get(f"{PREFIX}TOKEN") or None
+
+
+def traces() -> setting_otel.Export | None:
+    """Return where traces go, as the variables of OpenTelemetry say; None where to nowhere.
+
+    Raises
+    ------
+    SettingsError
+    """
+    try:
+        return setting_otel.export(os.environ)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
 
 
 def load(flags: Mapping[str, object]) -> Settings:

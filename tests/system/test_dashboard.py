@@ -27,7 +27,7 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 # Prometheus adds them to what it has read.
 OF_PROMETHEUS = {"job": "onnxplain", "instance": "a"}
 
-METHODS = [
+METHODS: list[Any] = [
     onnxplain.Interactions(features=["x0", "x1"]),
     onnxplain.PartialDependence(features=["x0"]),
     onnxplain.IndividualConditionalExpectation(features=["x0"]),
@@ -65,7 +65,8 @@ def page(server: Any, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metri
         client.explain(network, few, METHODS[0], row_count=20, feature_columns=names)
         flowers = pd.read_csv(FLOWERS)
         inputs = list(flowers.columns[:4])
-        for method in (onnxplain.FeatureVectors(), onnxplain.Swarm(iteration_count=2)):
+        of_trees: list[Any] = [onnxplain.FeatureVectors(), onnxplain.Swarm(iteration_count=2)]
+        for method in of_trees:
             client.explain(
                 FOREST.read_bytes(),
                 flowers,

@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.tracing import Tracer
 from onnxplain_server.transport.callers import Callers, Credentials
 from onnxplain_server.transport.grpc_errors import answering, name_caller
 from onnxplain_server.transport.metrics import Metrics
@@ -29,10 +30,11 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
     there is no difference. Our own methods take such streams, see `Readable`.
     """
 
-    def __init__(self, callers: Callers, prefix: str, metrics: Metrics) -> None:
+    def __init__(self, callers: Callers, prefix: str, metrics: Metrics, tracer: Tracer) -> None:
         self._callers = callers
         self._prefix = prefix
         self._metrics = metrics
+        self._tracer = tracer
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler, behind the guard."""
@@ -70,7 +72,7 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
         return _behaviour(handler)(given, context)
 
     def _refuse(self, context: grpc.ServicerContext, method: str, error: Exception) -> None:
-        with answering(context, method, self._metrics):
+        with answering(context, method, self._metrics, self._tracer):
             raise error
 
 

@@ -11,14 +11,19 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
+from onnxplain.v1 import explanation_service_pb2
 
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import Facts
+from onnxplain_server.tracing import Tracer
 from onnxplain_server.transport.metrics import Metrics
 from onnxplain_server.transport.record import NOBODY, Record
 from onnxplain_server.transport.status import STATUS
 
 DOMAIN = "onnxplain"
 REQUEST_ID = "x-request-id"
+
+_SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
 
 
 def name_caller(context: grpc.ServicerContext, name: str) -> None:
@@ -36,14 +41,18 @@ def _caller_logged(context: grpc.ServicerContext) -> str:
 
 
 @contextmanager
-def answering(context: grpc.ServicerContext, method: str, metrics: Metrics) -> Iterator[None]:
-    """Answer whatever is raised inside by a status; log and count the request."""
-    given = dict(context.invocation_metadata()).get(REQUEST_ID)
-    record, caller = Record(method, given), _caller_logged(context)
+def answering(
+    context: grpc.ServicerContext, method: str, metrics: Metrics, tracer: Tracer
+) -> Iterator[Record]:
+    """Answer whatever is raised inside by a status; log, count and trace the request."""
+    headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
+    called = {"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": method}
+    trace = tracer.begin(f"{_SERVICE}/{method}", headers, called)
+    record, caller = Record(method, headers.get(REQUEST_ID), trace), _caller_logged(context)
     metrics.rpc_started(method)
     context.send_initial_metadata(((REQUEST_ID, record.request_id),))
     try:
-        yield
+        yield record
     except Exception as error:  # noqa: BLE001 - the border: callers are told by `presentable`
         presentable = record.presentable(error)
         _reject(record, metrics, method, presentable.reason, caller)
@@ -52,12 +61,18 @@ def answering(context: grpc.ServicerContext, method: str, metrics: Metrics) -> I
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        metrics.rpc_ended(method, "OK", record.close("OK", caller))
+        seconds = record.close("OK", caller, facts=_ended(grpc.StatusCode.OK))
+        metrics.rpc_ended(method, "OK", seconds)
 
 
 def _reject(record: Record, metrics: Metrics, method: str, reason: Reason, caller: str) -> None:
-    metrics.rpc_ended(method, STATUS[reason].grpc.name, record.close(reason.name, caller))
+    code = STATUS[reason].grpc
+    metrics.rpc_ended(method, code.name, record.close(reason.name, caller, facts=_ended(code)))
     metrics.rejected(reason.name)
+
+
+def _ended(code: grpc.StatusCode) -> Facts:
+    return {"rpc.grpc.status_code": code.value[0]}
 
 
 def status_of(error: ExplainError, request_id: str) -> Any:

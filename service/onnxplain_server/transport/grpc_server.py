@@ -10,6 +10,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
+from onnxplain_server.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.callers import Callers
 from onnxplain_server.transport.grpc_access import Guarded
 from onnxplain_server.transport.grpc_arrivals import Arrivals
@@ -37,6 +38,8 @@ class GrpcServer:
         "host:port"; port 0 takes a free one.
     callers : Callers
         Says who calls.
+    tracer : Tracer
+        Records the calls.
     thread_count : int
         Threads that the requests of `service` can occupy; some more are there
         to refuse others at once.
@@ -60,6 +63,7 @@ class GrpcServer:
         address: str,
         callers: Callers,
         *,
+        tracer: Tracer = UNTRACED,
         thread_count: int,
         message_bytes: int,
         longest_seconds: float,
@@ -72,13 +76,14 @@ class GrpcServer:
             interceptors=[
                 OwnThreads(("/grpc.health.", "/grpc.reflection.")),
                 self._calls,
-                Guarded(callers, f"/{SERVICE_NAME}/", metrics),
+                Guarded(callers, f"/{SERVICE_NAME}/", metrics, tracer),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
         explanations = Explanations(
             service,
             metrics,
+            tracer,
             Arrivals(thread_count),
             message_bytes=message_bytes,
             longest_seconds=longest_seconds,

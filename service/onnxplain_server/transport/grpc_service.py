@@ -24,6 +24,8 @@ from onnxplain.v1.upload_pb2 import (
     UploadTableResponse,
 )
 
+from onnxplain_server.spans import Spans
+from onnxplain_server.tracing import Tracer
 from onnxplain_server.transport import addresses, grpc_uploads
 from onnxplain_server.transport.admission import Caller
 from onnxplain_server.transport.grpc_arrivals import Arrivals
@@ -42,6 +44,7 @@ class Explanations(ExplanationServiceServicer):
     ----------
     service : Service
     metrics : Metrics
+    tracer : Tracer
     arrivals : Arrivals
         Waits for messages.
     message_bytes : int
@@ -54,6 +57,7 @@ class Explanations(ExplanationServiceServicer):
         self,
         service: Service,
         metrics: Metrics,
+        tracer: Tracer,
         arrivals: Arrivals,
         *,
         message_bytes: int,
@@ -61,6 +65,7 @@ class Explanations(ExplanationServiceServicer):
     ) -> None:
         self._service = service
         self._metrics = metrics
+        self._tracer = tracer
         self._arrivals = arrivals
         self._message_bytes = message_bytes
         self._longest_seconds = longest_seconds
@@ -103,7 +108,8 @@ class Explanations(ExplanationServiceServicer):
             return self._service.upload_table(form, parts, place)
 
     def _only(self, requests: Iterator[_Message], place: Place) -> _Message:
-        return self._arrivals.only(requests, place, self._message_bytes)
+        with place.caller.spans.within("receive"):
+            return self._arrivals.only(requests, place, self._message_bytes)
 
     def _parts(self, requests: Iterator[_Message], place: Place) -> Iterator[_Message]:
         return self._arrivals.each(requests, place, grpc_uploads.PART_BYTES)
@@ -112,8 +118,8 @@ class Explanations(ExplanationServiceServicer):
     def _placed(self, context: grpc.ServicerContext, method: str) -> Iterator[Place]:
         """Surround a call: it holds a place, and whatever goes wrong is told as its status."""
         with (
-            answering(context, method, self._metrics),
-            self._service.place(_caller(context)) as place,
+            answering(context, method, self._metrics, self._tracer) as record,
+            self._service.place(_caller(context, record.spans)) as place,
         ):
             yield place
 
@@ -127,8 +133,8 @@ class Explanations(ExplanationServiceServicer):
             yield place
 
 
-def _caller(context: grpc.ServicerContext) -> Caller:
+def _caller(context: grpc.ServicerContext, spans: Spans) -> Caller:
     remaining = context.time_remaining()
     seconds = math.inf if remaining is None else remaining
     address = addresses.of_peer(context.peer())
-    return Caller(caller_name(context), seconds, lambda: not context.is_active(), address)
+    return Caller(caller_name(context), seconds, lambda: not context.is_active(), address, spans)

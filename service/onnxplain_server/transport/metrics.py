@@ -107,8 +107,7 @@ class Metrics:
 
     def http_ended(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request on REST; `route` is a pattern of ours, or empty."""
-        known = method if method in _HTTP_METHODS else "_OTHER"
-        self._http_seconds.labels(known, route, str(status)).observe(seconds)
+        self._http_seconds.labels(known_method(method), route, str(status)).observe(seconds)
 
     def rejected(self, reason: str) -> None:
         """Count a request that ended without an answer; the reason is `Reason`'s or HTTP's."""
@@ -153,6 +152,11 @@ class Metrics:
             self._loads.labels(result)
         for method in _METHODS:
             self._explain_seconds.labels(method)
+
+
+def known_method(method: str) -> str:
+    """Return HTTP's method, or what stands for one that nobody has heard of."""
+    return method if method in _HTTP_METHODS else "_OTHER"
 
 
 def _rpc(method: str) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from importlib.metadata import version
 
 from flask import Blueprint, Flask, Response, request
@@ -12,6 +12,7 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.tracing import UNTRACED, Tracer
 from onnxplain_server.transport import (
     addresses,
     rest_access,
@@ -30,7 +31,11 @@ _TIMEOUT = "X-Request-Timeout-Ms"
 
 
 def create_app(
-    service: Service, metrics: Metrics, message_bytes: int, callers: Callers = OPEN
+    service: Service,
+    metrics: Metrics,
+    message_bytes: int,
+    callers: Callers = OPEN,
+    tracer: Tracer = UNTRACED,
 ) -> Flask:
     """Make the WSGI application.
 
@@ -44,11 +49,13 @@ def create_app(
         Limit of a request's body.
     callers : Callers
         Says who calls; by default everybody may.
+    tracer : Tracer
+        Records the requests.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    rest_errors.guard(app, metrics)
+    rest_errors.guard(app, metrics, tracer)
     rest_access.guard(app, callers)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
@@ -64,7 +71,8 @@ def _explanations(service: Service) -> Blueprint:
         with ExitStack() as held:
             streamed = rest_events.wanted()
             place = held.enter_context(service.place(_caller()))
-            message = rest_body.explain_request()
+            with _part("receive"):
+                message = rest_body.explain_request()
             if streamed:
                 return rest_events.respond(service.events(message, place), held.pop_all())
             return _json(service.explain(message, place))
@@ -72,7 +80,9 @@ def _explanations(service: Service) -> Blueprint:
     @routes.post("/v1/models:describe")
     def describe() -> Response:
         with service.place(_caller()) as place:
-            return _json(service.describe(rest_body.describe_request(), place))
+            with _part("receive"):
+                message = rest_body.describe_request()
+            return _json(service.describe(message, place))
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
@@ -117,14 +127,20 @@ def _probes(service: Service) -> Blueprint:
 
 
 def _json(message: Message) -> Response:
-    return Response(canonical.encode(message), mimetype="application/json")
+    with _part("encode"):
+        return Response(canonical.encode(message), mimetype="application/json")
+
+
+def _part(name: str) -> AbstractContextManager[None]:
+    return rest_errors.current().record.spans.within(name)
 
 
 def _caller() -> Caller:
     gone = request.environ.get("waitress.client_disconnected", lambda: False)
     address = addresses.network(request.remote_addr or "")
     seconds = _seconds(request.headers.get(_TIMEOUT))
-    return Caller(rest_access.caller_name(), seconds, gone, address)
+    spans = rest_errors.current().record.spans
+    return Caller(rest_access.caller_name(), seconds, gone, address, spans)
 
 
 def _seconds(given: str | None) -> float:

@@ -9,8 +9,9 @@ from typing import Any, cast
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from onnxplain_server.tracing import UNTRACED, Trace, Tracer
 from onnxplain_server.transport import headers, problems
-from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.transport.metrics import Metrics, known_method
 from onnxplain_server.transport.record import NOBODY, Record
 from onnxplain_server.transport.status import STATUS
 
@@ -23,13 +24,14 @@ PROBES = "probes"
 class Exchange:
     """A request and how it ended; outlives Flask's request where events are streamed."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, tracer: Tracer) -> None:
         self._metrics = metrics
         self._method = request.method
         self._route = request.url_rule.rule if request.url_rule else ""
         self._probe = request.blueprint == PROBES
         self.path = request.path
-        self.record = Record(f"{request.method} {self.path}", request.headers.get(_REQUEST_ID))
+        given = request.headers.get(_REQUEST_ID)
+        self.record = Record(f"{request.method} {self.path}", given, self._trace(tracer))
         self.outcome = ""
         self.caller = NOBODY
 
@@ -42,12 +44,22 @@ class Exchange:
     def close(self, status: int) -> None:
         """Write the request's line in the log, and count it unless it is a probe's."""
         level = logging.DEBUG if self._probe else logging.INFO
-        seconds = self.record.close(f"{status} {self.outcome}".strip(), self.caller, level=level)
+        outcome = f"{status} {self.outcome}".strip()
+        facts = {"http.response.status_code": status}
+        seconds = self.record.close(outcome, self.caller, level=level, facts=facts)
         if self._probe:
             return
         self._metrics.http_ended(self._method, self._route, status, seconds)
         if self.outcome:
             self._metrics.rejected(self.outcome)
+
+    def _trace(self, tracer: Tracer) -> Trace:
+        """Open its span; probes have none."""
+        method = known_method(self._method)
+        called = {"http.request.method": method, "http.route": self._route}
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        name = f"{method} {self._route}".strip()
+        return (UNTRACED if self._probe else tracer).begin(name, headers, called)
 
     def _describe(self, error: Exception) -> dict[str, Any]:
         if isinstance(error, HTTPException) and error.code is not None:
@@ -57,12 +69,12 @@ class Exchange:
         return problems.problem(presentable, self.record.request_id, self.path)
 
 
-def guard(app: Flask, metrics: Metrics) -> None:
+def guard(app: Flask, metrics: Metrics, tracer: Tracer) -> None:
     """Surround every request of the application."""
 
     @app.before_request
     def begin() -> None:
-        g.exchange = Exchange(metrics)
+        g.exchange = Exchange(metrics, tracer)
 
     app.register_error_handler(Exception, _answer)
     app.after_request(_finish)
