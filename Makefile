@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
-CHECKED := $(wildcard service clients/python/onnxplain clients/tests tests bench examples tools)
+CHECKED := $(wildcard service clients/python/onnxplain clients/tests tests bench deploy/tests examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
@@ -90,6 +90,10 @@ demo: $(ENV) ## Explain a real model, and write an HTML report
 .PHONY: bench
 bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
 	.venv-bench/bin/python bench/run.py
+
+.PHONY: capacity
+capacity: $(ENV) ## Measure what a server does and takes, and write the tables of docs/operations.md
+	$(BIN)/python bench/capacity.py
 
 .PHONY: format
 format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
@@ -283,6 +287,30 @@ studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken 
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows
 	$(BIN)/python tools/reference.py docs
+
+# The image: its name, and the base that tests use, since no registry need be reachable.
+IMAGE ?= localhost/onnxplain:$(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+STAND_IN := localhost/python:3.11-stand-in
+# Those of tests stay in the checkout, and no file system need be mounted for them.
+TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers --runroot $(CURDIR)/build/containers/run
+
+.PHONY: image
+image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILDAH
+	tools/image.sh $(IMAGE) build/image
+
+.PHONY: stand-in
+stand-in: ## Make a base for `make image` where no registry can be reached, by debootstrap
+	tools/stand_in.sh $(STAND_IN)
+
+.PHONY: test-image
+test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and run it as an engine of containers would
+	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) tools/image.sh $(IMAGE) build/image
+	BUILDAH='$(TEST_BUILDAH)' ONNXPLAIN_TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests
+
+build/containers/.base: tools/stand_in.sh
+	mkdir -p $(@D)
+	BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)
+	@touch $@
 
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it

@@ -91,5 +91,5 @@ def test_everything_installed_is_checked_by_its_hash(root: Path) -> None:
     """Or comes from the two wheels that were built from this checkout."""
     text = (root / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     installs = [line for line in text.splitlines() if "pip install" in line]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert all("--require-hashes" in line or "--no-index" in line for line in installs)
