@@ -56,8 +56,7 @@ def build(folder: Path) -> None:
             if given:
                 environment.setdefault(name, value)
         else:
-            for name, value in (pair.split("=", 1) for pair in moved.split()):
-                environment[name] = value
+            environment |= dict(pair.partition("=")[::2] for pair in moved.split())
 
 
 def serve(folder: Path) -> None:

@@ -33,6 +33,7 @@ PORTS = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
 MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
 
 NOWHERE = "/nonexistent"
+READY_SECONDS = 5.0
 
 # Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
 ENTER = """
@@ -250,7 +251,7 @@ def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:
 def long_call(server: Server, seed: int) -> Any:
     with onnxplain.connect(server.endpoint, retry_count=0) as client:
         return client.explain(
-            *miami(300),
+            *miami(200),
             onnxplain.Interactions(),
             engine="BLACK_BOX",
             seed=seed,
@@ -274,13 +275,13 @@ def columns(model: onnx.ModelProto) -> Sequence[str]:
 
 
 def test_it_is_ready_soon(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
-    """Within 5 s where the machine is free; what is counted is the processor's time."""
+    """Where the machine is free; here only the processor's time counts, which a busy one stretches."""
     with running(image) as server:
         seconds = processor_seconds(server.process.pid)
         with capsys.disabled():
             print(f"\nready after {server.seconds:.1f} s, by {seconds:.1f} s of processor time")  # noqa: T201 - a figure to read
 
-    assert seconds < 12
+    assert seconds < 3 * READY_SECONDS
 
 
 def processor_seconds(pid: int) -> float:
