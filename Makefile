@@ -92,6 +92,10 @@ demo: $(ENV) ## Explain a real model, and write an HTML report
 bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
 	.venv-bench/bin/python bench/run.py
 
+.PHONY: capacity
+capacity: $(ENV) ## Measure what a server does and takes, and write the tables of docs/operations.md
+	$(BIN)/python bench/capacity.py
+
 .PHONY: format
 format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
 	$(BIN)/ruff check --fix
@@ -208,7 +212,7 @@ layers: $(ENV) ## Imports point down only
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests
+	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
 
 .PHONY: contract
 contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released client
@@ -298,6 +302,30 @@ chart-files: $(ENV) ## Write what code and values tell of the Helm chart: schema
 .PHONY: manifests
 manifests: $(CHART_TOOLS) $(ENV) ## Render the chart as plain manifests into deploy/manifests
 	$(BIN)/python -m tools.chart.manifests tools/kubernetes/bin/helm $(CHART) deploy/manifests
+
+# The image: its name, and the base that tests use, since no registry need be reachable.
+IMAGE ?= localhost/onnxplain:$(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+STAND_IN := localhost/python:3.11-stand-in
+# Those of tests stay in the checkout, and no file system need be mounted for them.
+TEST_BUILDAH := buildah --storage-driver vfs --root $(CURDIR)/build/containers --runroot $(CURDIR)/build/containers/run
+
+.PHONY: image
+image: ## Build the image with buildah, without Docker: IMAGE, BASE_IMAGE, BUILDAH
+	tools/image.sh $(IMAGE) build/image
+
+.PHONY: stand-in
+stand-in: ## Make a base for `make image` where no registry can be reached, by debootstrap
+	tools/stand_in.sh $(STAND_IN)
+
+.PHONY: test-image
+test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and run it as an engine of containers would
+	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) tools/image.sh $(IMAGE) build/image
+	BUILDAH='$(TEST_BUILDAH)' ONNXPLAIN_TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
+
+build/containers/.base: tools/stand_in.sh
+	mkdir -p $(@D)
+	BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)
+	@touch $@
 
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it

@@ -5,17 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import multiprocessing
-import os
-import re
 import socket
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 
 import generator
 import load_clients
@@ -24,6 +18,7 @@ from google.protobuf import json_format
 from load_clients import Outcome
 from network import network
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
+from served import Server, served
 
 GOODPUT_SHARE, REFUSAL_SECONDS, HEALTH_SECONDS, FAIRNESS_RATIO = 0.8, 0.05, 0.1, 2.0
 _FACTORS = (1, 2, 5, 10)
@@ -32,28 +27,15 @@ _FEW_ROWS, _MANY_ROWS = 100, 800
 _SLOW_COUNT, _IDLE_COUNT = 500, 10_000
 _SLOW = b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nX-Slow: "
 _HALF = b"PRI * HTTP/2.0\r\n"
-_READY = re.compile(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)")
 
 Start = Callable[..., "Future[list[Outcome]]"]
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where a server listens."""
-
-    rest_port: int
-    grpc_port: int
-
-    @property
-    def endpoint(self) -> str:
-        """Its address for gRPC."""
-        return f"127.0.0.1:{self.grpc_port}"
 
 
 def main() -> None:
     """Print the figures."""
     processes = multiprocessing.get_context("spawn")
-    with _served() as server, ProcessPoolExecutor(4, processes) as clients:
+    # Without a cache, which would answer everything but the first request.
+    with served(cache_bytes=0) as server, ProcessPoolExecutor(4, processes) as clients:
         _overload(server, clients.submit)
         _fairness(server, clients.submit)
         _connections(server, clients.submit)
@@ -139,25 +121,6 @@ def _document(row_count: int) -> bytes:
             "methods": [{"interactions": {}}],
         }
     ).encode()
-
-
-@contextmanager
-def _served() -> Iterator[Server]:
-    """Run a server without a cache, which would answer everything but the first request."""
-    names = ("REST_PORT", "GRPC_PORT", "METRICS_PORT", "CACHE_BYTES")
-    with subprocess.Popen(
-        [sys.executable, "-m", "onnxplain_server", "serve"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {f"ONNXPLAIN_{name}": "0" for name in names},
-    ) as process:
-        assert process.stderr is not None  # noqa: S101 - of PIPE
-        ports = next(found for line in process.stderr if (found := _READY.search(line)))
-        reader = threading.Thread(target=process.stderr.read)
-        reader.start()
-        yield Server(int(ports[2]), int(ports[3]))
-        process.terminate()
-        reader.join()
 
 
 def _p99(seconds: Sequence[float]) -> float:

@@ -3,7 +3,7 @@
 Usage: python tools/rehearsal.py FOLDER
 
 Nothing of Docker is needed, so it tells before an image is built whether the locks are complete
-and the packages whole. It knows FROM, RUN, ENV and COPY as far as the Dockerfile uses them.
+and the packages whole. It knows FROM, RUN, ARG, ENV and COPY as far as the Dockerfile uses them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,12 @@ def build(folder: Path) -> None:
             run(["/bin/sh", "-exc", moved], environment)
         elif word == "COPY":
             copy(moved)
+        elif word == "ARG":
+            name, given, value = moved.partition("=")
+            if given:
+                environment.setdefault(name, value)
         else:
-            for name, value in (pair.split("=", 1) for pair in moved.split()):
-                environment[name] = value.replace("$PATH", environment["PATH"])
+            environment |= dict(pair.partition("=")[::2] for pair in moved.split())
 
 
 def serve(folder: Path) -> None:

@@ -1,0 +1,312 @@
+"""The image that was built, run by its own configuration: no root, nothing to write but /tmp.
+
+`make test-image` builds it and runs this, as root, since it mounts the image's file system. BUILDAH
+is the command, ONNXPLAIN_TEST_IMAGE the image's name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import onnx
+import onnxplain
+import pytest
+
+PATIENCE = 300.0
+BUILDAH = shlex.split(os.environ.get("BUILDAH", "buildah"))
+PORTS = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
+MIAMI = Path(__file__).parents[2] / "examples/miami/miami.onnx"
+
+NOWHERE = "/nonexistent"
+READY_SECONDS = 5.0
+
+# Inside namespaces of its own: the root of the image is read-only, and /tmp is its own and empty.
+ENTER = """
+set -e
+mount --bind "$1" "$1"
+mount --options remount,bind,ro "$1"
+mount --types tmpfs tmpfs "$1/tmp"
+mount --types proc proc "$1/proc"
+mount --rbind /dev "$1/dev"
+root=$1 user=$2
+shift 2
+exec setpriv --no-new-privs chroot --userspec="$user" "$root" "$@"
+"""
+
+# Says which compiled loops were not found ready.
+LOOPS = """
+import gc
+from numba.core.registry import CPUDispatcher
+from onnxplain_server.adapters.workers.preload import load
+from onnxplain_server.trees.kept import Brought, Kept
+load()
+loops = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
+kept = [each for each in loops if isinstance(each._cache, Kept | Brought)]
+compiled = [each.py_func.__qualname__ for each in kept if sum(each.stats.cache_misses.values())]
+print(len(kept), compiled)
+"""
+
+INSTALLED = """
+import json
+from importlib.metadata import distributions
+print(json.dumps({each.metadata["Name"]: each.version for each in distributions()}))
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """The root of the image, and what it says of itself."""
+
+    root: Path
+    configuration: Mapping[str, Any]
+
+    def command(self, *words: str, **variables: str) -> list[str]:
+        """What runs words inside, with the variables of the image and others."""
+        given = [
+            *self.configuration["Env"],
+            *(f"{name}={each}" for name, each in variables.items()),
+        ]
+        user = self.configuration["User"]
+        enter = ["unshare", "--mount", "sh", "-c", ENTER, "sh", str(self.root), user]
+        # The image's own env, since its PATH finds the words.
+        return [*enter, "/usr/bin/env", "--ignore-environment", *given, *words]
+
+    def output(self, *words: str, **variables: str) -> str:
+        return subprocess.check_output(
+            self.command(*words, **variables), text=True, timeout=PATIENCE
+        )
+
+
+@dataclass(frozen=True)
+class Server:
+    """The image's own command, running."""
+
+    process: subprocess.Popen[str]
+    metrics_port: int
+    rest_port: int
+    grpc_port: int
+    seconds: float
+    """From its start until it was ready."""
+
+    @property
+    def endpoint(self) -> str:
+        return f"127.0.0.1:{self.grpc_port}"
+
+    def status(self) -> dict[str, str]:
+        """What the kernel says of the process."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+    def running(self) -> int:
+        """Requests that are computed."""
+        with urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=PATIENCE) as reply:
+            page = reply.read().decode()
+        found = re.search(r"^onnxplain_running_requests (\S+)", page, re.MULTILINE)
+        assert found is not None
+        return int(float(found[1]))
+
+
+@pytest.fixture(scope="session")
+def image() -> Iterator[Image]:
+    name = os.environ["ONNXPLAIN_TEST_IMAGE"]
+    container = _buildah("from", "--pull-never", name)
+    try:
+        root = Path(_buildah("mount", container))
+        yield Image(root, json.loads(_buildah("inspect", container))["Docker"]["config"])
+    finally:
+        _buildah("rm", container)
+
+
+def _buildah(*words: str) -> str:
+    return subprocess.check_output([*BUILDAH, *words], text=True).strip()
+
+
+@contextmanager
+def running(image: Image, **variables: str) -> Iterator[Server]:
+    """Start the image as an engine of containers would; it must end well."""
+    words = [*image.configuration["Entrypoint"], *image.configuration["Cmd"]]
+    begin = time.monotonic()
+    with subprocess.Popen(
+        image.command(*words, **PORTS, **variables), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        log: list[str] = []
+        ports = next(filter(None, (_ports(line, log) for line in process.stderr)), None)
+        assert ports is not None, "".join(log)
+        seconds = time.monotonic() - begin
+        reader = threading.Thread(target=log.extend, args=(process.stderr,))
+        reader.start()
+        try:
+            yield Server(process, *ports, seconds)
+        finally:
+            process.terminate()
+            code = process.wait(PATIENCE)
+            reader.join()
+        assert code == 0, "".join(log)
+
+
+def _ports(line: str, log: list[str]) -> tuple[int, int, int] | None:
+    log.append(line)
+    found = re.search(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)", line)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+@pytest.fixture(scope="session")
+def server(image: Image) -> Iterator[Server]:
+    with running(image) as found:
+        yield found
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_the_server_has_no_rights_and_can_gain_none(server: Server) -> None:
+    status = server.status()
+
+    assert status["Uid"].split() == ["65532"] * 4
+    assert status["Gid"].split() == ["65532"] * 4
+    assert int(status["CapEff"], 16) == 0
+    assert int(status["CapPrm"], 16) == 0
+    assert status["NoNewPrivs"] == "1"
+
+
+def test_nothing_but_the_folder_it_works_in_can_be_written(image: Image) -> None:
+    working = image.configuration["WorkingDir"]
+    tried = ["/", "/opt/onnxplain", "/var", working]
+    script = "; ".join(f"touch {place}/x 2> /dev/null && echo {place}" for place in tried)
+
+    assert image.output("sh", "-c", f"{script}; true").split() == [working]
+
+
+def test_it_explains(server: Server) -> None:
+    names = ["LND_SQFOOT", "TOT_LVG_AREA"]
+    with onnxplain.local() as local, onnxplain.connect(server.endpoint) as client:
+        found, expected = (
+            each.explain(*miami(20), onnxplain.PartialDependence(features=names))
+            for each in (client, local)
+        )
+
+    for ours, theirs in zip(
+        found.partial_dependence.curves, expected.partial_dependence.curves, strict=True
+    ):
+        assert np.allclose(ours.values, theirs.values)
+
+
+def test_its_health_check_passes(image: Image, server: Server) -> None:
+    kind, *words = image.configuration["Healthcheck"]["Test"]
+
+    assert kind == "CMD"
+    image.output(*words, "--endpoint", server.endpoint)
+
+
+def test_every_loop_is_compiled_already_for_a_processor_that_the_build_did_not_know(
+    image: Image,
+) -> None:
+    """Also where no place at all can be written."""
+    count, names = image.output("python", "-c", LOOPS, HOME=NOWHERE).split(maxsplit=1)
+
+    assert int(count) > 5
+    assert names.strip() == "[]"
+
+
+def test_it_starts_on_a_processor_that_its_code_does_not_suit(image: Image) -> None:
+    """Its loops are then compiled in memory."""
+    nothing = "from numba.core.caching import Cache\nCache.load_overload = lambda *_: None"
+    count, names = image.output("python", "-c", f"{nothing}\n{LOOPS}", HOME=NOWHERE).split(
+        maxsplit=1
+    )
+
+    assert len(names.split(",")) == int(count)
+
+
+def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:
+    with running(image, ONNXPLAIN_CACHE_BYTES="0") as server, ThreadPoolExecutor(3) as callers:
+        asked = [callers.submit(long_call, server, seed) for seed in range(3)]
+        wait_until(lambda: server.running() == 3 or all(each.done() for each in asked))
+        server.process.send_signal(signal.SIGTERM)
+        answers = [each.result(PATIENCE) for each in asked]
+
+    assert all(answer.receipt.predicted_row_count > 0 for answer in answers)
+
+
+def long_call(server: Server, seed: int) -> Any:
+    with onnxplain.connect(server.endpoint, retry_count=0) as client:
+        return client.explain(
+            *miami(200),
+            onnxplain.Interactions(),
+            engine="BLACK_BOX",
+            seed=seed,
+            plots=False,
+        )
+
+
+def miami(row_count: int) -> tuple[bytes, dict[str, list[float]]]:
+    """The model of the examples, and rows that are none of its own."""
+    content = MIAMI.read_bytes()
+    names = columns(onnx.load_from_string(content))
+    rng = np.random.default_rng(0)
+    return content, {name: rng.uniform(0, 5_000, row_count).tolist() for name in names}
+
+
+def columns(model: onnx.ModelProto) -> Sequence[str]:
+    """The names of the columns of the model's input, in order."""
+    said = {each.key: each.value for each in model.metadata_props}
+    names: list[str] = json.loads(said["feature_names"])
+    return names
+
+
+def test_it_is_ready_soon(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the machine is free: a busy one stretches the time, so the processor's counts here."""
+    with running(image) as server:
+        seconds = processor_seconds(server.process.pid)
+        with capsys.disabled():
+            print(f"\nready after {server.seconds:.1f} s, by {seconds:.1f} s of processor time")  # noqa: T201 - a figure to read
+
+    assert seconds < 3 * READY_SECONDS
+
+
+def processor_seconds(pid: int) -> float:
+    """Of a process and those below it."""
+    children = Path(f"/proc/{pid}/task").glob("*/children")
+    below = {int(child) for each in children for child in each.read_text().split()}
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(processor_seconds(child) for child in below)
+
+
+def test_the_list_of_parts_is_what_is_installed(image: Image) -> None:
+    parts = json.loads((image.root / "opt/onnxplain/sbom.cdx.json").read_text())
+    installed = json.loads(image.output("python", "-c", INSTALLED))
+
+    assert parts["bomFormat"] == "CycloneDX"
+    listed = {each["name"]: each["version"] for each in parts["components"]}
+    named = parts["metadata"]["component"]
+    assert {**listed, named["name"]: named["version"]} == installed
+
+
+def test_its_labels_say_what_it_is(image: Image) -> None:
+    labels = image.configuration["Labels"]
+    said = {name.removeprefix("org.opencontainers.image."): labels[name] for name in labels}
+
+    assert said["title"] == "onnxplain"
+    assert said["version"] == image.output("onnxplain", "version").split()[-1]
+    assert re.fullmatch(r"([0-9a-f]{40})?", said["revision"])
