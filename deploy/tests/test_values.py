@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -287,14 +284,8 @@ def test_names_of_long_releases_stay_names(render: Render) -> None:
     assert max(len(one["metadata"]["name"]) for one in rendered.objects) <= 63
 
 
-def test_the_manifests_for_kustomize_are_fresh(root: Path, tools: Path, tmp_path: Path) -> None:
-    folder = root / "deploy/manifests"
-    shutil.copy(folder / "values.yaml", tmp_path)
-    chart = root / "deploy/helm/onnxplain"
-    command = [sys.executable, "-m", "tools.chart.manifests", tools / "helm", chart, tmp_path]
-    subprocess.run([str(word) for word in command], cwd=root, check=True)
-    fresh, committed = (
-        {path.name: path.read_text(encoding="utf-8") for path in one.iterdir()}
-        for one in (tmp_path, folder)
-    )
-    assert committed == fresh, "run `make manifests`"
+def test_a_cluster_that_chooses_users_by_itself_gets_none(render: Render) -> None:
+    """As OpenShift does: null takes a default of the chart away."""
+    context = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
+    kept = render({"podSecurityContext": context}).server["securityContext"]
+    assert kept == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
