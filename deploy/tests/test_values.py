@@ -122,12 +122,7 @@ def test_every_object_is_found_by_its_labels(chart: Any) -> None:
             services = [service["metadata"]["labels"] for service in chart.all_of("Service")]
             assert sum(wanted.items() <= found.items() for found in services) == 1
         elif wanted:
-            matching = sum(wanted.items() <= found.items() for found in labels)
-            assert matching == (0 if is_test_without_pod(one, chart) else 1), one
-
-
-def is_test_without_pod(manifest: Any, chart: Any) -> bool:
-    return manifest["metadata"]["name"].endswith("-test") and not chart.all_of("Pod")
+            assert sum(wanted.items() <= found.items() for found in labels) == 1, one
 
 
 def test_services_lead_to_ports_of_their_pods(chart: Any) -> None:
@@ -289,3 +284,20 @@ def test_a_cluster_that_chooses_users_by_itself_gets_none(render: Render) -> Non
     context = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
     kept = render({"podSecurityContext": context}).server["securityContext"]
     assert kept == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_a_gateway_waits_for_the_longest_call(render: Render) -> None:
+    gateway = {"parentRefs": [{"name": "one"}], "httpRoute": {"enabled": True}}
+    route = render({"gateway": gateway, "settings": {"max_seconds": 90}}).of_kind("HTTPRoute")
+    assert route["spec"]["rules"][0]["timeouts"] == {"request": "95s"}
+
+
+def test_the_test_has_a_certificate_where_clients_need_one(render: Render) -> None:
+    tls = {"existingSecret": "tls", "clientCa": {"existingSecret": "ca"}}
+    assert not render({"tls": tls}).all_of("Pod")
+    (one,) = render({"tls": tls, "tests": {"clientSecret": "client"}}).of_kind("Pod")["spec"][
+        "containers"
+    ]
+    mounts = {mount["mountPath"] for mount in one["volumeMounts"]}
+    files = [word.partition("=")[2] for word in one["args"] if "-file=" in word]
+    assert {str(Path(file).parent) for file in files} == mounts - {"/tmp"}  # noqa: S108 # its name
