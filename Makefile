@@ -49,6 +49,12 @@ check: lint lint-typescript types layers contract messages messages-go descripti
 test: $(ENV) ## Run the tests
 	$(BIN)/pytest
 
+.PHONY: chart
+chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
+	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
+	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
+
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
 	@# In parts: ONNXPLAIN_TEST_MUTANTS so many, from number ONNXPLAIN_TEST_MUTANTS_FROM on.
@@ -208,11 +214,6 @@ types: $(ENV) ## Types of the Python code
 .PHONY: layers
 layers: $(ENV) ## Imports point down only
 	$(BIN)/lint-imports --no-cache --no-logo
-
-.PHONY: chart
-chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
-	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
-	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
 
 .PHONY: contract
 contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released client

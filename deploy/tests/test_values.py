@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,12 +122,7 @@ def test_every_object_is_found_by_its_labels(chart: Any) -> None:
             services = [service["metadata"]["labels"] for service in chart.all_of("Service")]
             assert sum(wanted.items() <= found.items() for found in services) == 1
         elif wanted:
-            matching = sum(wanted.items() <= found.items() for found in labels)
-            assert matching == (0 if is_test_without_pod(one, chart) else 1), one
-
-
-def is_test_without_pod(manifest: Any, chart: Any) -> bool:
-    return manifest["metadata"]["name"].endswith("-test") and not chart.all_of("Pod")
+            assert sum(wanted.items() <= found.items() for found in labels) == 1, one
 
 
 def test_services_lead_to_ports_of_their_pods(chart: Any) -> None:
@@ -287,14 +279,25 @@ def test_names_of_long_releases_stay_names(render: Render) -> None:
     assert max(len(one["metadata"]["name"]) for one in rendered.objects) <= 63
 
 
-def test_the_manifests_for_kustomize_are_fresh(root: Path, tools: Path, tmp_path: Path) -> None:
-    folder = root / "deploy/manifests"
-    shutil.copy(folder / "values.yaml", tmp_path)
-    chart = root / "deploy/helm/onnxplain"
-    command = [sys.executable, "-m", "tools.chart.manifests", tools / "helm", chart, tmp_path]
-    subprocess.run([str(word) for word in command], cwd=root, check=True)
-    fresh, committed = (
-        {path.name: path.read_text(encoding="utf-8") for path in one.iterdir()}
-        for one in (tmp_path, folder)
-    )
-    assert committed == fresh, "run `make manifests`"
+def test_a_cluster_that_chooses_users_by_itself_gets_none(render: Render) -> None:
+    """As OpenShift does: null takes a default of the chart away."""
+    context = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
+    kept = render({"podSecurityContext": context}).server["securityContext"]
+    assert kept == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_a_gateway_waits_for_the_longest_call(render: Render) -> None:
+    gateway = {"parentRefs": [{"name": "one"}], "httpRoute": {"enabled": True}}
+    route = render({"gateway": gateway, "settings": {"max_seconds": 90}}).of_kind("HTTPRoute")
+    assert route["spec"]["rules"][0]["timeouts"] == {"request": "95s"}
+
+
+def test_the_test_has_a_certificate_where_clients_need_one(render: Render) -> None:
+    tls = {"existingSecret": "tls", "clientCa": {"existingSecret": "ca"}}
+    assert not render({"tls": tls}).all_of("Pod")
+    (one,) = render({"tls": tls, "tests": {"clientSecret": "client"}}).of_kind("Pod")["spec"][
+        "containers"
+    ]
+    mounts = {mount["mountPath"] for mount in one["volumeMounts"]}
+    files = [word.partition("=")[2] for word in one["args"] if "-file=" in word]
+    assert {str(Path(file).parent) for file in files} == mounts - {"/tmp"}  # noqa: S108 # its name

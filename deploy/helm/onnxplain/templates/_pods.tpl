@@ -40,3 +40,8 @@ tls: {{ . }}
 client-ca: {{ . }}
 {{- end }}
 {{- end }}
+
+{{/* Whether `helm test` can ask: where clients need certificates, it needs one too. */}}
+{{- define "onnxplain.hasTest" -}}
+{{- if or .Values.tests.clientSecret (not .Values.tls.clientCa.existingSecret) }}yes{{ end -}}
+{{- end }}
