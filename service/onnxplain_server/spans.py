@@ -62,6 +62,11 @@ class Spans:
         self._spans: list[Span] = []
         self._calls: dict[str, _Calls] = {}
 
+    @property
+    def recorded_trace(self) -> str:
+        """The trace that these are recorded in; empty where they are in none."""
+        return self.names.get("trace_id", "") if "span_id" in self.names else ""
+
     def add(self, spans: Iterable[Span]) -> None:
         """Take note of spans that have ended."""
         with self._lock:
