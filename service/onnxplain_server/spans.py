@@ -12,8 +12,11 @@ from typing import TypeAlias
 
 from onnxplain_server.errors import ExplainError
 
-_MOST = 512
-"""Spans of one request; a request that looks into the cache more often tells no more of it."""
+_MOST_HERE = 512
+"""Spans that this process notes of a request: one that asks the cache more often tells no more."""
+
+_MOST = 1024
+"""Those too that the process sends which computes."""
 
 Facts: TypeAlias = Mapping[str, str | float]
 """What is known of a span: counts and names of ours, never anything of a model or a table."""
@@ -59,10 +62,16 @@ class Spans:
         self._spans: list[Span] = []
         self._calls: dict[str, _Calls] = {}
 
+    @property
+    def recorded_trace(self) -> str:
+        """The trace that these are recorded in; empty where they are in none."""
+        return self.names.get("trace_id", "") if "span_id" in self.names else ""
+
     def add(self, spans: Iterable[Span]) -> None:
         """Take note of spans that have ended."""
         with self._lock:
             self._spans += spans
+            del self._spans[_MOST:]
 
     def count(self, name: str, start: float, rows: int) -> None:
         """Take note of a call that ends now: calls become one span with the one around them."""
@@ -82,7 +91,7 @@ class Spans:
             raise
         finally:
             self._gather()
-            if len(self._spans) < _MOST:
+            if len(self._spans) < _MOST_HERE:
                 self.add([Span(name, start, time.monotonic(), facts)])
 
     @contextmanager

@@ -13,7 +13,7 @@ import typer
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server import cli
-from onnxplain_server.settings import Settings
+from onnxplain_server.settings import Settings, flag
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -270,8 +270,9 @@ def test_a_plot_fetches_nothing(run: Run, answer: pb.ExplainResponse, tmp_path: 
 
 def test_serve_has_one_flag_for_each_setting(run: Run) -> None:
     command: Any = typer.main.get_command(cli.app)
-    flags = [flag for param in command.commands["serve"].params for flag in param.opts]
-    assert flags == [f"--{name.replace('_', '-')}" for name in Settings.model_fields]
+    flags = [text for param in command.commands["serve"].params for text in param.opts]
+    assert flags == [flag(name) for name in Settings.model_fields]
+    assert {"--config", "--rest-port"} <= set(flags)
 
 
 def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts: Any) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet
 from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.adapters.workers import payloads
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import Span
 from onnxplain_server.wire import rest_request
 from targets import TARGETS
 
@@ -45,6 +46,7 @@ def corpus() -> Mapping[str, list[bytes]]:
         payloads.pack_values([b"x", None]),
         payloads.pack_progress(1, 2),
         payloads.pack_error(ExplainError(Reason.INVALID_TABLE, "why", "table")),
+        payloads.pack_spans([Span("method", 1.0, 2.0, {"method": "firm", "error": "INTERNAL"})]),
     ]
     found["seal"] += [
         Seal(b"another secret").close("name", b"value"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
@@ -86,6 +87,7 @@ def worker(given: bytes) -> None:
         payloads.unpack_progress,
         payloads.unpack_length,
         payloads.unpack_error,
+        partial(payloads.unpack_spans, start=0.0, end=10.0),
     ):
         with suppress(MalformedError):
             unpack(given)

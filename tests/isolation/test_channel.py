@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import socket
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from onnxplain_server.adapters.workers.channel import (
 )
 from onnxplain_server.adapters.workers.worker import Watch, Worker
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import Span
 
 HEADER = struct.Struct("<4sHxxIQ")
 ARENA_BYTES = 2**16
@@ -153,6 +156,7 @@ def test_random_bytes_are_read_or_refused(content: bytes) -> None:
         payloads.unpack_entries,
         payloads.unpack_progress,
         payloads.unpack_error,
+        partial(payloads.unpack_spans, start=0.0, end=10.0),
     ):
         with suppress(MalformedError):
             read(content)
@@ -166,6 +170,46 @@ def test_values_come_back_as_they_were(values: list[bytes | None]) -> None:
 @given(st.dictionaries(st.text(max_size=20), st.binary(max_size=50)))
 def test_entries_come_back_as_they_were(entries: dict[str, bytes]) -> None:
     assert payloads.unpack_entries(payloads.pack_entries(entries)) == entries
+
+
+def test_spans_come_back_as_they_were() -> None:
+    spans = [
+        Span("predict", 1.0, 2.5, {"calls": 3, "rows": 40, "seconds": 2.25}),
+        Span("method", 0.5, 3.0, {"method": "feature_vectors", "error": "OUT_OF_MEMORY"}),
+    ]
+    assert payloads.unpack_spans(payloads.pack_spans(spans), 0.0, 3.0) == spans
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ["method", 1.0, 2.0, {"method": "a text of the worker's own"}],
+        ["method", 1.0, 2.0, {"secret": "x"}],
+        ["secret", 1.0, 2.0, {}],
+        ["method", -1.0, 2.0, {}],
+        ["method", 2.0, 1.0, {}],
+        ["method", 1.0, 11.0, {}],
+        ["method", "1", 2.0, {}],
+        ["method", float("nan"), 2.0, {}],
+        ["predict", 1.0, 2.0, {"seconds": float("inf")}],
+        ["predict", 1.0, 2.0, {"seconds": -1}],
+        ["predict", 1.0, 2.0, {"rows": 10**400}],
+        ["predict", 1.0, 2.0, {"rows": [1]}],
+        ["predict", 1.0, 2.0, [1]],
+        ["predict", 1.0, 2.0],
+        [["predict"], 1.0, 2.0, {}],
+        [["method", 1.0, 2.0, {}]] * 257,
+    ],
+)
+def test_spans_tell_nothing_but_times_counts_and_known_words(sent: list[Any]) -> None:
+    packed = json.dumps(sent if len(sent) > 4 else [sent]).encode()
+    with pytest.raises(MalformedError):
+        payloads.unpack_spans(packed, 0.0, 10.0)
+
+
+def test_more_spans_than_are_sent_are_cut() -> None:
+    packed = payloads.pack_spans([Span("draw", 1.0, 2.0)] * 300)
+    assert len(payloads.unpack_spans(packed, 0.0, 10.0)) == 256
 
 
 def test_frames_come_whole_however_they_were_cut() -> None:

@@ -21,6 +21,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.spans import current, span
 from prometheus_client.parser import text_string_to_metric_families
 
 EXPLAIN = {
@@ -345,3 +346,58 @@ def raising(reason: Reason) -> Callable[[Any], None]:
         raise ExplainError(reason, "no")
 
     return work
+
+
+def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(
+    start: Any, make_runner: Any, endless: Any
+) -> None:
+    runner = make_runner(endless)
+    client = start(runner, running_count=1, extra_count=0)
+    first = client.stub.Explain.future(ExplainRequest())
+    assert runner.started.acquire(timeout=5)
+    with pytest.raises(grpc.RpcError):
+        client.stub.Explain(ExplainRequest(), timeout=0.3)
+    first.cancel()
+
+    page = scrape_until(client, lambda page: page("onnxplain_queue_wait_seconds_count") == 2)
+
+    assert (page("onnxplain_queue_wait_seconds_sum") or 0) >= 0.2
+    assert page("onnxplain_queue_wait_seconds_bucket", le="0.05") == 1
+
+
+def test_time_of_predicting_is_that_of_all_calls_of_a_request(start: Any, make_runner: Any) -> None:
+    def work(_host: Any) -> None:
+        now = time.monotonic()
+        for seconds in (1, 2):
+            current().count("predict", now - seconds, 10)
+
+    client = start(make_runner(work))
+    client.stub.Explain(ExplainRequest())
+
+    page = scrape_until(client, lambda page: page("onnxplain_predict_seconds_count") == 1)
+    assert 3 <= (page("onnxplain_predict_seconds_sum") or 0) < 30
+
+
+def test_models_loaded_and_those_that_could_not_be_are_counted(
+    start: Any, make_runner: Any
+) -> None:
+    def refuse(_host: Any) -> None:
+        with span("load"):
+            raise ExplainError(Reason.INVALID_MODEL, "why")
+
+    def load(_host: Any) -> None:
+        with span("load"):
+            pass
+
+    runner = make_runner(load)
+    client = start(runner)
+    client.stub.Explain(ExplainRequest())
+    runner.work = refuse
+    for _ in range(2):
+        with pytest.raises(grpc.RpcError):
+            client.stub.DescribeModel(DescribeModelRequest())
+
+    page = scrape_until(
+        client, lambda page: page("onnxplain_model_loads_total", result="failed") == 2
+    )
+    assert page("onnxplain_model_loads_total", result="loaded") == 1

@@ -250,3 +250,15 @@ def test_probes_are_not_traced(traced: Traced) -> None:
     connection.getresponse().read()
     connection.close()
     assert [span.name for span in traced.spans("GET /version")] == ["GET /version"]
+
+
+def test_answers_are_examples_of_how_long_they_took(
+    traced: Traced, by_grpc: Sequence[ReadableSpan]
+) -> None:
+    connection = HTTPConnection("127.0.0.1", traced.server.metrics_port, timeout=300)
+    connection.request("GET", "/metrics", headers={"Accept": "application/openmetrics-text"})
+    page = connection.getresponse().read().decode()
+    connection.close()
+    shown = [line for line in page.splitlines() if f'# {{trace_id="{TRACE_ID}"}}' in line]
+    assert shown
+    assert all(line.startswith("onnxplain_explain_duration_seconds_bucket") for line in shown)

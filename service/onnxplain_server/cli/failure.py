@@ -12,6 +12,8 @@ from onnxplain.errors import ExplainError as ClientError
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.plots.words import clean
 
+FAILED = 1
+USED_WRONGLY = 2
 INTERRUPTED = 130
 
 
@@ -24,12 +26,14 @@ class CommandError(Exception):
         Stable identifier in upper case.
     message : str
         For people.
+    exit_code : int
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, exit_code: int = FAILED) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.exit_code = exit_code
 
 
 @contextmanager
@@ -44,13 +48,13 @@ def in_one_line() -> Iterator[None]:
     except ClientError as error:
         _fail(error.message, error.reason, error.field)
     except CommandError as error:
-        _fail(error.message, error.reason)
+        _fail(error.message, error.reason, exit_code=error.exit_code)
 
 
-def _fail(message: str, reason: str, field: str = "") -> None:
+def _fail(message: str, reason: str, field: str = "", exit_code: int = FAILED) -> None:
     # A message that names its field already needs no second mention.
     where = f"{field}: " if field and field not in message else ""
     # Names inside may hold line ends or escape codes of terminals.
     line = clean(" ".join(f"{where}{message}".split()))
     print(f"onnxplain: error: {line} ({reason})", file=sys.stderr)  # noqa: T201 - a command's voice
-    raise typer.Exit(1)
+    raise typer.Exit(exit_code)

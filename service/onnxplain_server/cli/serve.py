@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
-from onnxplain_server.cli.failure import CommandError, in_one_line
+from onnxplain_server.cli.failure import USED_WRONGLY, CommandError, in_one_line
 from onnxplain_server.settings import PREFIX, Settings, SettingsError, flag
 
 
@@ -23,7 +23,7 @@ def serve(context: typer.Context, **flags: str | bool | None) -> None:
         try:
             context.obj.serve(given)
         except SettingsError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise CommandError("INVALID_SETTING", str(error), exit_code=USED_WRONGLY) from None
         except OSError as error:
             raise CommandError("CANNOT_LISTEN", error.strerror or str(error)) from None
 

@@ -17,7 +17,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.spans import Facts
 from onnxplain_server.tracing import Tracer
 from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.record import NOBODY, Record
+from onnxplain_server.transport.record import NOBODY, OK, Record
 from onnxplain_server.transport.status import STATUS
 
 DOMAIN = "onnxplain"
@@ -61,8 +61,8 @@ def answering(
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        seconds = record.close("OK", caller, facts=_ended(grpc.StatusCode.OK))
-        metrics.rpc_ended(method, "OK", seconds)
+        seconds = record.close(OK, caller, facts=_ended(grpc.StatusCode.OK))
+        metrics.rpc_ended(method, OK, seconds)
 
 
 def _reject(record: Record, metrics: Metrics, method: str, reason: Reason, caller: str) -> None:

@@ -113,10 +113,17 @@ class Metrics:
         """Count a request that ended without an answer; the reason is `Reason`'s or HTTP's."""
         self._rejected.labels(reason).inc()
 
-    def explained(self, methods: Sequence[str], seconds: float, predicted_row_count: float) -> None:
-        """Count an answer."""
+    def explained(
+        self,
+        methods: Sequence[str],
+        seconds: float,
+        predicted_row_count: float,
+        trace_id: str = "",
+    ) -> None:
+        """Count an answer; where its trace is recorded, that is its example."""
         method = methods[0] if len(methods) == 1 else _SEVERAL
-        self._explain_seconds.labels(method).observe(seconds)
+        exemplar = {"trace_id": trace_id} if trace_id else None
+        self._explain_seconds.labels(method).observe(seconds, exemplar)
         self._predicted_rows.inc(predicted_row_count)
 
     def timed(self, spans: Sequence[Span]) -> None:

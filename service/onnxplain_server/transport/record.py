@@ -17,6 +17,8 @@ LOG = logging.getLogger("onnxplain_server.requests")
 _LONGEST = 200
 """In bytes, of a caller's text in a line."""
 
+OK = "OK"
+
 NOBODY = "-"
 """The caller in the line of a request of which nobody was asked who sent it."""
 
@@ -70,9 +72,10 @@ class Record:
 
     def close(
         self,
-        status: str,
+        outcome: str,
         caller: str = NOBODY,
         *,
+        status: int | None = None,
         level: int = logging.INFO,
         facts: Facts = _NO_FACTS,
     ) -> float:
@@ -80,20 +83,26 @@ class Record:
 
         Parameters
         ----------
+        outcome : str
+            "OK", or the reason why there was no answer.
+        status : int or None
+            Of HTTP.
         facts : Facts
             How it ended, for the trace.
         """
         seconds = time.monotonic() - self._start
         caller = printable(caller, _LONGEST)
-        what = (self._method, status, 1000 * seconds, self.request_id, caller)
+        shown = outcome if status is None else f"{status} {outcome}".removesuffix(" OK")
+        what = (self._method, shown, 1000 * seconds, self.request_id, caller)
         told = {
             "method": self._method,
-            "outcome": status,
+            "outcome": outcome,
+            **({} if status is None else {"status": status}),
             "ms": round(1000 * seconds, 3),
             "caller": caller,
             **self.spans.names,
         }
         LOG.log(level, "%s %s %.0f ms %s %s", *what, extra={"facts": told})
-        known = {"onnxplain.request_id": self.request_id, "onnxplain.outcome": status, **facts}
+        known = {"onnxplain.request_id": self.request_id, "onnxplain.outcome": outcome, **facts}
         self._trace.end(self.spans.taken(), known, self._error)
         return seconds

@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 from onnxplain_server.tracing import UNTRACED, Trace, Tracer
 from onnxplain_server.transport import headers, problems
 from onnxplain_server.transport.metrics import Metrics, known_method
-from onnxplain_server.transport.record import NOBODY, Record
+from onnxplain_server.transport.record import NOBODY, OK, Record
 from onnxplain_server.transport.status import STATUS
 
 _REQUEST_ID = "X-Request-Id"
@@ -44,9 +44,13 @@ class Exchange:
     def close(self, status: int) -> None:
         """Write the request's line in the log, and count it unless it is a probe's."""
         level = logging.DEBUG if self._probe else logging.INFO
-        outcome = f"{status} {self.outcome}".strip()
-        facts = {"http.response.status_code": status}
-        seconds = self.record.close(outcome, self.caller, level=level, facts=facts)
+        seconds = self.record.close(
+            self.outcome or OK,
+            self.caller,
+            status=status,
+            level=level,
+            facts={"http.response.status_code": status},
+        )
         if self._probe:
             return
         self._metrics.http_ended(self._method, self._route, status, seconds)

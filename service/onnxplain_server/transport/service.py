@@ -129,7 +129,8 @@ class Service:
             seconds = time.monotonic() - start
         response = ExplainResponse.FromString(reply)
         methods = [str(options.WhichOneof("method")) for options in request.methods]
-        self._metrics.explained(methods, seconds, response.receipt.predicted_row_count)
+        row_count = response.receipt.predicted_row_count
+        self._metrics.explained(methods, seconds, row_count, place.caller.spans.recorded_trace)
         return response
 
     @contextmanager

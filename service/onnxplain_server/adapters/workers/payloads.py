@@ -18,6 +18,7 @@ _ABSENT = -1
 _LONGEST_NAME = 1_024
 _LONGEST_TEXT = 4_096
 _MOST_SPANS = 256
+_MOST_SPAN_BYTES = 2**17
 _SPANS = frozenset({"decode", "choose", "method", "predict", "draw", "encode"})
 _FACTS = frozenset({"method", "calls", "rows", "seconds", "error"})
 _WORD = re.compile(r"[A-Za-z_]{1,64}")
@@ -119,6 +120,8 @@ def pack_spans(spans: Sequence[Span]) -> bytes:
 
 def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
     """Read how long parts of the work took; nothing is before `start` or after `end`."""
+    if len(packed) > _MOST_SPAN_BYTES:
+        raise MalformedError
     try:
         spans = [Span(name, t0, t1, _facts(facts)) for name, t0, t1, facts in json.loads(packed)]
         known = all(each.name in _SPANS for each in spans)
