@@ -239,7 +239,8 @@ def test_it_starts_on_a_processor_that_its_code_does_not_suit(image: Image) -> N
 
 
 def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:
-    with running(image, ONNXPLAIN_CACHE_BYTES="0") as server, ThreadPoolExecutor(3) as callers:
+    settings = {"ONNXPLAIN_CACHE_BYTES": "0", "ONNXPLAIN_GRACE_SECONDS": f"{PATIENCE:g}"}
+    with running(image, **settings) as server, ThreadPoolExecutor(3) as callers:
         asked = [callers.submit(long_call, server, seed) for seed in range(3)]
         wait_until(lambda: server.running() == 3 or all(each.done() for each in asked))
         server.process.send_signal(signal.SIGTERM)
@@ -275,7 +276,7 @@ def columns(model: onnx.ModelProto) -> Sequence[str]:
 
 
 def test_it_is_ready_soon(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the machine is free: a busy one stretches the time, so the processor's counts here."""
+    """Where the machine is free; of a busy one only the processor's time is judged."""
     with running(image) as server:
         seconds = processor_seconds(server.process.pid)
         with capsys.disabled():

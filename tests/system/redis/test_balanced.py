@@ -92,7 +92,7 @@ class Balanced:
         assert process.wait(PATIENCE) == 0
         self.servers[number] = self._start(number)
 
-    def explain(self, model: bytes, rows: Rows, method: Any, retry_count: int = 0) -> Any:
+    def explain(self, model: bytes, rows: Rows, method: Any, retry_count: int = 10) -> Any:
         """Ask on a connection of its own, which the balancer gives to either."""
         with onnxplain.connect(self.endpoint, retry_count=retry_count) as client:
             return client.explain(model, rows, method, timeout=PATIENCE)
