@@ -55,7 +55,7 @@ def process(render: Any, folder: Path, port: int) -> Iterator[subprocess.Popen[b
 @pytest.fixture(scope="module")
 def user(process: subprocess.Popen[bytes], port: int) -> Iterator[redis.Redis]:
     """The user of the service, once Redis answers."""
-    client = redis.Redis(port=port, username="onnxplain", password=PASSWORD)
+    client = redis.Redis(port=port, username="onnxplain", password=PASSWORD, socket_timeout=60)
     end = time.monotonic() + 60
     while True:
         try:
@@ -124,7 +124,7 @@ def test_the_service_s_user_may_do_nothing_else(user: redis.Redis, command: Any)
 @pytest.mark.parametrize("password", [None, "wrong", PASSWORD])
 def test_nobody_else_may_call(user: redis.Redis, port: int, password: str | None) -> None:
     with (
-        redis.Redis(port=port, password=password) as stranger,
+        redis.Redis(port=port, password=password, socket_timeout=60) as stranger,
         pytest.raises(redis.AuthenticationError),
     ):
         stranger.ping()
