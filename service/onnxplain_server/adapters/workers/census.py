@@ -16,13 +16,13 @@ class End(Enum):
     CRASHED
         In the middle of a request, by itself.
     KILLED
-        By a kill from outside: of an operator, or of the kernel short of memory.
+        By a kill from outside, at work or not: of an operator, or of the kernel short of memory.
     STOPPED
         By the server, in the middle of a request that was over or too much, or to be replaced.
     EVICTED
         By the server, to make room for other models.
     RETIRED
-        By itself while it waited, having worked long enough; or found ended then.
+        By itself while it waited, having worked long enough.
     """
 
     CRASHED = "crashed"

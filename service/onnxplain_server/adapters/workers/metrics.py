@@ -96,8 +96,8 @@ def _past(counts: WorkerCounts) -> Iterator[Metric]:
     yield CounterMetricFamily("onnxplain_worker_starts", "Processes started.", counts.start_count)
     ends = CounterMetricFamily(
         "onnxplain_worker_ends",
-        "Processes ended: crashed or killed from outside in the middle of a request; stopped by "
-        "the server, or evicted to make room; retired while they waited.",
+        "Processes ended: crashed in the middle of a request, or killed from outside; stopped by "
+        "the server, or evicted to make room; retired when they had worked long enough.",
         labels=["how"],
     )
     for end in End:

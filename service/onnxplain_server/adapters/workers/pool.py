@@ -98,7 +98,7 @@ class Pool:
                     self._busy.add(worker)
                 return worker
             else:
-                self.discard(worker, End.RETIRED)
+                self.examine(worker)
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker warm; others go where memory is short."""
