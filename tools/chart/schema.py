@@ -12,10 +12,12 @@ OF_THE_CHART = frozenset(
     {
         "cache_secret",
         "cache_secret_file",
+        "config_file",
         "grpc_port",
         "host",
         "metrics_port",
         "redis_url",
+        "redis_url_file",
         "rest_host",
         "rest_port",
         "tls_certificate_file",
