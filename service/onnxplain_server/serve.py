@@ -35,6 +35,10 @@ LOG = logging.getLogger(__name__)
 # What replies need to leave, and ended calls to notice it.
 _LAST_SECONDS = 1.0
 
+# For health to be heard of; shorter than those who are refused are told to wait, or they would come
+# back here.
+_NEWS_SECONDS = 0.5
+
 _FILE_COUNT = 65_536
 
 # Scrapers send no body.
@@ -126,15 +130,19 @@ class Server:
         self._readiness.stop()
         self._grpc.announce_stop()
         self._rest.announce_stop()
-        ended = self._turns.wait_empty(seconds)
+        ended = self._turns.wait_empty(min(_NEWS_SECONDS, seconds))
+        left = max(0.0, end - time.monotonic())
+        # From now on its clients connect elsewhere, while their calls here go on.
+        closing = threading.Thread(
+            target=self._grpc.stop, args=(left + _LAST_SECONDS, _LAST_SECONDS)
+        )
+        closing.start()
+        ended = ended or self._turns.wait_empty(left)
         if not ended:
             self._turns.end_all()
             ended = self._turns.wait_empty(_LAST_SECONDS)
-        left = max(0.0, end - time.monotonic())
-        last = threading.Thread(target=self._grpc.stop, args=(left, _LAST_SECONDS))
-        last.start()
-        self._rest.stop(max(_LAST_SECONDS, left))
-        last.join()
+        self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
+        closing.join()
         self._metrics.stop(0)
         return ended
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -28,6 +29,13 @@ CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
+@pytest.fixture
+def long_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that stops goes on to take connections for as long as its work does."""
+    monkeypatch.setattr("onnxplain_server.serve._NEWS_SECONDS", 60.0)
+
+
+@pytest.mark.usefixtures("long_news")
 def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: Any) -> None:
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(5))
@@ -56,6 +64,33 @@ def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: 
     assert running.result(timeout=2).receipt.seed == 5
     drain.join(3)
     assert not drain.is_alive()
+
+
+def test_clients_connect_elsewhere_while_running_work_is_finished(
+    start: Any, make_runner: Any
+) -> None:
+    """`make torture` found calls that were refused twice by the same server."""
+    release = threading.Event()
+    runner = make_runner(lambda _host: release.wait(60))
+    client = start(runner)
+    running = client.stub.Explain.future(ExplainRequest(seed=5))
+    assert runner.started.acquire(timeout=30)
+    drain = threading.Thread(target=client.server.drain, args=(60,))
+
+    drain.start()
+    while listens(client.server.grpc_port):
+        time.sleep(0.01)
+
+    assert not running.done()
+    release.set()
+    assert running.result(timeout=30).receipt.seed == 5
+    drain.join(30)
+    assert not drain.is_alive()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runner: Any) -> None:
