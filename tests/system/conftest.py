@@ -148,7 +148,7 @@ def _free_ports(count: int) -> list[int]:
     """Ports that nobody listens on, below those that the system gives to others."""
     found: list[int] = []
     with ExitStack() as held:
-        for port in range(20_000 + os.getpid() % 5_000, 32_000):
+        for port in range(20_000 + 37 * os.getpid() % 11_000, 32_000):
             try:
                 held.enter_context(socket.create_server(("127.0.0.1", port)))
             except OSError:

@@ -74,7 +74,7 @@ class Brought(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None where this processor lacks what it needs."""
-        return super().load_overload(sig, target_context) if _suits() else None  # type: ignore[no-untyped-call]
+        return super().load_overload(sig, target_context) if suits() else None  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Nothing is written."""
@@ -92,7 +92,8 @@ def cache(function: Any) -> Kept | Brought:
         return Brought(function)  # type: ignore[no-untyped-call]
 
 
-def _suits() -> bool:
+def suits() -> bool:
+    """Whether this processor has all of its machine's level."""
     level = LEVELS.get(platform.machine())
     if level is None:
         return False
