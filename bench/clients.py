@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import re
 import statistics
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO, cast
 
 import onnxplain
+from served import served
 
 ROOT = Path(__file__).parents[1]
 MIAMI = ROOT / "examples" / "miami"
@@ -26,26 +20,6 @@ FEATURES = [
 ]  # fmt: skip
 ROWS = 500
 CALLS = 300
-_PORT = re.compile(r"gRPC on \S+:(\d+)")
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Run a server on free ports, and return its endpoint."""
-    ports = {f"ONNXPLAIN_{name}_PORT": "0" for name in ("REST", "GRPC", "METRICS")}
-    command = [sys.executable, "-m", "onnxplain_server", "serve"]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=os.environ | ports
-    ) as server:
-        log = cast("TextIO", server.stderr)
-        found = next(filter(None, map(_PORT.search, log)))
-        reader = threading.Thread(target=log.read)
-        reader.start()
-        try:
-            yield f"127.0.0.1:{found[1]}"
-        finally:
-            server.terminate()
-            reader.join()
 
 
 def by_python(endpoint: str, table: Path) -> list[list[float]]:
@@ -80,12 +54,12 @@ def by_go(endpoint: str, table: Path) -> list[list[float]]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, serving() as endpoint:
+    with tempfile.TemporaryDirectory() as folder, served() as server:
         table = Path(folder) / "rows.csv"
         lines = gzip.decompress((MIAMI / "miami_housing.csv.gz").read_bytes()).splitlines(True)
         table.write_bytes(b"".join(lines[: ROWS + 1]))
         for name, measure in (("Python", by_python), ("Go", by_go)):
-            found = measure(endpoint, table)
+            found = measure(server.endpoint, table)
             whole = statistics.median(1e3 * each for each, _ in found)
             computed = statistics.median(1e3 * each for _, each in found)
             beyond = statistics.median(1e3 * (each - inside) for each, inside in found)

@@ -45,13 +45,8 @@ def open_loop(endpoint: str, request: bytes, seconds: float, rate: float) -> lis
 
 def answers_per_second(calls: Sequence[Call], seconds: float) -> float:
     """Answers that came within the time, which leaves out what was still at work at its end."""
-    return (
-        sum(_is_answer(each) and each.begun + each.seconds <= seconds for each in calls) / seconds
-    )
-
-
-def _is_answer(call: Call) -> bool:
-    return call.code in {"OK", "200"}
+    whole = [each for each in calls if each.begun + each.seconds <= seconds]
+    return sum(each.code in ANSWERS for each in whole) / seconds
 
 
 def _run(endpoint: str, request: bytes, seconds: float, *loop: str) -> list[Call]:

@@ -26,6 +26,7 @@ import numpy as np
 import onnx
 import onnxplain
 import pytest
+from onnxplain_server.adapters.workers.process import processor_seconds
 
 PATIENCE = 300.0
 BUILDAH = shlex.split(os.environ.get("BUILDAH", "buildah"))
@@ -280,20 +281,18 @@ def columns(model: onnx.ModelProto) -> Sequence[str]:
 def test_it_is_ready_soon(image: Image, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the machine is free; of a busy one only the processor's time is judged."""
     with running(image) as server:
-        seconds = processor_seconds(server.process.pid)
+        seconds = seconds_of_all(server.process.pid)
         with capsys.disabled():
             print(f"\nready after {server.seconds:.1f} s, by {seconds:.1f} s of processor time")  # noqa: T201 - a figure to read
 
     assert seconds < 3 * READY_SECONDS
 
 
-def processor_seconds(pid: int) -> float:
-    """Of a process and those below it."""
+def seconds_of_all(pid: int) -> float:
+    """Processor time of a process and those below it."""
     children = Path(f"/proc/{pid}/task").glob("*/children")
     below = {int(child) for each in children for child in each.read_text().split()}
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(processor_seconds(child) for child in below)
+    return processor_seconds(pid) + sum(map(seconds_of_all, below))
 
 
 def test_the_list_of_parts_is_what_is_installed(image: Image) -> None:
