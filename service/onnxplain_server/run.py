@@ -24,9 +24,9 @@ class Host(Protocol):
     def alone(self, name: str) -> AbstractContextManager[bool]:
         """Do a piece of work, inside the context, while others that were asked for it wait.
 
-        To be entered before anything of it is recalled: who has waited finds
-        what was remembered. Only work is saved by it, and nothing is promised:
-        two may well be inside.
+        Inside, what was missing is to be recalled once more: who has waited
+        finds what was remembered. Only work is saved by it, and nothing is
+        promised: two may well be inside.
 
         Returns
         -------

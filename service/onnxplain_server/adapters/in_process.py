@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
+from onnxplain_server.adapters.kept_tables import KeptTables
 from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
 from onnxplain_server.adapters.timed_model import TimedModel
 from onnxplain_server.adapters.uncached import Uncached
@@ -36,6 +36,14 @@ from onnxplain_server.wire.blobs import identify
 
 _UNDECIDED = Refusal("what the model predicts is decided by neither trees nor linear scores")
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A model as it was sent, and the id that uploading it gives."""
+
+    content: bytes
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,8 @@ class InProcess:
         loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
-        self._models: LRUCache[tuple[bytes, Scale], _Loaded] = LRUCache(model_count)
+        self._models: LRUCache[tuple[str, Scale], _Loaded] = LRUCache(model_count)
+        self._tables = KeptTables()
         self._lock = threading.Lock()
         self._limits = limits
         self._loading = loading
@@ -82,37 +91,31 @@ class InProcess:
         message = service_pb2.ExplainRequest()
         with span("decode"):
             question.parse(request, message)
-            content = self._content(message, blobs)
+            file = _file(message, blobs)
             asked = question.read(message)
-            rows = table.read(message.table, blobs) if message.HasField("table") else None
+            rows = self._tables.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
-        loaded = self._load(content, asked.scale, host) if content else None
+        loaded = self._load(file, asked.scale, host) if file else None
         if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
             host = Uncached(host)
-        found = self._answer(content, loaded, rows, asked, host)
+        found = self._answer(file, loaded, rows, asked, host)
         with span("encode"):
             response = answer.write(found)
             if loaded:
                 response.model.CopyFrom(answer.write_description(loaded.description))
-            response.receipt.MergeFrom(_receipt(message, content, time.monotonic() - start))
+            response.receipt.MergeFrom(_receipt(message, file, time.monotonic() - start))
             return response.SerializeToString()
-
-    def _content(self, message: service_pb2.ExplainRequest, blobs: Blobs) -> bytes:
-        """Return the bytes of the model; none where there is none, and none is needed."""
-        if not message.HasField("model") and not question.needs_model(message):
-            return b""
-        return question.model_content(message.model, blobs)
 
     def _answer(
         self,
-        content: bytes,
+        file: _File | None,
         loaded: _Loaded | None,
         rows: Table | None,
         asked: Question,
         host: Host,
     ) -> Answer:
-        if loaded is None:
+        if file is None or loaded is None:
             means = Means(host, Pace(), self._threads, lambda: Refusal("there is no model"))
             return explain(None, rows, asked, means)
         means = Means(
@@ -121,7 +124,7 @@ class InProcess:
             self._threads,
             lambda: loaded.model.trees,
             loaded.grove,
-            lambda: self._margin(content, loaded.model, host),
+            lambda: self._margin(file, loaded.model, host),
         )
         return explain(TimedModel(loaded.model, current()), rows, asked, means)
 
@@ -141,30 +144,38 @@ class InProcess:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
 
-    def _margin(self, content: bytes, model: OnnxModel, host: Host) -> Margin | Refusal:
+    def _margin(self, file: _File, model: OnnxModel, host: Host) -> Margin | Refusal:
         """Find what decides the class: the answer itself, or the score before it."""
         found = _as_margin(model, is_answer=True)
         if found is not None:
             return found
         try:
-            scores = self._load(content, Scale.MARGIN, host).model
+            scores = self._load(file, Scale.MARGIN, host).model
         except ExplainError:
             return _UNDECIDED
         return _as_margin(scores, is_answer=False) or _UNDECIDED
 
-    def _load(self, content: bytes, scale: Scale, host: Host) -> _Loaded:
+    def _load(self, file: _File, scale: Scale, host: Host) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
-        key = (hashlib.sha256(content).digest(), scale)
+        key = (file.identity, scale)
         with self._lock:
             loaded = self._models.get(key)
         if loaded is None:
             with self._loading(host):
-                model = load(content, scale, self._limits)
-                description = describe(content, self._limits)
-            loaded = _Loaded(model, description, Pace(), _grove(content))
+                model = load(file.content, scale, self._limits)
+                description = describe(file.content, self._limits)
+            loaded = _Loaded(model, description, Pace(), _grove(file.content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
+
+
+def _file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _File | None:
+    """Take the model out of a request; None where there is none, and none is needed."""
+    if not message.HasField("model") and not question.needs_model(message):
+        return None
+    content = question.model_content(message.model, blobs)
+    return _File(content, message.model.id or identify(content))
 
 
 def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
@@ -190,12 +201,12 @@ def _grove(content: bytes) -> Callable[[int | None], Grove | Refusal]:
 
 
 def _receipt(
-    message: service_pb2.ExplainRequest, model: bytes, seconds: float
+    message: service_pb2.ExplainRequest, file: _File | None, seconds: float
 ) -> service_pb2.Receipt:
     """Write what of the receipt depends on the request and on this installation."""
     found = versions()
     return service_pb2.Receipt(
-        model_digest=identify(model) if model else "",
+        model_digest=file.identity if file else "",
         table_digest=table.digest(message.table),
         seed=message.seed,
         server_version=found["onnxplain-server"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -136,8 +136,8 @@ def fingerprint(values: Array) -> bytes:
     return values.dtype.str.encode() + np.ascontiguousarray(values).tobytes()
 
 
-def combine(codes: Sequence[Indices]) -> tuple[Indices, Indices]:
-    """Number the distinct combinations of several codes.
+def combine(codes: Iterable[Indices]) -> tuple[Indices, Indices]:
+    """Number the distinct combinations of several codes, of which one at least is given.
 
     Returns
     -------
@@ -146,12 +146,13 @@ def combine(codes: Sequence[Indices]) -> tuple[Indices, Indices]:
     inverse : (n,)
         For each position, its combination.
     """
-    combined = np.zeros(len(codes[0]), dtype=np.intp)
+    combined = np.zeros(1, dtype=np.intp)
     for code in codes:
         # Renumbered at every step, so that the product cannot overflow.
-        _, combined = np.unique(
-            combined * (int(code.max(initial=0)) + 1) + code, return_inverse=True
-        )
+        joined = combined * (int(code.max(initial=0)) + 1) + code
+        levels, combined = np.unique(joined, return_inverse=True)
+        if len(levels) == len(code):
+            break  # all are apart, in an order that further codes do not change
     _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
     return first, inverse
 
@@ -166,7 +167,7 @@ def gather(shares: Array, codes: Indices) -> Array:
 
 def _first_of_equal(columns: Sequence[Array]) -> tuple[Indices, Indices]:
     """Return where each distinct row comes first, ascending, and which one each row is."""
-    first, inverse = combine([distinct(column)[1] for column in columns])
+    first, inverse = combine(distinct(column)[1] for column in columns)
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from onnxplain_server.arrays import Indices
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.coalescing import Coalescing
 from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.job import Job, Reader
@@ -24,7 +26,6 @@ from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.draw import draw_all
-from onnxplain_server.run import Host
 from onnxplain_server.spans import span
 from onnxplain_server.table import Table
 from onnxplain_server.trees.crew import Crew
@@ -74,6 +75,8 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         raise ExplainError(Reason.INVALID_REQUEST, "no model: give the ONNX file", "model")
     if table is None:
         return _explain_model(model, question, means)
+    host = Coalescing(means.host)
+    means = replace(means, host=host)
     features = bind_features(model, table, question)
     outputs = _outputs(model, question.output_indices)
     with span("choose"):
@@ -90,7 +93,10 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     ]
     ledger.reserve(sum(job.cost for job in jobs))
     ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
-    results = [_run(job, means.host, work_name(effects, question, job.options)) for job in jobs]
+    results = []
+    for job in jobs:
+        with host.work(partial(work_name, effects, question, job.options)):
+            results.append(_timed(job))
     return Answer(
         _explanations(jobs, results, plots=question.plots),
         (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
@@ -195,11 +201,6 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
             "output_indices",
         )
     return np.array(indices or range(n_outputs), dtype=np.intp)
-
-
-def _run(job: Job, host: Host, name: str) -> Result:
-    with host.alone(name):
-        return _timed(job)
 
 
 def _timed(job: Job) -> Result:
