@@ -13,7 +13,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 _SECONDS = 600.0
-_PROBE_SECONDS = 0.02
+_PROBE_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)

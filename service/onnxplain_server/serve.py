@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import resource
@@ -169,6 +170,7 @@ def run(
     stop = _signalled()
     _allow_connections()
     server = Server(settings, runner, cache, store, collectors, ready=ready, tracer=tracer)
+    gc.freeze()  # else it is searched again and again, and all requests wait for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     stop.wait()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)

@@ -49,6 +49,13 @@ def test_a_cache_of_no_bytes_keeps_nothing() -> None:
     assert cache.counts().byte_count == 0
 
 
+def test_nobody_waits_for_what_will_not_be_kept() -> None:
+    cache = MemoryCache(0, SEAL)
+
+    with cache.alone("a", pytest.fail), cache.alone("a", pytest.fail) as second:
+        assert second
+
+
 def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()

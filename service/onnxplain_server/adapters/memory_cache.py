@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 from cachetools import LRUCache
 
@@ -53,14 +53,20 @@ class MemoryCache:
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Cache.remember`."""
-        sealed = {name: self._seal.close(name, value) for name, value in entries.items()}
+        sealed = {
+            name: self._seal.close(name, value)
+            for name, value in entries.items()
+            if _size(value) <= self._values.maxsize
+        }
         with self._lock:
             for name, value in sealed.items():
                 if _size(value) <= self._values.maxsize:
                     self._values[_key(name)] = value
 
     def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
-        """See `Cache.alone`."""
+        """See `Cache.alone`; where nothing is kept, nobody would find what another has done."""
+        if not self._values.maxsize:
+            return nullcontext(True)
         return self._works.alone(name, keep_waiting)
 
     def counts(self) -> CacheCounts:

@@ -16,7 +16,7 @@ from onnxplain_server.transport.admission import Caller, Party
 from onnxplain_server.transport.line import Line
 from onnxplain_server.transport.place import Place, Stage
 
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.25
 
 _LEAVING_COUNT = 4
 """Requests that gave their place to others and have not left yet: they need a thread each."""
@@ -69,6 +69,7 @@ class Turns:
         self._running_count = running_count
         self._most_running_count = running_count + extra_count
         self._places: list[Place] = []
+        self._running: Counter[Party] = Counter()
         self._line = Line()
         self._lock = threading.RLock()
         self._emptied = threading.Condition(self._lock)
@@ -192,13 +193,16 @@ class Turns:
         self._move(place, Stage.RUNNING)
 
     def _next(self) -> Place | None:
-        running = Counter(place.party for place in self._places if place.stage is Stage.RUNNING)
-        if running.total() >= self._most_running_count:
+        count = self._running.total()
+        if count >= self._most_running_count:
             return None
-        is_extra = running.total() >= self._running_count
-        return self._line.next(running.__getitem__, 0 if is_extra else math.inf)
+        is_extra = count >= self._running_count
+        return self._line.next(self._running.__getitem__, 0 if is_extra else math.inf)
 
     def _move(self, place: Place, stage: Stage) -> None:
+        self._running[place.party] += (stage is Stage.RUNNING) - (place.stage is Stage.RUNNING)
+        if not self._running[place.party]:
+            del self._running[place.party]
         place.stage = stage
         self._wake()
 

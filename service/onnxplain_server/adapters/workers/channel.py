@@ -5,7 +5,6 @@ from __future__ import annotations
 import select
 import socket
 import struct
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -14,8 +13,6 @@ _HEADER = struct.Struct("<4sHxxIQ")
 _MAGIC = b"ONXW"
 _CHUNK_BYTES = 2**18
 _TICK_MILLISECONDS = 50
-_SPIN_SECONDS = 0.0004
-"""Time to look again and again: shorter than being woken takes, where an answer is on its way."""
 
 MOST_BYTES = 64 * 2**20
 """The largest payload of a frame. Requests and replies lie in the arena."""
@@ -132,10 +129,6 @@ class Channel:
 
     def _wait(self, event: int, tick: Callable[[], None]) -> None:
         self._poll.register(self._socket, event)
-        end = time.perf_counter() + _SPIN_SECONDS
-        while time.perf_counter() < end:
-            if self._poll.poll(0):
-                return
         while not self._poll.poll(_TICK_MILLISECONDS):
             tick()
 

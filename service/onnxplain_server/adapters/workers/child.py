@@ -74,6 +74,8 @@ class _Child:
             raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
         except Exception as fault:  # noqa: BLE001 - nothing else may leave a runner
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None
+        finally:
+            host.hand_over()
         return len(reply)
 
 

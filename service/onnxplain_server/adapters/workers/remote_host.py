@@ -31,6 +31,7 @@ class RemoteHost:
         self._next = time.monotonic() + _EVERY_SECONDS
         self._planned = 0.0
         self._cancelled = False
+        self._remembered = bytearray()
 
     def advance(self, done: float, planned: float) -> None:
         """See `Host.advance`; the parent is told of new plans and every 20 ms."""
@@ -66,7 +67,14 @@ class RemoteHost:
         packed = payloads.pack_entries(entries)
         if len(packed) <= MOST_BYTES:
             with self._lock:
-                self._channel.queue(Frame(Kind.REMEMBER, self._call, packed))
+                if len(self._remembered) + len(packed) > MOST_BYTES:
+                    self._hand_over()
+                self._remembered += packed
+
+    def hand_over(self) -> None:
+        """Have all that was remembered go with the next frame; to be called at the end."""
+        with self._lock:
+            self._hand_over()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -86,5 +94,12 @@ class RemoteHost:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
         return reply.payload
 
+    def _hand_over(self) -> None:
+        """Queue one frame for all: each costs the parent more than what is in it."""
+        if self._remembered:
+            self._channel.queue(Frame(Kind.REMEMBER, self._call, bytes(self._remembered)))
+            self._remembered.clear()
+
     def _send(self, kind: Kind, payload: bytes = b"") -> None:
+        self._hand_over()
         self._channel.send(Frame(kind, self._call, payload))

@@ -1,0 +1,71 @@
+"""What a computation in a worker asks of its surroundings, as its parent hears it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from onnxplain_server.adapters.workers import payloads, remote_host
+from onnxplain_server.adapters.workers.channel import Channel, Frame, Kind
+from onnxplain_server.adapters.workers.remote_host import RemoteHost
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Channel, Channel]]:
+    """The worker's end, and the parent's."""
+    ours, theirs = (Channel(end) for end in socket.socketpair())
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+def heard(parent: Channel) -> list[Frame]:
+    frames = [parent.receive()]
+    while parent.has_more():
+        frames.append(parent.receive())
+    return frames
+
+
+def test_what_is_remembered_goes_in_one_frame_before_the_next_one(
+    ends: tuple[Channel, Channel],
+) -> None:
+    worker, parent = ends
+    host = RemoteHost(worker, 7)
+
+    for name in "abc":
+        host.remember({name: name.encode() * 3})
+    assert not parent.has_more()
+    host.advance(0, 100)
+
+    first, second = heard(parent)
+    assert (first.kind, first.call) == (Kind.REMEMBER, 7)
+    assert payloads.unpack_entries(first.payload) == {"a": b"aaa", "b": b"bbb", "c": b"ccc"}
+    assert second.kind is Kind.PROGRESS
+
+
+def test_what_is_remembered_last_goes_with_the_answer(ends: tuple[Channel, Channel]) -> None:
+    worker, parent = ends
+    host = RemoteHost(worker, 1)
+    host.remember({"a": b"1"})
+
+    host.hand_over()
+    worker.send(Frame(Kind.ANSWERED, 1, payloads.pack_length(0)))
+
+    assert [frame.kind for frame in heard(parent)] == [Kind.REMEMBER, Kind.ANSWERED]
+
+
+def test_frames_stay_within_their_limit(
+    ends: tuple[Channel, Channel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_host, "MOST_BYTES", 100)
+    worker, parent = ends
+    host = RemoteHost(worker, 1)
+
+    for name, size in (("a", 40), ("b", 40), ("large", 100), ("c", 10)):
+        host.remember({name: bytes(size)})
+    host.hand_over()
+    worker.send(Frame(Kind.LEAVE, 1))
+
+    *frames, _ = heard(parent)
+    assert [list(payloads.unpack_entries(each.payload)) for each in frames] == [["a"], ["b", "c"]]
