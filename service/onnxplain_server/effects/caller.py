@@ -84,9 +84,9 @@ class Caller:
         """
         if self._failed:
             raise ExplainError(Reason.CANCELLED, "another part of the computation failed")
-        start = time.perf_counter()
+        start = time.thread_time()  # others on the processor make no call slower
         predictions = self._model.predict(inputs)
-        self.pace.record(size, rows, time.perf_counter() - start)
+        self.pace.record(size, rows, time.thread_time() - start)
         self.ledger.spend(rows, rows)
         return predictions if self._all else predictions[:, self._outputs]
 
