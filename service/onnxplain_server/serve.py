@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from types import FrameType
 
 from prometheus_client.registry import Collector
@@ -44,6 +45,18 @@ _FILE_COUNT = 65_536
 
 # Scrapers send no body.
 _SCRAPE_BYTES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What both transports are made of."""
+
+    settings: Settings
+    service: Service
+    metrics: Metrics
+    admitted: Access
+    tracer: Tracer
+    thread_count: int
 
 
 class Server:
@@ -106,10 +119,10 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            shared = (settings, service, metrics, admitted, tracer, self._turns.thread_count)
-            self._rest = _rest(*shared)
+            shared = _Shared(settings, service, metrics, admitted, tracer, self._turns.thread_count)
+            self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
-            self._grpc = _grpc(*shared)
+            self._grpc = _grpc(shared)
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
@@ -226,44 +239,33 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
     )
 
 
-def _rest(  # noqa: PLR0917 - what both transports share
-    settings: Settings,
-    service: Service,
-    metrics: Metrics,
-    admitted: Access,
-    tracer: Tracer,
-    thread_count: int,
-) -> RestServer:
-    app = create_app(service, metrics, settings.max_message_bytes, admitted.callers, tracer)
+def _rest(shared: _Shared) -> RestServer:
+    settings, callers = shared.settings, shared.admitted.callers
+    most = settings.max_message_bytes
+    app = create_app(shared.service, shared.metrics, most, callers, shared.tracer)
     return RestServer(
         app,
         "REST",
         settings.rest_host or settings.host,
         settings.rest_port,
-        thread_count=thread_count,
-        message_bytes=settings.max_message_bytes,
-        refused=metrics.rejected,
-        refusal=refusal_unread(app, admitted.callers),
+        thread_count=shared.thread_count,
+        message_bytes=most,
+        refused=shared.metrics.rejected,
+        refusal=refusal_unread(app, callers),
     )
 
 
-def _grpc(  # noqa: PLR0917 - what both transports share
-    settings: Settings,
-    service: Service,
-    metrics: Metrics,
-    admitted: Access,
-    tracer: Tracer,
-    thread_count: int,
-) -> GrpcServer:
+def _grpc(shared: _Shared) -> GrpcServer:
+    settings = shared.settings
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GrpcServer(
-        service,
-        metrics,
+        shared.service,
+        shared.metrics,
         f"{host}:{settings.grpc_port}",
-        admitted.callers,
-        tracer=tracer,
-        certificates=admitted.certificates,
-        thread_count=thread_count,
+        shared.admitted.callers,
+        tracer=shared.tracer,
+        certificates=shared.admitted.certificates,
+        thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
         longest_seconds=settings.max_seconds,
     )

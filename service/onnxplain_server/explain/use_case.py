@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -93,10 +93,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     ]
     ledger.reserve(sum(job.cost for job in jobs))
     ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
-    results = []
-    for job in jobs:
-        with host.work(partial(work_name, effects, question, job.options)):
-            results.append(_timed(job))
+    results = [_run(job, host, partial(work_name, effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
         (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
@@ -201,6 +198,11 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
             "output_indices",
         )
     return np.array(indices or range(n_outputs), dtype=np.intp)
+
+
+def _run(job: Job, host: Coalescing, name: Callable[[], str]) -> Result:
+    with host.work(name):
+        return _timed(job)
 
 
 def _timed(job: Job) -> Result:
