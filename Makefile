@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
-CHECKED := $(wildcard service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
+CHECKED := $(wildcard conftest.py service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)
@@ -45,15 +45,31 @@ help: ## List the targets
 .PHONY: check
 check: lint lint-typescript types layers contract messages messages-go description links docs locks ## Check everything that needs no run
 
+# Programs that the tests run, and the workers that run them: more than 4 only cost memory.
+PROGRAMS := redis-server haproxy promtool curl
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
 .PHONY: test
-test: $(ENV) ## Run the tests
-	$(BIN)/pytest
+test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
+	@$(PYTHON) tools/programs.py install $(PROGRAMS)
+	$(PYTEST) $(ARGS)
+
+.PHONY: test-all
+test-all: $(ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
+	@$(PYTHON) tools/programs.py install $(PROGRAMS)
+	$(PYTEST) -m "" $(ARGS)
+	$(MAKE) chart
+	$(MAKE) test-clients
+	$(MAKE) test-image
 
 .PHONY: chart
 chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, for all values in its ci/
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l tools/kubernetes); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) vet ./...
 	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
+
+.PHONY: test-campaign
+test-campaign: torture fuzz ## Run what takes hours: faults, floods, a million broken models, random requests
 
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
@@ -323,7 +339,7 @@ test-image: $(ENV) build/containers/.base ## Build the image on a stand-in, and 
 	BUILDAH='$(TEST_BUILDAH)' BASE_IMAGE=$(STAND_IN) tools/image.sh $(IMAGE) build/image
 	BUILDAH='$(TEST_BUILDAH)' ONNXPLAIN_TEST_IMAGE=$(IMAGE) $(BIN)/pytest deploy/tests/test_image.py
 
-build/containers/.base: tools/stand_in.sh
+build/containers/.base: tools/stand_in.sh tools/debian_root.sh
 	mkdir -p $(@D)
 	BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)
 	@touch $@
@@ -396,14 +412,10 @@ $(GO_TOOLS): tools/go/go.mod tools/go/go.sum
 	cd tools/go && GOBIN=$(CURDIR)/tools/go/bin $(GO) install tool
 	@touch $@
 
-# Several minutes on two cores the first time: helm brings most of Kubernetes. Beside the programs, the
-# published definitions of the routes.
-$(CHART_TOOLS): tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools/kubernetes/conform/*.go)
+# Several minutes on two cores the first time: helm brings most of Kubernetes.
+$(CHART_TOOLS): tools/kubernetes/build.sh tools/kubernetes/go.mod tools/kubernetes/go.sum $(wildcard tools/kubernetes/conform/*.go)
 	@tools/go/found.sh $(GO)
-	cd tools/kubernetes && GOBIN=$(CURDIR)/$(@D) CGO_ENABLED=0 $(GO) install -ldflags='-s -w' tool ./conform
-	@rm -rf $(@D)/crds && mkdir $(@D)/crds
-	cp --no-preserve=mode $$(cd tools/kubernetes && $(GO) list -m -f '{{.Dir}}' \
-		sigs.k8s.io/gateway-api)/config/crd/standard/*_{http,grpc}routes.yaml $(@D)/crds
+	@tools/cached_build.sh $(@D) $^ -- tools/kubernetes/build.sh $(GO) $(@D)
 	@touch $@
 
 $(BUF_ENV): tools/package-lock.json $(PROTO_ENV)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def process(render: Any, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    render: Any, folder: Path, port: int, program: Callable[[str], str]
+) -> Iterator[subprocess.Popen[bytes]]:
     """The script of the ConfigMap, with the folders of its container somewhere else."""
-    assert shutil.which("redis-server"), "redis-server not found: apt-get install redis-server"
+    program("redis-server")
     files = render({"redis": {"enabled": True, "existingSecret": "redis", "maxMemory": "64MiB"}})
     for name, text in files.of_kind("ConfigMap")["data"].items():
         for place in ("/etc/redis", "/run/redis", "/data"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from harness import (
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 RUNNERS = (PYTHON, CURL, COMMAND_LINE)
+Answers = Callable[[Runner], Mapping[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +34,24 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def answers(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """All cases, asked by each runner: by its name, and theirs."""
-    return {
-        runner.name: ask(runner, server, tmp_path_factory.mktemp("answers"), [*CASES])
-        for runner in RUNNERS
-    }
+def answers(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, program: Callable[[str], str]
+) -> Answers:
+    """Ask all cases by a runner, once."""
+
+    @cache
+    def of(runner: Runner) -> Mapping[str, Any]:
+        if runner is CURL:
+            program("curl")
+        return ask(runner, server, tmp_path_factory.mktemp("answers"), [*CASES])
+
+    return of
 
 
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 @pytest.mark.parametrize("name", CASES)
-def test_the_answer_is_as_expected(answers: Mapping[str, Any], runner: Runner, name: str) -> None:
-    found = answers[runner.name][name]
+def test_the_answer_is_as_expected(answers: Answers, runner: Runner, name: str) -> None:
+    found = answers(runner)[name]
 
     assert ("unsupported" in found) == (name in runner.lacks)
     if name not in runner.lacks:
@@ -51,8 +59,8 @@ def test_the_answer_is_as_expected(answers: Mapping[str, Any], runner: Runner, n
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("error-")])
-def test_every_surface_gives_the_same_bytes(answers: Mapping[str, Any], name: str) -> None:
-    first, *others = (answers[each.name][name] for each in RUNNERS if name not in each.lacks)
+def test_every_surface_gives_the_same_bytes(answers: Answers, name: str) -> None:
+    first, *others = (answers(each)[name] for each in RUNNERS if name not in each.lacks)
 
     assert [disagreement(name, CASES[name], first, other) for other in others] == [None] * len(
         others
@@ -60,8 +68,8 @@ def test_every_surface_gives_the_same_bytes(answers: Mapping[str, Any], name: st
 
 
 @pytest.mark.parametrize("runner", [PYTHON, CURL], ids=lambda runner: runner.name)
-def test_progress_rises_to_what_is_planned(answers: Mapping[str, Any], runner: Runner) -> None:
-    progress = answers[runner.name]["stream"]["progress"]
+def test_progress_rises_to_what_is_planned(answers: Answers, runner: Runner) -> None:
+    progress = answers(runner)["stream"]["progress"]
 
     done = [each[0] for each in progress]
     assert done == sorted(done)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,8 @@ FLOWERS = DEPLOY.parent / "tests" / "conformance" / "files" / "iris.csv"
 
 
 @pytest.fixture(scope="module")
-def promtool() -> str:
-    found = shutil.which("promtool")
-    assert found is not None, "these tests need promtool: apt-get install prometheus"
-    return found
+def promtool(program: Callable[[str], str]) -> str:
+    return program("promtool")
 
 
 @pytest.fixture(scope="module")

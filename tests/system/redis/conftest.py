@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
 import subprocess
@@ -74,11 +73,9 @@ class RedisServer:
 
 
 @pytest.fixture(scope="session")
-def redis_binary() -> str:
-    """Where the server's program is."""
-    binary = shutil.which("redis-server")
-    assert binary is not None, "these tests need redis-server: apt-get install redis-server"
-    return binary
+def redis_binary(program: Callable[[str], str]) -> str:
+    """Return the path of the server's program."""
+    return program("redis-server")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import signal
 import socket
 import subprocess
@@ -114,9 +113,7 @@ def states(control: Path) -> list[str]:
 
 
 @contextmanager
-def balancing(configuration: Path) -> Iterator[None]:
-    binary = shutil.which("haproxy", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-    assert binary is not None, "these tests need HAProxy: apt-get install haproxy"
+def balancing(binary: str, configuration: Path) -> Iterator[None]:
     with subprocess.Popen(
         [binary, "-db", "-f", configuration], stderr=subprocess.DEVNULL
     ) as running:
@@ -147,12 +144,13 @@ def balanced(
     free_ports: Callable[[int], list[int]],
     control: Path,
     both_up: Callable[[], None],
+    program: Callable[[str], str],
 ) -> Iterator[Balanced]:
     replicas = Balanced(serve, redis_server.url, free_ports(6))
     shipped = Path(__file__).parents[3] / "deploy/haproxy.cfg"
     configuration = control.with_name("haproxy.cfg")
     configuration.write_text(replicas.configuration(shipped.read_text(), control))
-    with balancing(configuration):
+    with balancing(program("haproxy"), configuration):
         both_up()
         yield replicas
 

@@ -20,7 +20,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.methods.swarm import Flight, Options, Search
 from sklearn.datasets import load_iris
 
-MODELS = Path(__file__).parent / "models"
+MODELS = Path(__file__).parents[1] / "models"
 IRIS = load_iris()
 NAMES: list[str] = list(IRIS.feature_names)
 X, Y = IRIS.data, IRIS.target

@@ -17,8 +17,8 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.errors import ExplainError, Reason
 
-FOREST = Path(__file__).parent / "golden/featurevectors/diabetes_rf/model.onnx"
-BOOSTED = Path(__file__).parent / "models/sklearn_gradient_boosting.onnx"
+FOREST = Path(__file__).parents[1] / "golden/featurevectors/diabetes_rf/model.onnx"
+BOOSTED = Path(__file__).parents[1] / "models/sklearn_gradient_boosting.onnx"
 NAMES = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 
 Ask = Callable[..., ExplainResponse]
