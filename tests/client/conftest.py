@@ -308,7 +308,7 @@ def server(answer: pb.ExplainResponse) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def client(server: SimpleNamespace) -> Iterator[onnxplain.Client]:
-    with onnxplain.connect(server.endpoint, timeout=10) as client:
+    with onnxplain.connect(server.endpoint, timeout=120) as client:
         yield client
 
 

@@ -22,7 +22,7 @@ def outputs() -> Outputs:
     """Run the notebook; return what each cell shows: one bundle of MIME types per output."""
     notebook = read()
     resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
-    NotebookClient(notebook, timeout=120, resources=resources).execute()
+    NotebookClient(notebook, timeout=600, startup_timeout=600, resources=resources).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return {cell.id: [output.get("data", output) for output in cell.outputs] for cell in cells}
 

@@ -60,7 +60,7 @@ def loaded_by(code: str) -> Any:
     heavy = ["grpc", "pyarrow", "pandas", "numpy", "IPython", "onnxplain_server"]
     code += f"\nimport sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     return ast.literal_eval(done.stdout)
 

@@ -1,6 +1,5 @@
 """What is tried again, how long between, and what never is."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +25,29 @@ def _ignore(_done: float, _planned: float) -> None:
     """Look at nothing."""
 
 
+class Clock:
+    """A clock on which nothing but pauses takes time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("onnxplain.calls.time", made)
+    monkeypatch.setattr("onnxplain.retry.time", made)
+    return made
+
+
 def failing(times: int, status: Callable[[], Any]) -> Callable[[], Any]:
     """Refuse some times, then answer."""
     left = [status] * times
@@ -43,15 +65,15 @@ def test_a_server_that_is_being_replaced_is_asked_again(
 
 
 def test_a_server_with_too_much_to_do_is_asked_when_it_says(
-    client: onnxplain.Client, server: Any, refusals: Any
+    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
 ) -> None:
-    server.service.refuse = failing(1, lambda: refusals.overloaded(0.5))
-    start = time.monotonic()
+    server.service.refuse = failing(1, lambda: refusals.overloaded(50))
 
     client.describe(b"")
 
-    assert time.monotonic() - start >= 0.5
     assert len(server.service.requests) == 2
+    assert len(clock.pauses) == 1
+    assert 50 < clock.pauses[0] <= 50.1
 
 
 @pytest.mark.parametrize(
@@ -87,23 +109,26 @@ def test_after_so_many_attempts_the_last_error_is_told(server: Any, refusals: An
 
 
 def test_attempts_and_pauses_together_stay_within_the_time_of_the_call(
-    client: onnxplain.Client, server: Any, refusals: Any
+    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
 ) -> None:
-    server.service.refuse = lambda: refusals.overloaded(30)
-    start = time.monotonic()
+    """Of 120 seconds two pauses of 50 leave too few for a third."""
+    server.service.refuse = lambda: refusals.overloaded(50)
 
     with pytest.raises(ExplainError, match="2 requests at a time"):
-        client.describe(b"", timeout=5)
+        client.describe(b"", timeout=120)
 
-    assert time.monotonic() - start < 2
+    assert len(server.service.requests) == 3
+    assert len(clock.pauses) == 2
 
 
 def test_each_attempt_has_only_the_time_that_is_left(
-    client: onnxplain.Client, server: Any, refusals: Any
+    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
 ) -> None:
-    server.service.refuse = failing(1, lambda: refusals.overloaded(1))
-    client.describe(b"", timeout=10)
-    assert 7 < server.service.seconds < 9.5
+    server.service.refuse = failing(1, lambda: refusals.overloaded(1_000))
+
+    client.describe(b"", timeout=1_090)
+
+    assert 0 < server.service.seconds < 1_090 - clock.now + 10  # rounded up on the wire
 
 
 def test_a_stream_that_breaks_after_its_first_event_is_told_and_not_begun_anew(

@@ -24,7 +24,7 @@ def named(content: bytes) -> str:
 @pytest.fixture
 def narrow(server: Any) -> Iterator[onnxplain.Client]:
     """A client whose messages are at most 3 MiB."""
-    with onnxplain.connect(server.endpoint, timeout=10, message_limit=3 * 2**20) as client:
+    with onnxplain.connect(server.endpoint, timeout=120, message_limit=3 * 2**20) as client:
         yield client
 
 

@@ -40,25 +40,31 @@ def statistics(answer: Any) -> list[Any]:
     return [(s.features, s.numerators.tolist(), s.denominators.tolist()) for s in every]
 
 
+def alike(one: Any, other: Any) -> bool:
+    """Whether answers have the same statistics, but for last digits, which follow call sizes."""
+    pairs = [*zip(statistics(one), statistics(other), strict=True)]
+    return all(
+        a[0] == b[0] and np.allclose(a[1:], b[1:], rtol=1e-9, atol=1e-12) for a, b in pairs
+    )
+
+
 # Rows
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others(make: Any) -> None:
-    found = [
-        statistics(
-            make.answer(
-                model_of(make, function, "abcd"),
-                make.table(COLUMNS),
-                Interactions(),
-                row_count=15,
-                seed=seed,
-            )
+    first, again, other = (
+        make.answer(
+            model_of(make, function, "abcd"),
+            make.table(COLUMNS),
+            Interactions(),
+            row_count=15,
+            seed=seed,
         )
         for seed in (1, 1, 2)
-    ]
+    )
 
-    assert found[0] == found[1]
-    assert found[0] != found[2]
+    assert alike(first, again)
+    assert not alike(first, other)
 
 
 def test_rows_are_drawn_only_where_there_are_more_than_asked_for(make: Any) -> None:
@@ -87,7 +93,7 @@ def test_rows_drawn_are_those_that_drawing_by_hand_gives(make: Any) -> None:
     whole = make.answer(model, make.table(COLUMNS), Interactions(), row_count=12, seed=3)
     by_hand = make.answer(model, taken, Interactions())
 
-    assert statistics(whole) == statistics(by_hand)
+    assert alike(whole, by_hand)
 
 
 def test_broken_predictions_are_named_by_the_tables_rows_even_after_drawing(make: Any) -> None:
@@ -158,10 +164,7 @@ def test_weights_count(make: Any) -> None:
     )
     by_repetition = make.answer(model, make.table(repeated), Interactions())
 
-    for one, other in zip(statistics(weighted), statistics(by_repetition), strict=True):
-        assert one[0] == other[0]
-        assert one[1] == pytest.approx(other[1])
-        assert one[2] == pytest.approx(other[2])
+    assert alike(weighted, by_repetition)
 
 
 @pytest.mark.parametrize("field", ["target_column", "weight_column"])
@@ -292,7 +295,7 @@ def test_binned_features_give_the_numbers_of_a_table_binned_by_hand(make: Any) -
     )
     expected = make.answer(model, make.table(by_hand), Interactions(features=("a", "b")))
 
-    assert statistics(binned) == statistics(expected)
+    assert alike(binned, expected)
 
 
 def test_bins_are_those_of_the_rows_drawn(make: Any) -> None:
@@ -302,7 +305,7 @@ def test_bins_are_those_of_the_rows_drawn(make: Any) -> None:
 
     found = make.answer(model, make.table(COLUMNS), options, row_count=25)
 
-    assert statistics(found) == statistics(make.answer(model, taken, options))
+    assert alike(found, make.answer(model, taken, options))
 
 
 def test_binning_makes_single_features_cheap(make: Any) -> None:
@@ -370,7 +373,7 @@ def test_binning_in_one_method_does_not_reach_another(make: Any) -> None:
     alone = make.answer(model, table, Interactions())
 
     one, other = together.explanations[1].result, alone.explanations[0].result
-    assert one.total.numerators.tolist() == other.total.numerators.tolist()
+    assert one.total.numerators == pytest.approx(other.total.numerators)
 
 
 # Receipts
@@ -407,7 +410,7 @@ def test_more_pairs_predict_only_the_new_pairs(make: Any) -> None:
 
     assert larger.predicted_row_count == 5 * 40 * 40
     assert (larger.cache_hit_count, larger.cache_miss_count) == (1 + 2 * 4 + 1, 5)
-    assert statistics(larger) == statistics(ask(4, make.host()))
+    assert alike(larger, ask(4, make.host()))
 
 
 def test_another_scale_shares_nothing(make: Any) -> None:

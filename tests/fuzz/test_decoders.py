@@ -1,4 +1,4 @@
-"""Row 44: whatever bytes arrive, decoders answer or refuse. `make fuzz` looks for long."""
+"""Decoders: whatever bytes arrive, they answer or refuse. `make fuzz` looks for long."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ SEEDS = corpus()
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_row_44_seeds_are_read_or_refused(name: str) -> None:
+def test_seeds_are_read_or_refused(name: str) -> None:
     for seed in SEEDS[name]:
         TARGETS[name](seed)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.data())
-def test_row_44_any_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
+def test_any_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
     TARGETS[name](data.draw(st.binary(max_size=60)))
 
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.data())
-def test_row_44_seeds_with_changed_bytes_are_read_or_refused(
+def test_seeds_with_changed_bytes_are_read_or_refused(
     name: str, data: st.DataObject
 ) -> None:
     seeds = st.sampled_from([seed for seed in SEEDS[name] if seed])

@@ -81,7 +81,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_row_5_everything_but_computing_is_refused(outcomes: Outcomes, attempt: str) -> None:
+def test_everything_but_computing_is_refused(outcomes: Outcomes, attempt: str) -> None:
     code, protections = ATTEMPTS[attempt]
     missing, _ = outcomes({})
     if protections <= set(missing):

@@ -25,7 +25,7 @@ def beginnings(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=COUNT)
 @given(st.binary(max_size=2_000) | beginnings())
-def test_row_1_bytes_that_are_no_model_are_an_invalid_argument(
+def test_bytes_that_are_no_model_are_an_invalid_argument(
     isolated: Any, calls: Any, content: bytes
 ) -> None:
     """Some beginnings are models: what is missing was not needed. Their description is right."""

@@ -24,7 +24,7 @@ def refusal(content: bytes, limits: Limits | None = None) -> ExplainError:
 
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
-def test_rows_12_to_15_a_model_that_would_hurt_is_refused_with_its_reason(hostile: Hostile) -> None:
+def test_a_model_that_would_hurt_is_refused_with_its_reason(hostile: Hostile) -> None:
     found = refusal(hostile.content)
 
     assert found.reason in hostile.reasons, found.message
@@ -33,7 +33,7 @@ def test_rows_12_to_15_a_model_that_would_hurt_is_refused_with_its_reason(hostil
 
 
 @pytest.mark.parametrize("hostile", NEVER_LOADED, ids=lambda hostile: hostile.name)
-def test_row_14_the_runtime_does_not_see_it(
+def test_the_runtime_never_sees_a_model_that_is_refused_at_the_gate(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "open_session", None)
@@ -41,20 +41,20 @@ def test_row_14_the_runtime_does_not_see_it(
     assert refusal(hostile.content).reason in hostile.reasons
 
 
-def test_row_11_nested_functions_are_refused_without_following_them() -> None:
+def test_nested_functions_are_refused_without_following_them() -> None:
     """Followed, they are 10⁹ nodes."""
     content = graphs.function_bomb(10, 9).SerializeToString()
 
     assert refusal(content).message.startswith("The model defines 10 functions")
 
 
-def test_row_12_the_message_tells_what_was_found_and_the_limit() -> None:
+def test_the_message_tells_what_was_found_and_the_limit() -> None:
     assert refusal(graphs.chain(2_001).SerializeToString()).message == (
         "The model has 2,001 nodes or more; this server takes at most 2,000."
     )
 
 
-def test_row_13_a_tree_of_the_most_levels_is_taken() -> None:
+def test_a_tree_of_the_most_levels_is_taken() -> None:
     assert load(forests.chain(1_023).SerializeToString()).output_names == ("y",)
 
 

@@ -27,7 +27,7 @@ def table_for(description: ModelDescription) -> bytes:
     return "\n".join([",".join(names), *lines, ""]).encode()
 
 
-def test_row_2_changed_models_are_refused_or_answered_right(own: Any, reference: Any) -> None:
+def test_changed_models_are_refused_or_answered_right(own: Any, reference: Any) -> None:
     """They are of eight callers, so that few workers serve them all."""
     # None is quarantined, since their callers share few names.
     runner = own(spare_count=2, patience=own.patience(load=LOAD_SECONDS, quarantine=1e-6))

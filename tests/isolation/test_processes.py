@@ -40,7 +40,7 @@ def workers(own: Any, runner: Isolated) -> set[int]:
     return found
 
 
-def test_row_24_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
+def test_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
     runner = own()
     for _ in range(40):
         runner.explain(own.request(GOOD), {}, own.call())
@@ -51,7 +51,7 @@ def test_row_24_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
     assert runner.counts().death_count == 0
 
 
-def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
+def test_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
     runner = own(spare_count=2)
     good = own.call(subject="good")
     runner.explain(own.request(GOOD), {}, good)
@@ -72,24 +72,27 @@ def test_row_24_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
 
 
 @pytest.fixture
-def at_work(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
     """Workers that are being asked."""
-    found: set[int] = set()
+    found: set[Worker] = set()
     ask = Worker.ask
 
     def watched(worker: Worker, *given: Any) -> bytes:
-        found.add(worker.pid)
+        found.add(worker)
         try:
             return ask(worker, *given)
         finally:
-            found.discard(worker.pid)
+            found.discard(worker)
 
     monkeypatch.setattr(Worker, "ask", watched)
     return found
 
 
-def test_row_24_kills_under_load_cost_one_retry_each(own: Any, at_work: set[int]) -> None:
+def test_kills_under_load_cost_one_retry_each(own: Any, at_work: set[Worker]) -> None:
     """Two callers ask all the time while workers die; the retry is an answer.
+
+    Every other kill is of a worker that has begun, since only such a death is told: on a busy
+    machine those that are killed at any moment may all die before.
 
     `make torture` runs it with ONNXPLAIN_TEST_KILLS=1000.
     """
@@ -114,10 +117,13 @@ def test_row_24_kills_under_load_cost_one_retry_each(own: Any, at_work: set[int]
     for thread in threads:
         thread.start()
     end = time.monotonic() + KILL_COUNT / 8 * own.long_seconds
+    only_begun = False
     while len(retries) < KILL_COUNT and time.monotonic() < end:
         with no_kill:
-            for pid in list(at_work)[:1]:
-                os.kill(pid, signal.SIGKILL)
+            victims = [each for each in list(at_work) if each.has_begun or not only_begun]
+            for worker in victims[:1]:
+                os.kill(worker.pid, signal.SIGKILL)
+                only_begun = not only_begun
         time.sleep(0.05)
     stop.set()
     for thread in threads:
@@ -128,7 +134,7 @@ def test_row_24_kills_under_load_cost_one_retry_each(own: Any, at_work: set[int]
     assert all(retries)
 
 
-def test_row_25_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
+def test_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
     runner = own()
     first, before = runner._pool._zygote, zygote(runner)
     os.kill(before, signal.SIGKILL)
@@ -142,7 +148,7 @@ def test_row_25_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
     assert own.family(before) == set()
 
 
-def test_row_26_nothing_outlives_a_killed_server(own: Any) -> None:
+def test_nothing_outlives_a_killed_server(own: Any) -> None:
     """Its workers end with it, in the middle of a multiplication."""
     code = f"""
 import sys
@@ -168,7 +174,7 @@ threading.Event().wait()
     assert own.soon(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family))
 
 
-def test_row_27_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
+def test_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call())
     assert own.soon(lambda: runner._pool._spares)
@@ -183,7 +189,7 @@ def test_row_27_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
     assert own.soon(lambda: len(stopped & workers(own, runner)) < len(stopped))
 
 
-def test_row_45_where_no_process_can_be_made_it_is_told_and_tried_again(
+def test_where_no_process_can_be_made_it_is_told_and_tried_again(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner = own(warm_bytes=0)
@@ -204,7 +210,7 @@ def test_row_45_where_no_process_can_be_made_it_is_told_and_tried_again(
     runner.explain(own.request(GOOD), {}, own.call())
 
 
-def test_row_45_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
+def test_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
     runner = own(warm_bytes=0)
     before = zygote(runner)
     resource.prlimit(before, resource.RLIMIT_NOFILE, (3, 3))
@@ -217,7 +223,7 @@ def test_row_45_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the system does not limit root's processes")
-def test_row_45_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> None:
+def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> None:
     runner = own(warm_bytes=0)
     before = resource.prlimit(zygote(runner), resource.RLIMIT_NPROC)
     resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, (0, before[1]))
@@ -275,7 +281,11 @@ def test_a_worker_retires_before_its_processor_time_is_used_up(own: Any) -> None
     from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415 - only here
 
     runner = own(budget=Budget(2**29, 2))
-    for _ in range(3):
-        with pytest.raises(ExplainError):
-            runner.explain(own.request(ENDLESS), {}, own.call(1.2, subject="slow"))
-        runner.explain(own.request(GOOD), {}, own.call())
+    few_rows = b"".join(MANY_ROWS.splitlines(keepends=True)[:2_000])
+    asked, host = own.request(GOOD, few_rows), own.call()
+    for _ in range(1_000):
+        runner.explain(asked, {}, host)
+        if runner.counts().ends["retired"]:
+            break
+
+    assert {how: count for how, count in runner.counts().ends.items() if count} == {"retired": 1}

@@ -38,7 +38,7 @@ thorough = settings(
 @pytest.mark.parametrize("method", METHODS)
 @thorough
 @given(data=st.data())
-def test_row_48_any_request_is_answered_or_refused_by_a_field(
+def test_any_request_is_answered_or_refused_by_a_field(
     isolated: Any, calls: Any, method: str, data: Any
 ) -> None:
     request = data.draw(requests(method))

@@ -107,7 +107,7 @@ ROWS = arrays.arrays(
 
 
 @given(ROWS, st.sampled_from(sorted(KINDS)))
-def test_row_18_any_array_gives_what_numpy_gives_or_a_reason(
+def test_any_array_gives_what_numpy_gives_or_a_reason(
     curve: Any, rows: np.ndarray[Any, Any], kind: int
 ) -> None:
     """Also with a wrong number of columns, without rows, and with numbers that do not fit."""
@@ -146,7 +146,7 @@ CELLS: dict[str, tuple[Any, list[str] | None]] = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_row_19_cells_that_are_no_words_are_refused_where_a_model_takes_words(
+def test_cells_that_are_no_words_are_refused_where_a_model_takes_words(
     curve: Any, name: str
 ) -> None:
     """A runtime would turn each into some word, and answer for that."""
@@ -164,7 +164,7 @@ def test_row_19_cells_that_are_no_words_are_refused_where_a_model_takes_words(
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_row_19_cells_that_are_no_numbers_are_refused_where_a_model_takes_numbers(
+def test_cells_that_are_no_numbers_are_refused_where_a_model_takes_numbers(
     curve: Any, name: str
 ) -> None:
     cells, _ = CELLS[name]
@@ -191,7 +191,7 @@ def pinned(rows: int, *, declared: bool) -> bytes:
 
 
 @pytest.mark.parametrize("content", [pinned(1, declared=True), pinned(1, declared=False)])
-def test_row_22_a_model_of_one_row_answers_like_a_loop_over_the_rows(
+def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(
     curve: Any, content: bytes
 ) -> None:
     values = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
@@ -208,7 +208,7 @@ def test_row_22_a_model_of_one_row_answers_like_a_loop_over_the_rows(
 
 
 @pytest.mark.parametrize("type_", [">f4", ">f8", ">i4"])
-def test_row_18_numbers_in_another_byte_order_are_what_they_were(type_: str) -> None:
+def test_numbers_in_another_byte_order_are_what_they_were(type_: str) -> None:
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], type_)
     kinds = {">f4": TensorProto.FLOAT, ">f8": TensorProto.DOUBLE, ">i4": TensorProto.INT32}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,43 +27,51 @@ def runner(own: Any) -> Isolated:
     return made
 
 
-def seconds_of(function: Callable[[], object]) -> tuple[float, Reason]:
-    start = time.monotonic()
+def reason_of(function: Callable[[], object]) -> Reason:
     with pytest.raises(ExplainError) as ended:
         function()
-    return time.monotonic() - start, ended.value.reason
+    return ended.value.reason
+
+
+def wants_processor(pid: int) -> bool:
+    """Whether a thread of a process computes, or would if others left it a processor."""
+    states = set()
+    with suppress(OSError):  # of a process or a thread that ends meanwhile
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                states.add((thread / "stat").read_text().rpartition(")")[2].split()[0])
+    return "R" in states
 
 
 @pytest.mark.parametrize("hostile", ENDLESS, ids=lambda hostile: hostile.name)
-def test_rows_8_9_and_10_a_call_that_never_ends_is_over_at_its_deadline(
+def test_a_call_that_never_ends_is_over_at_its_deadline(
     runner: Isolated, own: Any, hostile: Hostile
 ) -> None:
-    taken, reason = seconds_of(
+    """How soon after it: bench/isolation.py."""
+    reason = reason_of(
         lambda: runner.explain(own.request(hostile.content), {}, own.call(1, subject="bad"))
     )
 
-    # How much less than this: bench/isolation.py.
-    assert taken < 1 + own.long_seconds
     assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
 
 
-def test_row_10_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: Any) -> None:
+def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: Any) -> None:
     runner = own(patience=own.patience(load=1))
 
-    _, reason = seconds_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
+    reason = reason_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
 
     assert reason is Reason.LOADING_TOO_LONG
 
 
 @pytest.mark.parametrize("content", [LOOP, KERNEL], ids=["loop", "kernel"])
-def test_row_32_a_caller_that_leaves_frees_the_processor(
+def test_a_caller_that_leaves_frees_the_processor(
     runner: Isolated, own: Any, content: bytes
 ) -> None:
     call = own.call(subject="bad")
     reasons: list[Reason] = []
 
     def work() -> None:
-        reasons.append(seconds_of(lambda: runner.explain(own.request(content), {}, call))[1])
+        reasons.append(reason_of(lambda: runner.explain(own.request(content), {}, call)))
 
     thread, worker = own.worker_of(runner, work)
     call.cancel()
@@ -70,8 +79,8 @@ def test_row_32_a_caller_that_leaves_frees_the_processor(
 
     def rests() -> bool:
         before = own.processor_seconds({worker})
-        time.sleep(0.3)
-        return bool(own.processor_seconds({worker}) - before <= 0.02)
+        looks = [wants_processor(worker) for _ in range(100)]
+        return not any(looks) and own.processor_seconds({worker}) in {0, before}
 
     assert reasons == [Reason.CANCELLED]
     assert own.soon(rests)
@@ -92,7 +101,7 @@ def test_a_worker_that_stops_when_told_is_kept(
     assert {worker.pid for worker in runner._pool._warm} == workers
 
 
-def test_row_33_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
+def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
     from onnxplain.v1.model_pb2 import Model  # noqa: PLC0415 - this test is about admission
     from onnxplain.v1.table_pb2 import Table  # noqa: PLC0415
     from onnxplain_server.adapters.memory_cache import MemoryCache  # noqa: PLC0415
@@ -106,10 +115,9 @@ def test_row_33_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -
             {},
             Caller("", seconds, lambda: False),
             cache=MemoryCache(0, Seal(b"")),
-            limits=Limits(9, 9, 0.01),
+            limits=Limits(9, 9, 1e-9),
             progress=lambda _done, _planned: None,
         )
-        time.sleep(0.02)
         with pytest.raises(ExplainError, match="time was over"):
             call.check("here")
 
@@ -134,7 +142,7 @@ def test_others_are_answered_while_hostile_work_runs(own: Any) -> None:
 
     def work(call: Any) -> Callable[[], None]:
         return lambda: reasons.append(
-            seconds_of(lambda: runner.explain(own.request(LOOP), {}, call))[1]
+            reason_of(lambda: runner.explain(own.request(LOOP), {}, call))
         )
 
     threads = [own.worker_of(runner, work(call))[0] for call in hostile]

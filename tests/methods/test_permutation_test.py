@@ -234,7 +234,8 @@ def test_tests_change_no_statistic_and_predict_nothing_more(make: Any) -> None:
 
     for order in ("overall", "pairwise", "importance"):
         for one, other in zip(getattr(usual, order), getattr(found, order), strict=True):
-            assert one.numerators.tolist() == other.numerators.tolist()
+            # To the last digits, which follow the size of calls.
+            assert one.numerators == pytest.approx(other.numerators, rel=1e-9)
             assert one.p_values is None
     assert engine.ledger.predicted == plain.ledger.predicted
 

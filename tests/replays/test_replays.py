@@ -1,4 +1,4 @@
-"""Row 48: every past fault stays mended. README.md says what the files beside this one mean."""
+"""Replays of past faults: each stays mended. README.md says what the files beside this one mean."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def refused(error: Any) -> Told:
 
 
 @pytest.mark.parametrize("name", REPLAYS)
-def test_row_48_every_past_fault_stays_mended(server: Any, name: str) -> None:
+def test_every_past_fault_stays_mended(server: Any, name: str) -> None:
     replay = json.loads((HERE / f"{name}.json").read_text())
     sent, expected = body(name, replay), replay["expected"]
 

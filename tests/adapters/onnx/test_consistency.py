@@ -46,7 +46,7 @@ def models(build: Any) -> dict[str, Any]:
         ("mean_of_three", "its answer for a row depends on the rows before and after it."),
     ],
 )
-def test_rows_20_and_21_why_a_model_is_no_function_of_the_row(
+def test_a_model_that_is_no_function_of_the_row_is_told_why(
     build: Any, name: str, why: str
 ) -> None:
     model = load(models(build)[name].SerializeToString())
