@@ -50,6 +50,7 @@ def test_one_at_work_is_busy_and_one_killed_then_was_killed(own: Any) -> None:
     assert not runner.counts().own_bytes["busy"]
 
 
+@pytest.mark.slow
 def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own: Any) -> None:
     runner = own(patience=own.patience(load=0.5))
     spans = Spans()
@@ -62,12 +63,14 @@ def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own: A
     ]
 
 
+@pytest.mark.slow
 def test_one_without_room_for_its_model_is_evicted(own: Any) -> None:
     runner = own(warm_bytes=0)
     runner.explain(own.request(GOOD), {}, own.call())
     assert ends(runner) == {"evicted": 1}
 
 
+@pytest.mark.slow
 def test_one_killed_while_it_waits_was_killed_too(own: Any) -> None:
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call())

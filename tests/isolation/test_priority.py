@@ -73,9 +73,7 @@ def test_who_works_longer_steps_back_further() -> None:
     assert niceness(4.0) - niceness(0.0) >= 10
 
 
-def test_a_worker_steps_back_the_longer_it_works(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_steps_back_the_longer_it_works(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, found = own(), []
     end = Priorities.end
 
@@ -91,9 +89,8 @@ def test_a_worker_steps_back_the_longer_it_works(
     assert min(after) > 0
 
 
-def test_who_asked_for_long_work_begins_behind_others(
-    own: Any, seen: list[set[int]]
-) -> None:
+@pytest.mark.slow
+def test_who_asked_for_long_work_begins_behind_others(own: Any, seen: list[set[int]]) -> None:
     runner = own(spare_count=2)
     for _ in range(2):
         work_long(own, runner, "eve")
@@ -105,6 +102,7 @@ def test_who_asked_for_long_work_begins_behind_others(
     assert of_ada == {0}
 
 
+@pytest.mark.slow
 def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
     own: Any, seen: list[set[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +129,7 @@ def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
     assert [each.pid for each in runner._pool._warm] != [worker.pid]
 
 
+@pytest.mark.slow
 def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[int]]) -> None:
     runner = own(spare_count=2)
     work_long(own, runner, "eve")
@@ -140,6 +139,7 @@ def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[in
     assert max(seen[-1]) <= 1
 
 
+@pytest.mark.slow
 def test_without_a_free_descriptor_a_worker_keeps_its_level(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +154,7 @@ def test_without_a_free_descriptor_a_worker_keeps_its_level(
     assert runner.explain(own.request(GOOD), {}, own.call(subject="good", party="slow"))
 
 
+@pytest.mark.slow
 def test_a_worker_without_its_priority_is_not_lost(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
     return found
 
 
+@pytest.mark.slow
 def test_kills_under_load_cost_one_retry_each(own: Any, at_work: set[Worker]) -> None:
     """Two callers ask all the time while workers die; the retry is an answer.
 
@@ -189,6 +190,7 @@ def test_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
     assert own.soon(lambda: len(stopped & workers(own, runner)) < len(stopped))
 
 
+@pytest.mark.slow
 def test_where_no_process_can_be_made_it_is_told_and_tried_again(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +212,7 @@ def test_where_no_process_can_be_made_it_is_told_and_tried_again(
     runner.explain(own.request(GOOD), {}, own.call())
 
 
+@pytest.mark.slow
 def test_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
     runner = own(warm_bytes=0)
     before = zygote(runner)
@@ -222,6 +225,7 @@ def test_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
     runner.explain(own.request(GOOD), {}, own.call())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0, reason="the system does not limit root's processes")
 def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> None:
     runner = own(warm_bytes=0)
@@ -238,6 +242,7 @@ def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> N
     runner.explain(own.request(GOOD), {}, own.call())
 
 
+@pytest.mark.slow
 def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
     runner = own(warm_bytes=2**20)
     heavy = model(
@@ -277,6 +282,7 @@ def test_cached_numbers_go_through_the_parent_under_its_names(own: Any, make: An
     assert own.answer(again).receipt.predicted_row_count == 0
 
 
+@pytest.mark.slow
 def test_a_worker_retires_before_its_processor_time_is_used_up(own: Any) -> None:
     from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415 - only here
 

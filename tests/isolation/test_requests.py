@@ -15,10 +15,10 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
-COUNT = int(os.environ.get("ONNXPLAIN_TEST_REQUESTS", "25"))
+COUNT = int(os.environ.get("ONNXPLAIN_TEST_REQUESTS", "15"))
 """Requests per method; `make torture` sends more, each time others."""
 
-SECONDS = 20.0
+SECONDS = 5.0
 """Time for each: those that ask for too much end by it."""
 
 MODELS = [

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import onnxplain
+import pytest
+
+pytestmark = pytest.mark.slow
 
 # Waiting on disk while it arrives.
 BODY = json.dumps({"seed": 1, "x": " " * 2**21})

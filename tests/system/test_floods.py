@@ -18,6 +18,8 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.upload_pb2 import UploadModelRequest
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 2**20
 SENT = 300 * 2**20
 ANNOUNCED = 2_200_000_000

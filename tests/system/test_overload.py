@@ -23,6 +23,8 @@ from harness import difference
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 120.0
 OVERLOAD = 10
 SECONDS = 3.0

@@ -12,6 +12,8 @@ import numpy as np
 import onnxplain
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def replicas(serve: Callable[..., Any]) -> tuple[Any, Any]:

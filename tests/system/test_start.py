@@ -11,6 +11,8 @@ from urllib.request import urlopen
 import onnxplain
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 
 

@@ -19,6 +19,8 @@ import numpy as np
 import onnxplain
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SIGTERM_COUNT = int(os.environ.get("ONNXPLAIN_TEST_SIGTERMS", "5"))
 CALLER_COUNT = 3
 PATIENCE = 300.0

@@ -19,6 +19,8 @@ import numpy as np
 import onnxplain
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 300.0
 CALLER_COUNT = 3
 SETTINGS = {"cache_secret": "0123456789abcdef", "waiting_count": 64}

@@ -13,6 +13,8 @@ import onnxplain
 import pytest
 from onnxplain_server.adapters.access.tokens import line_of
 
+pytestmark = pytest.mark.slow
+
 Rows = dict[str, list[float]]
 
 CALLERS = ("ann", "bob")

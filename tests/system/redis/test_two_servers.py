@@ -71,6 +71,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.slow
 def test_row_41_what_one_server_has_computed_no_other_computes_again(
     pair: list[Any], network: bytes, rows: Rows
 ) -> None:
@@ -84,6 +85,7 @@ def test_row_41_what_one_server_has_computed_no_other_computes_again(
     assert second.message.explanations == first.message.explanations
 
 
+@pytest.mark.slow
 def test_a_restarted_server_finds_what_was_computed_before(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_restarted_server_finds_what_was_computed_before(
     assert explain(serve(**shared), network, head(rows, 40)).receipt.predicted_row_count == 0
 
 
+@pytest.mark.slow
 def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -106,6 +109,7 @@ def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
     assert np.array_equal(numbers(first), numbers(second))
 
 
+@pytest.mark.slow
 def test_row_41_fifty_identical_requests_at_once_compute_once(
     pair: list[Any], network: bytes, rows: Rows
 ) -> None:
@@ -120,6 +124,7 @@ def test_row_41_fifty_identical_requests_at_once_compute_once(
     assert all(np.array_equal(numbers(a), numbers(answers[0])) for a in answers)
 
 
+@pytest.mark.slow
 def test_row_41_callers_of_three_servers_compute_once_in_each_at_most(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -147,6 +152,7 @@ def stampede(servers: list[Any], network: bytes, rows: Rows) -> list[int]:
     return [answer.receipt.predicted_row_count for answer in answers]
 
 
+@pytest.mark.slow
 def test_work_of_a_server_that_is_killed_is_taken_over(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -165,6 +171,7 @@ def test_work_of_a_server_that_is_killed_is_taken_over(
     assert np.array_equal(numbers(found), numbers(explain(other, network, few)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_row_37_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
     pair: list[Any], redis_server: Any, network: bytes, rows: Rows, fault: str
@@ -216,6 +223,7 @@ class Askers:
             thread.join()
 
 
+@pytest.mark.slow
 def test_row_37_answers_are_right_while_redis_fails_in_every_way(
     pair: list[Any], serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
