@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ from harness import (
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 RUNNERS = (PYTHON, CURL, COMMAND_LINE)
-Answers = Callable[[Runner], Mapping[str, Any]]
+FEW = ("interactions", "swarm", "table-parquet", "error-unknown-feature")
+"""Cases of the command line that every change needs."""
+
+Answers = Callable[..., Mapping[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +40,24 @@ def server() -> Iterator[Server]:
 def answers(
     server: Server, tmp_path_factory: pytest.TempPathFactory, program: Callable[[str], str]
 ) -> Answers:
-    """Ask all cases by a runner, once."""
+    """Ask cases by a runner, once."""
 
     @cache
-    def of(runner: Runner) -> Mapping[str, Any]:
+    def of(runner: Runner, names: Sequence[str] = (*CASES,)) -> Mapping[str, Any]:
         if runner is CURL:
             program("curl")
-        return ask(runner, server, tmp_path_factory.mktemp("answers"), [*CASES])
+        return ask(runner, server, tmp_path_factory.mktemp("answers"), names)
 
     return of
 
 
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
+def by_name(runner: Runner) -> Any:
+    """Mark a runner's cases: the command line starts a process for each."""
+    marks = [pytest.mark.slow] if runner is COMMAND_LINE else []
+    return pytest.param(runner, id=runner.name, marks=marks)
+
+
+@pytest.mark.parametrize("runner", [by_name(runner) for runner in RUNNERS])
 @pytest.mark.parametrize("name", CASES)
 def test_the_answer_is_as_expected(answers: Answers, runner: Runner, name: str) -> None:
     found = answers(runner)[name]
@@ -58,9 +67,17 @@ def test_the_answer_is_as_expected(answers: Answers, runner: Runner, name: str) 
         assert fault(found, CASES[name]) is None
 
 
+@pytest.mark.parametrize("name", FEW)
+def test_the_command_line_answers_as_expected(answers: Answers, name: str) -> None:
+    assert fault(answers(COMMAND_LINE, FEW)[name], CASES[name]) is None
+
+
+@pytest.mark.parametrize("runners", [RUNNERS[:2], pytest.param(RUNNERS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("error-")])
-def test_every_surface_gives_the_same_bytes(answers: Answers, name: str) -> None:
-    first, *others = (answers(each)[name] for each in RUNNERS if name not in each.lacks)
+def test_every_surface_gives_the_same_bytes(
+    answers: Answers, runners: Sequence[Runner], name: str
+) -> None:
+    first, *others = (answers(each)[name] for each in runners if name not in each.lacks)
 
     assert [disagreement(name, CASES[name], first, other) for other in others] == [None] * len(
         others

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PUBLISHED = json.loads((ROOT / "examples" / "hstats.json").read_bytes())
 PRINTED = {"iris-lightgbm": 1e-6, "iris-xgboost": 1e-5, "iris-linear": 0, "miami-published": 5e-3}

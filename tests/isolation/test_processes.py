@@ -149,6 +149,7 @@ def test_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
     assert own.family(before) == set()
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_killed_server(own: Any) -> None:
     """Its workers end with it, in the middle of a multiplication."""
     code = f"""

@@ -90,6 +90,7 @@ def test_a_worker_that_ends_while_it_is_confined_is_told(own: Any) -> None:
         own(thread_count=None)
 
 
+@pytest.mark.slow
 def test_a_zygote_that_does_not_answer_is_replaced(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

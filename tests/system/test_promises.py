@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnxplain
+import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 Rows = dict[str, list[float]]
@@ -16,6 +17,7 @@ def head(rows: Rows, count: int) -> Rows:
     return {name: values[:count] for name, values in rows.items()}
 
 
+@pytest.mark.slow
 def test_curves_at_the_rows_own_values_come_from_the_grids_of_interactions(
     server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -44,6 +46,7 @@ def test_more_pairs_predict_only_the_pairs_that_are_new(
     assert more.receipt.predicted_row_count == new_pairs * 60 * 60
 
 
+@pytest.mark.slow
 def test_one_way_statistics_predict_n_times_n_rows_per_feature_and_n_more(
     server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -55,6 +58,7 @@ def test_one_way_statistics_predict_n_times_n_rows_per_feature_and_n_more(
     assert found.receipt.predicted_row_count == 20 * 100 * 100 + 100
 
 
+@pytest.mark.slow
 def test_two_thousand_rows_of_twenty_features_take_less_than_300_mb(
     server: Any, network: bytes, rows: Rows
 ) -> None:
@@ -79,6 +83,7 @@ def rests(server: Any) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows: Rows) -> None:
     with onnxplain.connect(server.endpoint) as client:
         events = client.explain_stream(network, rows, onnxplain.Interactions(), row_count=4_000)

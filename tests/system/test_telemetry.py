@@ -90,6 +90,7 @@ def ended(
     return server
 
 
+@pytest.mark.slow
 def test_traces_reach_the_collector_and_every_line_of_the_log_is_json(
     ended: Any, collector: Collector
 ) -> None:

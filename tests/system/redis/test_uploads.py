@@ -96,6 +96,7 @@ def files() -> tuple[bytes, bytes]:
     return large_model(), large_table()
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes_of_table_and_twenty_of_model_go_through_two_servers(
     serve: Any, redis_server: Any, connect: Callable[[Any], Any], files: tuple[bytes, bytes]
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_hundred_megabytes_of_table_and_twenty_of_model_go_through_two_servers
     assert len(found.explanations[0].partial_dependence.curves) == 10
 
 
+@pytest.mark.slow
 def test_row_37_uploads_work_while_redis_is_gone(
     serve: Any, redis_server: Any, connect: Callable[[Any], Any], network: bytes
 ) -> None:
