@@ -43,9 +43,7 @@ def statistics(answer: Any) -> list[Any]:
 def alike(one: Any, other: Any) -> bool:
     """Whether answers have the same statistics, but for last digits, which follow call sizes."""
     pairs = [*zip(statistics(one), statistics(other), strict=True)]
-    return all(
-        a[0] == b[0] and np.allclose(a[1:], b[1:], rtol=1e-9, atol=1e-12) for a, b in pairs
-    )
+    return all(a[0] == b[0] and np.allclose(a[1:], b[1:], rtol=1e-9, atol=1e-12) for a, b in pairs)
 
 
 # Rows

@@ -25,9 +25,7 @@ def test_any_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.data())
-def test_seeds_with_changed_bytes_are_read_or_refused(
-    name: str, data: st.DataObject
-) -> None:
+def test_seeds_with_changed_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
     seeds = st.sampled_from([seed for seed in SEEDS[name] if seed])
     changed = bytearray(data.draw(seeds))
     for _ in range(data.draw(st.integers(1, 4))):

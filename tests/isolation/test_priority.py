@@ -73,9 +73,7 @@ def test_who_works_longer_steps_back_further() -> None:
     assert niceness(4.0) - niceness(0.0) >= 10
 
 
-def test_a_worker_steps_back_the_longer_it_works(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_steps_back_the_longer_it_works(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, found = own(), []
     end = Priorities.end
 
@@ -91,9 +89,7 @@ def test_a_worker_steps_back_the_longer_it_works(
     assert min(after) > 0
 
 
-def test_who_asked_for_long_work_begins_behind_others(
-    own: Any, seen: list[set[int]]
-) -> None:
+def test_who_asked_for_long_work_begins_behind_others(own: Any, seen: list[set[int]]) -> None:
     runner = own(spare_count=2)
     for _ in range(2):
         work_long(own, runner, "eve")

@@ -191,9 +191,7 @@ def pinned(rows: int, *, declared: bool) -> bytes:
 
 
 @pytest.mark.parametrize("content", [pinned(1, declared=True), pinned(1, declared=False)])
-def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(
-    curve: Any, content: bytes
-) -> None:
+def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(curve: Any, content: bytes) -> None:
     values = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
     session = onnxruntime.InferenceSession(content)
 
