@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from onnxplain_server.arrays import Array
 from onnxplain_server.effects.background import Background, merge
 from onnxplain_server.effects.black_box import BlackBox
@@ -25,8 +25,14 @@ from onnxplain_server.rows import bind
 from onnxplain_server.table import Table
 from onnxplain_server.trees.refusal import Refusal
 
-# The same examples in every run: a failure in CI is a failure here.
-settings.register_profile("project", deadline=None, derandomize=True, max_examples=30)
+# The same examples in every run, however slow: a failure in CI is a failure here.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=True,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("project")
 
 

@@ -1,8 +1,6 @@
 """What a computation may ask of its surroundings, and when it is told to end."""
 
 import math
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -92,11 +90,15 @@ def test_callers_with_different_prefixes_do_not_see_each_others_numbers() -> Non
 
 
 class Queue(Drawer):
-    """A cache where another is at the same work until it was asked for `polls` times."""
+    """A cache where another is at the same work until it was asked for `polls` times.
 
-    def __init__(self, polls: float) -> None:
+    Between two of them `meanwhile` happens.
+    """
+
+    def __init__(self, polls: float, meanwhile: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self.polls = polls
+        self.meanwhile = meanwhile
         self.names: list[str] = []
         self.failed = False
 
@@ -105,7 +107,7 @@ class Queue(Drawer):
         self.names.append(name)
         while self.polls > 0 and keep_waiting():
             self.polls -= 1
-            time.sleep(0.001)
+            self.meanwhile()
         try:
             yield self.polls == 0
         except ExplainError:
@@ -122,23 +124,41 @@ def test_work_is_named_within_the_callers_own_names() -> None:
     assert queue.names == ["one/method"]
 
 
-def test_a_call_waits_for_others_for_half_of_its_time() -> None:
-    start = time.monotonic()
+class Clock:
+    """A clock that goes on by a second when it is told to."""
 
-    with Call(Queue(math.inf), "", 1.0).alone("method") as first:
+    now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def tick(self) -> None:
+        self.now += 1
+
+
+def test_a_call_waits_for_others_for_half_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 120 seconds 20 were over when it came to wait, so 50 of the 100 that were left."""
+    clock = Clock()
+    monkeypatch.setattr("onnxplain_server.call.time", clock)
+    call = Call(Queue(math.inf, clock.tick), "", 120)
+    clock.now += 20
+
+    with call.alone("method") as first:
         assert not first
 
-    assert 0.45 < time.monotonic() - start < 0.6
+    assert clock.now == 1_000 + 20 + 50
 
 
 def test_a_call_that_is_cancelled_stops_waiting() -> None:
-    call = Call(Queue(math.inf), "", math.inf)
-    threading.Timer(0.1, call.cancel).start()
+    polls = iter(range(4))
+    call = Call(queue := Queue(math.inf), "", math.inf)
+    queue.meanwhile = lambda: call.cancel() if next(polls) == 3 else None
 
     with pytest.raises(ExplainError) as end, call.alone("method"):
         pass
 
     assert end.value.reason is Reason.CANCELLED
+    assert list(polls) == []
 
 
 @pytest.mark.parametrize(("polls", "expected"), [(0, []), (3, ["aside", "back"])])

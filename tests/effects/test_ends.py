@@ -54,7 +54,7 @@ def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(ma
         if first:
             failed.set()
             raise ExplainError(Reason.PREDICTION_FAILED, "no kernel for this operator")
-        failed.wait(10)
+        failed.wait(120)
         return x + y
 
     engine = make.engine(fail_once, COLUMNS, pace=make.pace(400), threads=4)

@@ -11,7 +11,6 @@ from onnxplain_server.effects.interpolated import Interpolated
 from onnxplain_server.effects.knots import lay_knots
 
 N = 40
-RANDOM = np.random.default_rng(5)
 
 
 def smooth(a: Any, b: Any, c: Any, d: Any) -> Any:
@@ -56,7 +55,8 @@ def cube(built: Any, knots: dict[int, Any]) -> Any:
 def test_single_effects_are_interpolated_between_knots(
     make: Any, columns: dict[str, Any], kind: int, count: int
 ) -> None:
-    weights = [np.ones(N), RANDOM.uniform(1, 2, N), np.arange(N) % 3, np.arange(N) + 1.0][kind]
+    random = np.random.default_rng(5)
+    weights = [np.ones(N), random.uniform(1, 2, N), np.arange(N) % 3, np.arange(N) + 1.0][kind]
     types = ["double", "double", "int64", "string"]
     built = make.engine(smooth, columns, weights, n_outputs=2, types=types)
     background = built.background
@@ -77,9 +77,10 @@ def test_effects_of_several_features_are_interpolated_in_each(
     make: Any, group: tuple[int, ...], count: int
 ) -> None:
     """So many rows that all combinations of knots are fewer than theirs."""
+    random = np.random.default_rng(5)
     n = 200
-    columns = {name: RANDOM.normal(size=n) for name in "abcd"}
-    built = make.engine(smooth, columns, RANDOM.uniform(1, 2, n), n_outputs=2)
+    columns = {name: random.normal(size=n) for name in "abcd"}
+    built = make.engine(smooth, columns, random.uniform(1, 2, n), n_outputs=2)
     effects, background = Interpolated(built.effects, count), built.background
     list(effects.single(range(4)))
     if len(group) == 3:
@@ -113,8 +114,9 @@ def test_features_with_no_more_values_than_knots_are_exact(make: Any) -> None:
 
 
 def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make: Any) -> None:
+    random = np.random.default_rng(5)
     n = 300
-    columns = {name: RANDOM.normal(size=n) for name in "ab"}
+    columns = {name: random.normal(size=n) for name in "ab"}
     built = make.engine(lambda a, b: np.exp(a) + np.sin(3 * b), columns)
     effects = Interpolated(built.effects, 5)
     list(effects.single([0, 1]))
@@ -127,9 +129,10 @@ def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make: Any)
 
 
 def test_what_is_predicted_is_what_the_cost_says(make: Any) -> None:
+    random = np.random.default_rng(5)
     n = 120
-    columns = {"a": RANDOM.normal(size=n), "b": RANDOM.normal(size=n), "c": np.arange(n) % 3}
-    columns["d"] = RANDOM.normal(size=n)
+    columns = {"a": random.normal(size=n), "b": random.normal(size=n), "c": np.arange(n) % 3}
+    columns["d"] = random.normal(size=n)
     built = make.engine(smooth, columns, n_outputs=2)
     effects = Interpolated(built.effects, 7)
 
@@ -141,7 +144,8 @@ def test_what_is_predicted_is_what_the_cost_says(make: Any) -> None:
 
 
 def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make: Any) -> None:
-    columns = {name: RANDOM.normal(size=N) for name in "abcd"}
+    random = np.random.default_rng(5)
+    columns = {name: random.normal(size=N) for name in "abcd"}
     built, plain = (make.engine(smooth, columns, n_outputs=2) for _ in range(2))
     effects = Interpolated(built.effects, 12)
     list(effects.single([0, 1]))
@@ -154,7 +158,8 @@ def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make: Any
 
 
 def test_the_same_question_again_predicts_nothing(make: Any) -> None:
-    host, columns = make.host(), {name: RANDOM.normal(size=N) for name in "abcd"}
+    random = np.random.default_rng(5)
+    host, columns = make.host(), {name: random.normal(size=N) for name in "abcd"}
     found = []
     for _ in range(2):
         built = make.engine(smooth, columns, n_outputs=2, host=host)
@@ -168,8 +173,9 @@ def test_the_same_question_again_predicts_nothing(make: Any) -> None:
 
 
 def test_replicates_equal_tables_with_their_weights(make: Any) -> None:
-    columns = {name: RANDOM.normal(size=N) for name in "abcd"}
-    weights = RANDOM.uniform(1, 2, (3, N))
+    random = np.random.default_rng(5)
+    columns = {name: random.normal(size=N) for name in "abcd"}
+    weights = random.uniform(1, 2, (3, N))
     together = Interpolated(make.engine(smooth, columns, n_outputs=2).effects, 4)
     singles = list(together.single(range(4), weights))
     joints = list(together.joint([(0, 1)], weights))
@@ -185,7 +191,8 @@ def test_replicates_equal_tables_with_their_weights(make: Any) -> None:
 
 
 def test_an_unused_feature_has_no_effect_between_knots_either(make: Any) -> None:
-    columns = {name: RANDOM.normal(size=N) for name in "abcd"}
+    random = np.random.default_rng(5)
+    columns = {name: random.normal(size=N) for name in "abcd"}
     built = make.engine(lambda a, b, c, _d: a * b + c, columns, without={0: [3]})
     effects = Interpolated(built.effects, 4)
     singles = list(effects.single(range(4)))
@@ -218,7 +225,8 @@ def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
 
 
 def test_a_straight_line_has_no_error(make: Any) -> None:
-    columns = {name: RANDOM.uniform(-2, 2, N) for name in "ab"}
+    random = np.random.default_rng(5)
+    columns = {name: random.uniform(-2, 2, N) for name in "ab"}
 
     (found,) = Interpolated(make.engine(lambda a, b: 2 * a + b, columns).effects, 3).single([0])
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-RANDOM = np.random.default_rng(1)
-
 
 def rows(n: int, width: int) -> dict[str, Any]:
-    return {f"x{j}": RANDOM.permutation(n).astype(float) for j in range(width)}
+    random = np.random.default_rng(1)
+    return {f"x{j}": random.permutation(n).astype(float) for j in range(width)}
 
 
 def total(*columns: Any) -> Any:

@@ -41,9 +41,10 @@ def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines: A
 
 
 def test_every_effect_is_what_predicting_gives(engines: Any) -> None:
+    random = np.random.default_rng(4)
     groups = [(0, 1), (0, 2), (1, 3)], [(0, 1, 2), (0, 1, 3)]
     pairs = {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)} - set(groups[0])
-    for weights in (None, RANDOM.uniform(1, 2, (3, N))):
+    for weights in (None, random.uniform(1, 2, (3, N))):
         found = []
         for engine in engines:
             singles = list(engine.effects.single(range(4), weights))

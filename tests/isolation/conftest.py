@@ -153,6 +153,9 @@ def reference() -> Iterator[Ask]:
     runner = InProcess(2)
     # The first reading of a CSV opens a pipe for the life of the process.
     runner.explain(request(model([node("Neg", "X")]).SerializeToString()), {}, call())
+    # Threads are started when they are needed, and then stay: `own` counts them.
+    both = threading.Barrier(2)
+    list(runner._threads.map(lambda _: both.wait(LONG_SECONDS), range(2)))
     yield Ask(runner)
     runner.close()
 

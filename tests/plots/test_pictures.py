@@ -134,7 +134,8 @@ def test_the_schema_rejects_what_vega_lite_does_not_know(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.text(max_size=30), min_size=2, max_size=4, unique=True))
 def test_any_names_can_be_drawn(

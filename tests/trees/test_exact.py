@@ -77,7 +77,8 @@ def check(
 
 @FORMS
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1), targets=st.integers(1, 3), weigh=st.sampled_from("ewr"))
 def test_effects_are_those_of_their_definitions(

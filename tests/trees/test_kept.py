@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
+from numba.core import config
 from onnxplain_server.trees.kept import LEVELS, suits
 
 MODULE = """
@@ -104,6 +105,7 @@ def test_where_code_can_be_written_later_processes_find_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    config.reload_config()  # as numba does when it first compiles something
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
 

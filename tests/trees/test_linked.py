@@ -120,7 +120,8 @@ def check(bound: Linked, reference: Any, most: int = 3) -> None:
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -141,7 +142,8 @@ def test_effects_are_those_of_their_definitions(
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(Link))
 def test_curves_are_right_at_any_points_in_any_order(bind: Any, seed: int, link: Link) -> None:

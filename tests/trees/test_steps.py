@@ -43,7 +43,8 @@ def starts_of(model: Any, feature: int = 0) -> Any:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_curve_is_level_from_each_point_until_the_next(
@@ -72,7 +73,8 @@ def test_the_curve_is_level_from_each_point_until_the_next(
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
 def test_single_rows_are_level_too(regressor: Any, engine: Any, seed: int) -> None:

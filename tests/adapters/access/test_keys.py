@@ -71,16 +71,16 @@ def settled(keys: Keys) -> None:
     """Wait until no question is under way."""
     flight = keys._flight
     if flight is not None:
-        flight.result(60)
+        flight.result(120)
 
 
 def test_many_who_come_at_once_ask_once(keys: Keys, source: Source) -> None:
     everybody = threading.Barrier(30)
-    source.before = lambda: everybody.wait(60)
+    source.before = lambda: everybody.wait(120)
 
     def find(_number: int) -> object:
         if _number:
-            everybody.wait(60)
+            everybody.wait(120)
         return keys.find("a", "RS256")
 
     with ThreadPoolExecutor(30) as threads:
@@ -137,7 +137,7 @@ def test_keys_are_asked_for_anew_in_the_background(
     source.names = ("b",)
     clock.now = 301
     leave = threading.Event()
-    source.before = lambda: leave.wait(60)
+    source.before = lambda: leave.wait(120)
 
     # Nobody waits: the old key is still good.
     assert cast("Any", keys.find("a", "RS256")) == "a"
@@ -186,7 +186,7 @@ def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_agai
 ) -> None:
     keys = Keys(source, 2, clock)
     leave = threading.Event()
-    source.before = lambda: leave.wait(60)
+    source.before = lambda: leave.wait(120)
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(keys.find, "a", "RS256") for _ in range(2)]
         while keys._places._value:
@@ -195,14 +195,14 @@ def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_agai
         assert reason_of(keys, "a") is Reason.UNAVAILABLE
         leave.set()
 
-        assert [cast("Any", found.result(60)) for found in waiting] == ["a", "a"]
+        assert [cast("Any", found.result(120)) for found in waiting] == ["a", "a"]
 
 
 def test_a_question_that_never_ends_is_asked_again(
     keys: Keys, source: Source, clock: Clock
 ) -> None:
     leave = threading.Event()
-    source.before = lambda: leave.wait(60)
+    source.before = lambda: leave.wait(120)
     keys.begin()
     while not source.asked:
         pass

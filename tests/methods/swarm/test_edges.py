@@ -11,7 +11,6 @@ from onnxplain_server.methods.swarm.options import Motion
 from onnxplain_server.methods.swarm.perturbation import Move, scaled, shaken, widest
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-RANDOM = np.random.default_rng(3)
 
 
 def passes(move: Move, weight: float, threshold: float) -> bool:
@@ -26,8 +25,9 @@ def neighbours(weight: float, kind: Any) -> tuple[float, float]:
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_crossing_is_the_first_weight_past_the_threshold(kind: Any, sign: int) -> None:
-    values = (sign * RANDOM.gamma(2.0, size=200)).astype(kind)
-    thresholds = values * RANDOM.uniform(0.01, 9.9, 200)
+    random = np.random.default_rng(3)
+    values = (sign * random.gamma(2.0, size=200)).astype(kind)
+    thresholds = values * random.uniform(0.01, 9.9, 200)
     move = scaled(values, Motion(), has_zeros=False)
 
     found = crossings(move, thresholds, 10.0, kind)
@@ -57,8 +57,9 @@ def test_what_holds_nowhere_is_given_the_limit() -> None:
 
 
 def test_the_product_is_the_float32_product() -> None:
-    values = RANDOM.normal(size=500).astype(np.float32)
-    weights = RANDOM.uniform(0, 10, 500).astype(np.float32)
+    random = np.random.default_rng(3)
+    values = random.normal(size=500).astype(np.float32)
+    weights = random.uniform(0, 10, 500).astype(np.float32)
     move = scaled(values, Motion(), has_zeros=False)
 
     assert np.array_equal(move.at(weights), weights * values)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -16,6 +18,11 @@ from onnxplain_server.adapters.redis_link import Link
 from onnxplain_server.adapters.seal import Seal
 
 SECRET = "0123456789abcdef" * 2
+
+PATIENCE_SECONDS = 120.0
+"""A bound that only something endless exceeds."""
+
+LEFT_OUT, BACK = "Redis is left out", "Redis answers again"
 
 
 class RedisServer:
@@ -37,7 +44,14 @@ class RedisServer:
         self._process = subprocess.Popen(
             [self._binary, *options, *memory_only], stdout=subprocess.DEVNULL
         )
-        self.admin.ping()
+        assert _soon(self._answers)
+
+    def _answers(self) -> bool:
+        assert self._process.poll() is None, "redis-server has ended"
+        try:
+            return bool(self.admin.ping())
+        except redis.ConnectionError:
+            return False
 
     def kill(self) -> None:
         """End it at once, and all that it holds."""
@@ -88,16 +102,88 @@ def redis_server(redis_binary: str, tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def link_to() -> Iterator[Callable[..., Link]]:
-    """Makes links to a Redis."""
+    """Makes links to a Redis; commands may take long, unless a test says how long."""
     links: list[Link] = []
 
-    def make(url: str, pause: float = 5.0) -> Link:
-        links.append(Link(url, Breaker(pause)))
+    def make(
+        url: str,
+        pause: float = 5.0,
+        timeout: float = PATIENCE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Link:
+        links.append(Link(url, Breaker(pause, clock), timeout))
         return links[-1]
 
     yield make
     for link in links:
         link.close()
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A letter for each command that a link has tried: each costs one timeout at most."""
+    found: list[str] = []
+    ask = Link._ask
+
+    def watched(link: Link, command: Callable[[redis.Redis], Any]) -> Any:
+        found.append("c")
+        return ask(link, command)
+
+    monkeypatch.setattr(Link, "_ask", watched)
+    return found
+
+
+@pytest.fixture
+def soon() -> Callable[[Callable[[], object]], bool]:
+    """Whether something comes true, on a machine that has much else to do."""
+    return _soon
+
+
+def _soon(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.005)
+    return bool(holds())
+
+
+@pytest.fixture
+def undisturbed() -> Callable[..., None]:
+    """Try with servers that Redis answers in time: again, with another number, where it has not.
+
+    They give it a quarter of a second, which a busy machine may take from it. A failure counts
+    where none of them has left Redis out.
+    """
+
+    def run(
+        servers: Sequence[Any], attempt: Callable[[int], None], ask: Callable[[Any], object]
+    ) -> None:
+        for number in range(20):
+            for server in servers:
+                assert _soon(lambda server=server: _is_back(server, ask))
+            before = [_times(server, LEFT_OUT) for server in servers]
+            try:
+                attempt(number)
+            except Exception:
+                # The log is read by a thread of its own.
+                if not _soon(lambda: [_times(each, LEFT_OUT) for each in servers] != before, 2):  # noqa: B023
+                    raise
+            else:
+                return
+        raise AssertionError("Redis never answered in time")
+
+    return run
+
+
+def _times(server: Any, told: str) -> int:
+    return sum(told in line for line in server.log)
+
+
+def _is_back(server: Any, ask: Callable[[Any], object]) -> bool:
+    """Whether a server asks Redis; it finds out by asking."""
+    if _times(server, LEFT_OUT) > _times(server, BACK):
+        ask(server)
+        time.sleep(0.2)
+    return _times(server, LEFT_OUT) == _times(server, BACK)
 
 
 @pytest.fixture

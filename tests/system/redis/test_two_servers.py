@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 import onnxplain
 import pytest
+from google.protobuf.json_format import MessageToDict
+from harness import difference
+from onnxplain_server.adapters.redis_link import TIMEOUT_SECONDS
 
 Rows = dict[str, list[float]]
+Undisturbed = Callable[..., None]
 
 CALLERS = int(os.environ.get("ONNXPLAIN_TEST_CALLERS", "30"))
 """Who ask the same at once; `make torture` has 200."""
@@ -21,6 +25,23 @@ CALLERS = int(os.environ.get("ONNXPLAIN_TEST_CALLERS", "30"))
 
 def head(rows: Rows, count: int) -> Rows:
     return {name: values[:count] for name, values in rows.items()}
+
+
+def part(rows: Rows, number: int, count: int) -> Rows:
+    """So many rows, others for each number."""
+    return {name: values[number * count : (number + 1) * count] for name, values in rows.items()}
+
+
+@pytest.fixture
+def ping(network: bytes, rows: Rows) -> Callable[[Any], object]:
+    """Ask a server for something small that it has to ask Redis for."""
+    random = np.random.default_rng(2)
+
+    def ask(server: Any) -> object:
+        few = {name: random.normal(size=2).tolist() for name in rows}
+        return explain(server, network, few, onnxplain.PartialDependence(features=["x0"]))
+
+    return ask
 
 
 @pytest.fixture
@@ -41,25 +62,36 @@ def numbers(explained: Any) -> list[Any]:
     return [s.values for part in (found.overall, found.pairwise) for s in part]
 
 
-def test_the_second_answers_from_the_grids_of_the_first(
-    pair: list[Any], network: bytes, rows: Rows
-) -> None:
-    few = head(rows, 60)
-    first = explain(pair[0], network, few)
-    second = explain(pair[1], network, few)
-    curves = explain(
-        pair[1],
-        network,
-        few,
-        onnxplain.PartialDependence(features=["x3"], grids=[{"x3": few["x3"]}]),
-    )
+def same(one: Any, other: Any) -> bool:
+    """Whether answers have the same numbers.
 
-    assert first.receipt.predicted_row_count > 0
-    assert second.receipt.predicted_row_count == 0
-    assert second.receipt.cache_miss_count == 0
-    assert second.receipt.cache_hit_count == first.receipt.cache_miss_count
-    assert np.array_equal(numbers(first), numbers(second))
-    assert curves.receipt.predicted_row_count == 0
+    But for the last digits: they follow the alignment of memory, and the size of calls.
+    """
+    return bool(np.allclose(numbers(one), numbers(other), rtol=1e-9, atol=1e-12))
+
+
+def test_the_second_answers_from_the_grids_of_the_first(
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
+) -> None:
+    def attempt(number: int) -> None:
+        few = part(rows, number, 60)
+        first = explain(pair[0], network, few)
+        second = explain(pair[1], network, few)
+        curves = explain(
+            pair[1],
+            network,
+            few,
+            onnxplain.PartialDependence(features=["x3"], grids=[{"x3": few["x3"]}]),
+        )
+
+        assert first.receipt.predicted_row_count > 0
+        assert second.receipt.predicted_row_count == 0
+        assert second.receipt.cache_miss_count == 0
+        assert second.receipt.cache_hit_count == first.receipt.cache_miss_count
+        assert same(first, second)
+        assert curves.receipt.predicted_row_count == 0
+
+    undisturbed(pair, attempt, ping)
 
 
 METHODS = [
@@ -73,26 +105,44 @@ METHODS = [
 
 @pytest.mark.slow
 def test_row_41_what_one_server_has_computed_no_other_computes_again(
-    pair: list[Any], network: bytes, rows: Rows
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
 ) -> None:
-    table = {**head(rows, 40), "target": rows["x0"][40:80], "group": ["a", "b"] * 20}
     asked: dict[str, Any] = {"target_column": "target", "feature_columns": list(rows)}
 
-    first, second = (explain(server, network, table, *METHODS, **asked) for server in pair)
+    def attempt(number: int) -> None:
+        few = part(rows, number, 40)
+        table = {**few, "target": few["x0"][::-1], "group": ["a", "b"] * 20}
+        first, second = (explain(server, network, table, *METHODS, **asked) for server in pair)
 
-    assert first.receipt.predicted_row_count > 0
-    assert second.receipt.predicted_row_count == second.receipt.cache_miss_count == 0
-    assert second.message.explanations == first.message.explanations
+        assert first.receipt.predicted_row_count > 0
+        assert second.receipt.predicted_row_count == second.receipt.cache_miss_count == 0
+        documents = (MessageToDict(answer.message)["explanations"] for answer in (first, second))
+        assert difference(*documents) is None
+
+    undisturbed(pair, attempt, ping)
 
 
 @pytest.mark.slow
 def test_a_restarted_server_finds_what_was_computed_before(
-    serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
+    serve: Callable[..., Any],
+    redis_server: Any,
+    network: bytes,
+    rows: Rows,
+    undisturbed: Undisturbed,
+    ping: Any,
 ) -> None:
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
-    explain(serve(**shared), network, head(rows, 40))
+    before = serve(**shared)
+    tables = [part(rows, number, 40) for number in range(20)]
+    for table in tables:
+        explain(before, network, table)
+    before.process.kill()
+    after = serve(**shared)
 
-    assert explain(serve(**shared), network, head(rows, 40)).receipt.predicted_row_count == 0
+    def attempt(number: int) -> None:
+        assert explain(after, network, tables[number]).receipt.predicted_row_count == 0
+
+    undisturbed([after], attempt, ping)
 
 
 @pytest.mark.slow
@@ -106,22 +156,25 @@ def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
     first, second = (explain(server, network, head(rows, 40)) for server in (one, other))
 
     assert second.receipt.predicted_row_count == first.receipt.predicted_row_count
-    assert np.array_equal(numbers(first), numbers(second))
+    assert same(first, second)
 
 
 @pytest.mark.slow
 def test_row_41_fifty_identical_requests_at_once_compute_once(
-    pair: list[Any], network: bytes, rows: Rows
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
 ) -> None:
-    few = head(rows, 300)
-    with ThreadPoolExecutor(50) as askers:
-        answers = list(askers.map(lambda i: explain(pair[i % 2], network, few), range(50)))
-    predicted = [answer.receipt.predicted_row_count for answer in answers]
+    def attempt(number: int) -> None:
+        few = {name: values[number : number + 300] for name, values in rows.items()}
+        with ThreadPoolExecutor(50) as askers:
+            answers = list(askers.map(lambda i: explain(pair[i % 2], network, few), range(50)))
+        predicted = [answer.receipt.predicted_row_count for answer in answers]
 
-    pairs, single = 10 * 300 * 300, 20 * 300 * 300
-    assert sum(predicted) == single + pairs + 300
-    assert sorted(predicted)[-2] == 0
-    assert all(np.array_equal(numbers(a), numbers(answers[0])) for a in answers)
+        pairs, single = 10 * 300 * 300, 20 * 300 * 300
+        assert sum(predicted) == single + pairs + 300
+        assert sorted(predicted)[-2] == 0
+        assert all(same(answer, answers[0]) for answer in answers)
+
+    undisturbed(pair, attempt, ping)
 
 
 @pytest.mark.slow
@@ -147,8 +200,7 @@ def stampede(servers: list[Any], network: bytes, rows: Rows) -> list[int]:
     with ThreadPoolExecutor(CALLERS) as askers:
         asked = [servers[i % len(servers)] for i in range(CALLERS)]
         answers = list(askers.map(lambda server: explain(server, network, rows), asked))
-    # Computed apart, the last digits follow the alignment of memory.
-    assert all(np.allclose(numbers(a), numbers(answers[0]), rtol=1e-9) for a in answers)
+    assert all(same(answer, answers[0]) for answer in answers)
     return [answer.receipt.predicted_row_count for answer in answers]
 
 
@@ -165,36 +217,46 @@ def test_work_of_a_server_that_is_killed_is_taken_over(
             time.sleep(0.005)
         answer = askers.submit(explain, other, network, few)
         doomed.process.kill()
-        assert lost.exception(20) is not None
-        found = answer.result(30)
+        assert lost.exception(300) is not None
+        found = answer.result(300)
 
-    assert np.array_equal(numbers(found), numbers(explain(other, network, few)))
+    assert same(found, explain(other, network, few))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_row_37_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
-    pair: list[Any], redis_server: Any, network: bytes, rows: Rows, fault: str
+    pair: list[Any],
+    serve: Callable[..., Any],
+    redis_server: Any,
+    network: bytes,
+    rows: Rows,
+    fault: str,
 ) -> None:
-    """Compared with the same server while its Redis was there: requests that compute nothing."""
-    few = head(rows, 40)
-    before = explain(pair[0], network, few)
-    usual = max(seconds(lambda: explain(pair[0], network, few)) for _ in range(5))
+    """Beside a server without a Redis, of which each is asked the same in turn.
 
+    A request asks Redis what is known, for a lease and to keep something: three timeouts, if each
+    waited for them. The fastest of each server is the one that other work on the machine kept up
+    least.
+    """
+    alone = serve()
     getattr(redis_server, fault)()
-    waits = [seconds(lambda: explain(pair[0], network, few)) for _ in range(10)]
-    after = explain(pair[0], network, few)
-    elsewhere = explain(pair[1], network, few)
+    waits: dict[str, list[float]] = {"with": [], "without": []}
+    for number in range(20):
+        few = part(rows, number, 40)
+        one = timed(waits["with"], pair[0], network, few)
+        other = timed(waits["without"], alone, network, few)
+        assert same(one, other)
 
-    assert sum(waits) < 10 * usual + 0.5
-    for answer in (after, elsewhere):
-        assert np.array_equal(numbers(answer), numbers(before))
+    assert min(waits["with"]) < min(waits["without"]) + TIMEOUT_SECONDS
+    assert same(explain(pair[1], network, few), other)
 
 
-def seconds(work: Callable[[], object]) -> float:
+def timed(waits: list[float], server: Any, network: bytes, rows: Rows) -> Any:
     start = time.monotonic()
-    work()
-    return time.monotonic() - start
+    answer = explain(server, network, rows)
+    waits.append(time.monotonic() - start)
+    return answer
 
 
 class Askers:
@@ -205,6 +267,7 @@ class Askers:
         self._tables = tables
         self._expected = [ask(servers[0], table) for table in tables]
         self._stop = threading.Event()
+        self._answered = threading.Semaphore(0)
         self.right = self.wrong = 0
         self._threads = [threading.Thread(target=self._run, args=(s,)) for s in servers[1:]]
         for thread in self._threads:
@@ -213,9 +276,15 @@ class Askers:
     def _run(self, server: Any) -> None:
         while not self._stop.is_set():
             for table, expected in zip(self._tables, self._expected, strict=True):
-                equal = np.array_equal(self._ask(server, table), expected)
+                equal = np.allclose(self._ask(server, table), expected, rtol=1e-9, atol=1e-12)
                 self.right += equal
                 self.wrong += not equal
+                self._answered.release()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many more answers have come."""
+        for _ in range(count):
+            assert self._answered.acquire(timeout=300)
 
     def stop(self) -> None:
         self._stop.set()
@@ -236,8 +305,8 @@ def test_row_37_answers_are_right_while_redis_fails_in_every_way(
     steps = "damage", "freeze", "thaw", "fill", "kill", "start", "damage"
     for step in steps:
         getattr(redis_server, step)()
-        time.sleep(1.0)
+        askers.wait_for(12)  # some of tables that Redis knows, some of others
     askers.stop()
 
     assert askers.wrong == 0
-    assert askers.right > 50
+    assert askers.right >= 7 * 12
