@@ -82,6 +82,10 @@ torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TOR
 		--minutes $(TORTURE_MINUTES) --seed $(TORTURE_SEED) --clients $(TORTURE_CLIENTS) \
 		--docs $(TORTURE_DOCS)
 
+.PHONY: mutants
+mutants: $(ENV) ## Plant faults in the code, one at a time, and see which the tests find; hours: MUTANTS_FLAGS
+	$(BIN)/python -m tools.mutants $(MUTANTS_FLAGS)
+
 .PHONY: fuzz
 fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
 	.venv-fuzz/bin/python tests/fuzz/seeds.py build/fuzz
