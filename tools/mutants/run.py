@@ -101,7 +101,33 @@ def run(
             _end(process)
     if stop.is_set():
         raise KeyboardInterrupt
-    return _read(log, process.returncode if in_time else None, time.monotonic() - begin)
+    return read(log, process.returncode if in_time else None, time.monotonic() - begin)
+
+
+def read(log: Path, code: int | None, seconds: float) -> Run:
+    """Read how a run ended.
+
+    Parameters
+    ----------
+    log : Path
+        Output of pytest.
+    code : int or None
+        Its exit code; None where the time was over.
+    seconds : float
+
+    Raises
+    ------
+    RunError
+    """
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if code is None:
+        started = [found for line in text.splitlines() if (found := _STARTED.match(line.rstrip()))]
+        return Run(Result.OVER_TIME, started[-1][1] if started else "", seconds)
+    if code in _PASSED:
+        return Run(Result.PASSED, "", seconds)
+    if code not in _FAILURES or (failed := _FAILED.search(text)) is None:
+        raise RunError(f"pytest ended with code {code}, and names no test: {text[-1000:]}")
+    return Run(Result.FAILED, failed[1], seconds)
 
 
 def _wait(process: subprocess.Popen[bytes], end: float, stop: threading.Event) -> bool:
@@ -122,16 +148,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _read(log: Path, code: int | None, seconds: float) -> Run:
-    """Read how a run ended from its exit code, None where it was over time, and its output."""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    if code is None:
-        started = [found for line in text.splitlines() if (found := _STARTED.match(line))]
-        return Run(Result.OVER_TIME, started[-1][1] if started else "", seconds)
-    if code in _PASSED:
-        return Run(Result.PASSED, "", seconds)
-    if code not in _FAILURES or (failed := _FAILED.search(text)) is None:
-        raise RunError(f"pytest ended with code {code}, and names no test: {text[-1000:]}")
-    return Run(Result.FAILED, failed[1], seconds)
