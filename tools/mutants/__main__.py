@@ -37,8 +37,10 @@ def main(arguments: Sequence[str]) -> int:
     except TableError as error:
         sys.stderr.write(f"mutants: {error}\n")
         return 2
-    # Else what was started would outlive this process.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Else what was started would outlive this process. A process in the background ignores
+    # interrupts, and pytest would inherit that.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     campaign = Campaign(table, ROOT, plan, ROOT / "build/mutants")
     findings: list[Finding] = []
     width = max(len(fault.name) for fault in table.faults)
@@ -113,4 +115,7 @@ def _entry(finding: Finding) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
