@@ -69,7 +69,7 @@ chart: $(CHART_TOOLS) $(ENV) ## The Helm chart renders what Kubernetes takes, fo
 	$(BIN)/pytest deploy/tests --ignore deploy/tests/test_image.py
 
 .PHONY: test-campaign
-test-campaign: torture fuzz ## Run what takes hours: faults, floods, a million broken models, random requests
+test-campaign: torture fuzz mutants ## Run what takes hours: broken models, faults under load, fuzzing, planted faults
 
 .PHONY: torture
 torture: $(ENV) ## Send a million broken models and random requests, and break all around them; for long nights
@@ -97,6 +97,10 @@ torture-load: $(ENV) ## Mixed load with a fault every 10 s; TORTURE_MINUTES, TOR
 	PYTHONPATH=tests/torture:tests/isolation $(BIN)/python -m rig run build/torture \
 		--minutes $(TORTURE_MINUTES) --seed $(TORTURE_SEED) --clients $(TORTURE_CLIENTS) \
 		--docs $(TORTURE_DOCS)
+
+.PHONY: mutants
+mutants: $(ENV) ## Plant faults in the code, one at a time, and see which the tests find; hours: MUTANTS_FLAGS
+	$(BIN)/python -m tools.mutants $(MUTANTS_FLAGS)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_ENV) ## Fuzz what decodes bytes of others, each for FUZZ_SECONDS
