@@ -64,6 +64,12 @@ def is_healthy(server: Any) -> bool:
 
 
 @pytest.fixture
+def server(shared_server: Any) -> Any:
+    """Share one server: connections of one test are nothing to the next."""
+    return shared_server
+
+
+@pytest.fixture
 def connect(server: Any) -> Iterator[Callable[[int], socket.socket]]:
     """Open connections, closed in the end; the server has outlived them."""
     with ExitStack() as opened:
@@ -114,6 +120,7 @@ def test_five_hundred_half_open_connections_over_grpc_keep_nobody_out(
     assert is_healthy(server)
 
 
+@pytest.mark.slow
 def test_idle_connections_cost_no_memory_and_are_closed(server: Any, connect: Any) -> None:
     before, memory = files(server), server.memory("VmRSS")
     for number in range(IDLE_COUNT):
