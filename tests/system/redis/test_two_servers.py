@@ -71,7 +71,7 @@ METHODS = [
 ]
 
 
-def test_row_41_what_one_server_has_computed_no_other_computes_again(
+def test_what_one_server_has_computed_no_other_computes_again(
     pair: list[Any], network: bytes, rows: Rows
 ) -> None:
     table = {**head(rows, 40), "target": rows["x0"][40:80], "group": ["a", "b"] * 20}
@@ -93,7 +93,7 @@ def test_a_restarted_server_finds_what_was_computed_before(
     assert explain(serve(**shared), network, head(rows, 40)).receipt.predicted_row_count == 0
 
 
-def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
+def test_servers_with_different_secrets_do_not_trust_each_other(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     one, other = (
@@ -106,7 +106,7 @@ def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
     assert np.array_equal(numbers(first), numbers(second))
 
 
-def test_row_41_fifty_identical_requests_at_once_compute_once(
+def test_fifty_identical_requests_at_once_compute_once(
     pair: list[Any], network: bytes, rows: Rows
 ) -> None:
     few = head(rows, 300)
@@ -120,7 +120,7 @@ def test_row_41_fifty_identical_requests_at_once_compute_once(
     assert all(np.array_equal(numbers(a), numbers(answers[0])) for a in answers)
 
 
-def test_row_41_callers_of_three_servers_compute_once_in_each_at_most(
+def test_callers_of_three_servers_compute_once_in_each_at_most(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     """Whatever Redis does: on a busy machine it may be too slow to keep the lock of all three."""
@@ -166,7 +166,7 @@ def test_work_of_a_server_that_is_killed_is_taken_over(
 
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
-def test_row_37_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
+def test_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
     pair: list[Any], redis_server: Any, network: bytes, rows: Rows, fault: str
 ) -> None:
     """Compared with the same server while its Redis was there: requests that compute nothing."""
@@ -216,7 +216,7 @@ class Askers:
             thread.join()
 
 
-def test_row_37_answers_are_right_while_redis_fails_in_every_way(
+def test_answers_are_right_while_redis_fails_in_every_way(
     pair: list[Any], serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     """Killed, restarted, frozen, thawed, full, and with every value damaged, under requests."""
