@@ -239,7 +239,7 @@ def test_frozen_redis_costs_one_timeout_and_then_nothing(
 
 
 def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
-    redis_server: Any, link_to: Callable[..., Link]
+    redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     """More threads than the link has, each of which is busy until all who asked have gone on."""
     link = link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -248,15 +248,16 @@ def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
 
     def ask() -> None:
         with pytest.raises(LinkError):
-            link.ask(lambda _redis: thawed.wait(120))
+            link.ask(lambda _redis: thawed.wait(600))
         ended.append(thawed.is_set())
 
     threads = [threading.Thread(target=ask) for _ in range(30)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(100)
+    soon(lambda: len(ended) == len(threads))
     thawed.set()
+    for thread in threads:
+        thread.join()
 
     assert ended == [False] * 30
 

@@ -38,7 +38,7 @@ class Asker:
         self._leases = leases
         self._has_waited = threading.Event()
         self._first: list[bool] = []
-        self._thread = threading.Thread(target=self._ask)
+        self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
 
     def _ask(self) -> None:
@@ -67,7 +67,7 @@ class Holder:
         self._inside = threading.Event()
         self._end = threading.Event()
         self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._hold)
+        self._thread = threading.Thread(target=self._hold, daemon=True)
         self._thread.start()
         assert self._inside.wait(120)
 
