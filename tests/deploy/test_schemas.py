@@ -58,11 +58,11 @@ def test_services_lead_to_ports_of_the_container(manifest: list[Any], container:
 def test_probes_are_answered(container: Any, server: Server) -> None:
     for name in ("startupProbe", "livenessProbe"):
         path = container[name]["httpGet"]["path"]
-        with urlopen(f"http://127.0.0.1:{server.rest_port}{path}", timeout=5) as reply:
+        with urlopen(f"http://127.0.0.1:{server.rest_port}{path}", timeout=120) as reply:
             assert reply.status == 200
     asked = health_pb2.HealthCheckRequest(service=container["readinessProbe"]["grpc"]["service"])
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
-        reply = health_pb2_grpc.HealthStub(channel).Check(asked, timeout=5)
+        reply = health_pb2_grpc.HealthStub(channel).Check(asked, timeout=120)
     assert reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
@@ -74,5 +74,5 @@ def test_metrics_are_where_the_annotations_say(
     ports = {port["name"]: str(port["containerPort"]) for port in container["ports"]}
     assert annotations["prometheus.io/port"] == ports["metrics"]
     url = f"http://127.0.0.1:{server.metrics_port}{annotations['prometheus.io/path']}"
-    with urlopen(url, timeout=5) as reply:
+    with urlopen(url, timeout=120) as reply:
         assert b"onnxplain_build_info{" in reply.read()

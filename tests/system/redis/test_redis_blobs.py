@@ -249,9 +249,7 @@ def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlo
     assert blobs.get("bob") is None
 
 
-def test_redis_that_is_full_keeps_nothing_of_a_file(
-    redis_server: Any, blobs: RedisBlobs
-) -> None:
+def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: RedisBlobs) -> None:
     redis_server.admin.config_set("maxmemory", "6mb")
 
     blobs.put("a", blob(15 * MIB))

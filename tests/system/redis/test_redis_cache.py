@@ -161,9 +161,7 @@ def test_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCach
         assert cache.recall(["a"]) == [None]
 
 
-def test_values_moved_to_each_others_names_are_absent(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_values_moved_to_each_others_names_are_absent(redis_server: Any, cache: RedisCache) -> None:
     """As if somebody replayed the numbers of one caller, model or table as those of another."""
     cache.remember({"a": b"1", "b": b"2"})
     first, second = redis_server.keys("cache")
@@ -267,9 +265,7 @@ def test_thawed_redis_gives_the_right_values_again(
     assert cache.recall(list(entries)) == list(entries.values())
 
 
-def test_restarted_redis_is_used_at_the_next_command(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_restarted_redis_is_used_at_the_next_command(redis_server: Any, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
     redis_server.kill()
     redis_server.start()
@@ -323,9 +319,7 @@ def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
     assert cache.recall(["before"]) == [b"1"]
 
 
-def test_redis_that_evicts_makes_values_absent_only(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_redis_that_evicts_makes_values_absent_only(redis_server: Any, cache: RedisCache) -> None:
     redis_server.admin.config_set("maxmemory", "3mb")
     redis_server.admin.config_set("maxmemory-policy", "allkeys-lru")
     entries = {str(i): bytes([i]) * 200_000 for i in range(50)}

@@ -72,9 +72,7 @@ def there(redis_server: Any, link_to: Callable[..., Link]) -> Leases:
     return Leases(link_to(redis_server.url), seconds=1.0)
 
 
-def test_who_asks_while_another_works_waits_until_it_is_done(
-    here: Leases, there: Leases
-) -> None:
+def test_who_asks_while_another_works_waits_until_it_is_done(here: Leases, there: Leases) -> None:
     holder = Holder(here)
     later(0.5, holder.end)
 
