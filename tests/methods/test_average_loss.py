@@ -107,7 +107,9 @@ def test_groups_add_up_to_the_whole(make: Any) -> None:
 
 def test_equal_rows_with_other_true_values_are_compared_one_by_one(make: Any) -> None:
     """Engines merge equal rows, which would lose a true value here."""
-    assert by_group(losses(make, {"x": [1.0, 1, 1], "y": [1.0, 2, 4]})) == {"": [10 / 3]}
+    assert by_group(losses(make, {"x": [1.0, 1, 1], "y": [1.0, 2, 4]})) == {
+        "": [pytest.approx(10 / 3)]
+    }
 
 
 def test_several_outputs_have_a_loss_each_or_their_sum(make: Any) -> None:
@@ -131,7 +133,7 @@ def test_classes_are_compared_with_their_shares(make: Any) -> None:
     def shares(x: Any) -> Any:
         return np.stack([1 - x, x], axis=1)
 
-    columns = {"x": [0.5, 0.25], "y": ["a", "b"]}
+    columns = {"x": [0.5, 0.25], "y": ["y0", "y1"]}
     found = losses(make, columns, shares, n_outputs=2, loss=Loss.MLOGLOSS)
 
     assert found.output_names == ("total",)
