@@ -27,6 +27,7 @@ from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.class_words import with_classes
 from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.spans import span
 from onnxplain_server.table import Table
@@ -190,7 +191,7 @@ def _explanations(
 ) -> tuple[Explanation, ...]:
     drawn = _drawn(results, plots=plots)
     return tuple(
-        Explanation(job.options, result, pictures, job.pairings)
+        Explanation(job.options, result, with_classes(pictures, job.pairings), job.pairings)
         for job, result, pictures in zip(jobs, results, drawn, strict=True)
     )
 
