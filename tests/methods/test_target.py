@@ -189,7 +189,7 @@ def test_rows_without_any_weight_have_no_average(loss: Loss) -> None:
     assert refused.value.field == "weight_column"
 
 
-CLASSES = {"are_classes": True}
+CLASSES: Any = {"are_classes": True}
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,8 @@ def broken_label(build: Any) -> ModelProto:
     ]
     outputs = {"label": TensorProto.INT64, "probabilities": TensorProto.FLOAT}
     constants = {"weights": WEIGHTS, "shift": np.array(7), "names": np.array([0, 1])}
-    return build(nodes, outputs, **constants)
+    model: ModelProto = build(nodes, outputs, **constants)
+    return model
 
 
 def test_a_label_output_that_the_runtime_refuses_is_told(build: Any) -> None:
