@@ -68,6 +68,7 @@ class FunctionModel:
         if matrix:
             self.inputs = (Input("X", types[0], len(names)),)
         self.output_names = tuple(f"y{k}" for k in range(n_outputs))
+        self.has_class_scores = False
         self.notes: tuple[Note, ...] = ()
         self.calls: list[int] = []
 

@@ -52,6 +52,8 @@ class Description:
         As "domain:Operator", or "Operator" in the default domain; each once, sorted.
     producer : str
         Program that wrote the file, as it says itself.
+    has_class_scores : bool
+        As in `Model`.
     """
 
     digest: str
@@ -60,6 +62,7 @@ class Description:
     margin_refusal: str
     operators: tuple[str, ...]
     producer: str
+    has_class_scores: bool = False
 
     @property
     def scales(self) -> tuple[Scale, ...]:
@@ -85,6 +88,10 @@ class Model(Protocol):
     @property
     def output_names(self) -> tuple[str, ...]:
         """Names of its prediction columns."""
+
+    @property
+    def has_class_scores(self) -> bool:
+        """Whether its prediction columns score classes, on whatever scale."""
 
     @property
     def notes(self) -> tuple[Note, ...]:

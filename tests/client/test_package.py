@@ -13,6 +13,7 @@ PUBLIC = [
     "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
+    "ClassPairing",
     "Client",
     "ExplainError",
     "Explanations",

@@ -133,7 +133,7 @@ def test_classes_are_compared_with_their_shares(make: Any) -> None:
     def shares(x: Any) -> Any:
         return np.stack([1 - x, x], axis=1)
 
-    columns = {"x": [0.5, 0.25], "y": ["a", "b"]}
+    columns = {"x": [0.5, 0.25], "y": ["y0", "y1"]}
     found = losses(make, columns, shares, n_outputs=2, loss=Loss.MLOGLOSS)
 
     assert found.output_names == ("total",)

@@ -177,3 +177,16 @@ def test_each_method_of_the_contract_has_a_guide(method: str) -> None:
     assert guide.question.endswith("?")
     assert len(guide.limits) >= 3
     assert all(limit.endswith(".") for limit in guide.limits)
+
+
+def test_classes_stand_beside_the_outputs_that_score_them(every_answer: pb.ExplainResponse) -> None:
+    number = len(every_answer.explanations) - 1
+    assert "Classes of the target" not in tables(every_answer, number)
+    every_answer.explanations[number].class_pairings.extend(
+        [pb.ClassPairing(label="no"), pb.ClassPairing(label="yes", output_name="chance")]
+    )
+
+    found = tables(every_answer, number)["Classes of the target"]
+
+    assert titles(found) == ["class", "output"]
+    assert found.rows == (("no", "none: 0 of the only output"), ("yes", "chance"))

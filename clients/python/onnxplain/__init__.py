@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
-    from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.provenance import ClassPairing, ModelDescription, ModelInput, Receipt
     from onnxplain.swarm import Swarm, SwarmEffect, SwarmResult
     from onnxplain.uploads import ModelRef, TableRef
 
@@ -43,6 +43,7 @@ __all__ = [
     "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
+    "ClassPairing",
     "Client",
     "ExplainError",
     "Explanations",
@@ -87,6 +88,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "AverageLoss": "loss_methods",
     "AverageLossResult": "average_loss",
+    "ClassPairing": "provenance",
     "Client": "client",
     "ExplainError": "errors",
     "Explanations": "explanations",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import average_loss_pb2, explanation_service_pb2
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
@@ -53,6 +54,8 @@ class AverageLossResult(Tabular):
         The message with every default filled in.
     message : AverageLossResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class AverageLossResult(Tabular):
     plots: tuple[Plot, ...]
     options: AverageLossOptions
     message: average_loss_pb2.AverageLossResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> AverageLossResult:
@@ -76,6 +80,7 @@ class AverageLossResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.average_loss,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from onnxplain.grids import to_names
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -176,6 +177,8 @@ class FeatureVectorsResult(Tabular):
         The message with every default filled in.
     message : FeatureVectorsResult
         As the server sent it: with what is not above, such as the knockoffs.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
     """
 
     features: tuple[str, ...]
@@ -191,6 +194,7 @@ class FeatureVectorsResult(Tabular):
     plots: tuple[Plot, ...]
     options: FeatureVectorsOptions
     message: feature_vectors_pb2.FeatureVectorsResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FeatureVectorsResult:
@@ -211,6 +215,7 @@ class FeatureVectorsResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.feature_vectors,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

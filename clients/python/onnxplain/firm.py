@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, firm_pb2
 from onnxplain.v1.firm_pb2 import FirmOptions
@@ -141,6 +142,8 @@ class FirmResult(Tabular):
         The message with every default filled in.
     message : FirmResult
         As the server sent it: with what is not above, such as other measures and motifs.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -156,6 +159,7 @@ class FirmResult(Tabular):
     plots: tuple[Plot, ...]
     options: FirmOptions
     message: firm_pb2.FirmResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FirmResult:
@@ -171,6 +175,7 @@ class FirmResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.firm,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
@@ -112,6 +113,8 @@ class InteractionsResult(Tabular):
         The message with every default filled in.
     message : InteractionsResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class InteractionsResult(Tabular):
     plots: tuple[Plot, ...]
     options: InteractionsOptions
     message: interactions_pb2.InteractionsResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
@@ -147,6 +151,7 @@ class InteractionsResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.interactions,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

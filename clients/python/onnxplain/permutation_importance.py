@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
@@ -74,6 +75,8 @@ class PermutationImportanceResult(Tabular):
         The message with every default filled in.
     message : PermutationImportanceResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class PermutationImportanceResult(Tabular):
     plots: tuple[Plot, ...]
     options: PermutationImportanceOptions
     message: permutation_importance_pb2.PermutationImportanceResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(
@@ -101,6 +105,7 @@ class PermutationImportanceResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.permutation_importance,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -50,6 +50,8 @@ class ModelDescription:
         Each once, sorted.
     producer : str
         Program that wrote the file, as it says itself.
+    has_class_scores : bool
+        Whether the prediction columns score classes, so that a target names classes by default.
     """
 
     digest: str
@@ -59,6 +61,7 @@ class ModelDescription:
     margin_refusal: str
     operators: tuple[str, ...]
     producer: str
+    has_class_scores: bool = False
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
@@ -71,7 +74,31 @@ class ModelDescription:
             margin_refusal=message.margin_refusal,
             operators=tuple(message.operators),
             producer=message.producer,
+            has_class_scores=message.has_class_scores,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPairing:
+    """A class of the target, and the output that scores it.
+
+    Attributes
+    ----------
+    label : str
+        As the target has it.
+    output_name : str
+        Empty for the class that the only output of a model scores against.
+    """
+
+    label: str
+    output_name: str
+
+    @classmethod
+    def from_messages(
+        cls, explanation: explanation_service_pb2.Explanation
+    ) -> tuple[ClassPairing, ...]:
+        """Read those of an explanation from the contract's form."""
+        return tuple(cls(one.label, one.output_name) for one in explanation.class_pairings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from onnxplain.grids import to_names
 from onnxplain.loss_methods import Loss
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, swarm_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -240,6 +241,8 @@ class SwarmResult(Tabular):
         The message with every default filled in.
     message : SwarmResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -258,6 +261,7 @@ class SwarmResult(Tabular):
     plots: tuple[Plot, ...]
     options: SwarmOptions
     message: swarm_pb2.SwarmResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> SwarmResult:
@@ -276,6 +280,7 @@ class SwarmResult(Tabular):
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.swarm,
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def effect(self, class_name: str, feature: str) -> SwarmEffect:

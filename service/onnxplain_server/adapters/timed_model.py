@@ -23,6 +23,7 @@ class TimedModel:
     def __init__(self, model: Model, spans: Spans) -> None:
         self.inputs = model.inputs
         self.output_names = model.output_names
+        self.has_class_scores = model.has_class_scores
         self.notes = model.notes
         self._model = model
         self._spans = spans

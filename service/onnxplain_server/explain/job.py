@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.explain.engine import Margin
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.methods.kinds import notes as notes_of
 from onnxplain_server.model import Note
@@ -34,6 +35,8 @@ class Job:
         What to know of how it runs.
     remarks : callable (Result) -> tuple of Note
         What only the result shows.
+    pairings : tuple of ClassPairing
+        Of the target's classes, where the method compares with them.
     """
 
     options: Options
@@ -41,6 +44,7 @@ class Job:
     run: Callable[[], Result]
     notes: tuple[Note, ...] = ()
     remarks: Callable[[Result], tuple[Note, ...]] = notes_of
+    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +61,8 @@ class Reader:
         The same, for rows that nobody could plan.
     margin : callable () -> Margin or Refusal
         What decides the class.
+    outputs : Outputs
+        Of the model, as a target is compared with them.
     """
 
     trees: Trees
@@ -64,3 +70,4 @@ class Reader:
     caller: Caller
     unplanned: Caller
     margin: Callable[[], Margin | Refusal]
+    outputs: Outputs

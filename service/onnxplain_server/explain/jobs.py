@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
@@ -28,10 +28,12 @@ from onnxplain_server.methods import (
     swarm,
     target,
 )
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options
+from onnxplain_server.methods.target import Target
 from onnxplain_server.model import Model, Note, Scale
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
@@ -74,7 +76,8 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
     """
     match options:
         case interactions.Options():
-            return _interactions(effects, sample, question, options, f"{path}.interactions")
+            path = f"{path}.interactions"
+            return _interactions(effects, sample, question, options, reader.outputs, path)
         case partial_dependence.Options():
             return _curves(effects, sample, options, f"{path}.partial_dependence")
         case individual_conditional_expectation.Options():
@@ -82,9 +85,10 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return _individual_curves(effects, sample, options, path)
         case permutation_importance.Options():
             path = f"{path}.permutation_importance"
-            return _importance(effects, sample, question, options, path)
+            return _importance(effects, sample, question, options, reader.outputs, path)
         case average_loss.Options():
-            return _loss(effects, sample, question, options, f"{path}.average_loss")
+            path = f"{path}.average_loss"
+            return _loss(effects, sample, question, options, reader.outputs, path)
         case feature_vectors.Options():
             path = f"{path}.feature_vectors"
             return with_table(effects, sample, question, options, reader, path)
@@ -96,15 +100,17 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return prepare_swarm(sample, question, options, reader, f"{path}.swarm")
 
 
-def _interactions(
+def _interactions(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: interactions.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
-    actual = _tested_against(effects, sample, question, options, path)
+    actual = _tested_against(sample, question, options, outputs, path)
+    truth = None if actual is None else actual.values
     rows = sample.drawn[sample.weights[sample.drawn] > 0]
     features = interactions.approximate(sample.features.take(rows), options)
     # Resampling and tests are about single rows; otherwise equal ones are merged.
@@ -117,20 +123,21 @@ def _interactions(
     return Job(
         options,
         cost,
-        lambda: interactions.compute(effects, options, sample.seed, actual),
+        lambda: interactions.compute(effects, options, sample.seed, truth),
         (*notes, *unnecessary),
         too_coarse,
+        actual.pairings if actual else (),
     )
 
 
 def _tested_against(
-    effects: Effects,
     sample: Sample,
     question: Question,
     options: interactions.Options,
+    outputs: Outputs,
     path: str,
-) -> Matrix | None:
-    """Read the true values, where terms are tested: (n_rows of the table, n_outputs)."""
+) -> Target | None:
+    """Read the true values of all rows of the table, where terms are tested."""
     if not options.permutation_count:
         return None
     path = f"{path}.permutation_count"
@@ -147,7 +154,7 @@ def _tested_against(
             "ask with the scale RESPONSE, or leave permutation_count out",
             path,
         )
-    return target.read_column(sample.table, question.target_column, effects.output_names)
+    return target.read_column(sample.table, question.target_column, outputs)
 
 
 def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
@@ -232,16 +239,18 @@ def _labels(groups: Sequence[Group], rows: Indices) -> tuple[str, ...]:
     return tuple(group_of[row] for row in rows.tolist())
 
 
-def _importance(
+def _importance(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: permutation_importance.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
     names, table, column = sample.features.names, sample.table, question.target_column
-    options = permutation_importance.resolve(options, names, table, column, path)
-    actual = target.read(options.comparison, table, effects.output_names, path)
+    options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    truth = target.read(options.comparison, table, outputs, path)
+    actual = truth.values
     rows = sample.draw(np.arange(table.n_rows), _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
@@ -249,18 +258,21 @@ def _importance(
         options,
         cost,
         lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
+        pairings=truth.pairings,
     )
 
 
-def _loss(
+def _loss(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: average_loss.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
-    options = average_loss.resolve(options, sample.table, question.target_column, path)
-    actual = target.read(options.comparison, sample.table, effects.output_names, path)
+    options = average_loss.resolve(options, sample.table, question.target_column, outputs, path)
+    truth = target.read(options.comparison, sample.table, outputs, path)
+    actual = truth.values
     every = np.arange(sample.table.n_rows)
     rows = sample.draw(every, len(every))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
@@ -269,6 +281,7 @@ def _loss(
         options,
         len(rows),
         lambda: average_loss.compute(effects, options, actual[rows], groups),
+        pairings=truth.pairings,
     )
 
 

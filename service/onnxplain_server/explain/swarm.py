@@ -13,6 +13,7 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import swarm, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import Options, Oracle, Result, Search, Subject, Truth
 from onnxplain_server.methods.target import Comparison
@@ -37,8 +38,7 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
     options = swarm.resolve(options, movable, sample.table.n_rows, path)
-    outputs = reader.caller.output_names
-    truth = _truth(sample, question, options, outputs, path)
+    truth, pairings = _truth(sample, question, options, reader.outputs.whole, path)
     found = exactly(options, reader, features, question.engine)
     options, exact, why = _searching(options, found, f"{path}.search")
     rows = _rows(sample, options)
@@ -50,7 +50,7 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     def run() -> Result:
         return swarm.compute(subject, options, question.seed, notes)
 
-    return Job(options, cost, run)
+    return Job(options, cost, run, pairings=pairings)
 
 
 def _searching(
@@ -82,36 +82,38 @@ def _check_movable(
 
 
 def _truth(
-    sample: Sample, question: Question, options: Options, outputs: tuple[str, ...], path: str
-) -> Truth:
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> tuple[Truth, tuple[ClassPairing, ...]]:
     """Read the true values of all rows of the table."""
-    if options.loss is None and len(outputs) < 2:
+    count = len(outputs.names)
+    if options.loss is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model has one output, so it predicts no classes that could be scored; name a loss",
             f"{path}.loss",
         )
-    of_classes = options.loss is None or (options.loss is Loss.LOGLOSS and len(outputs) > 1)
+    of_classes = options.loss is None or (options.loss is Loss.LOGLOSS and count > 1)
     comparison = Comparison(
         options.loss or Loss.SQUARED_ERROR,
         options.target_columns,
         True if of_classes else None,
         sum_outputs=True,
     )
-    comparison = target.resolve(comparison, sample.table, question.target_column, path)
+    comparison = target.resolve(comparison, sample.table, question.target_column, outputs, path)
     actual = target.read(comparison, sample.table, outputs, path)
     classes: Indices | None = None
-    if comparison.one_hot_target:
-        classes = np.where(actual.any(axis=1), actual.argmax(axis=1), len(outputs))
+    if comparison.one_hot_target and count > 1:
+        classes = actual.values.argmax(axis=1)
         _check_classes(classes, path)
-    return Truth(
+    truth = Truth(
         classes,
-        len(outputs) if classes is not None else 0,
-        actual,
+        count if classes is not None else 0,
+        actual.values,
         None if options.loss is None else comparison,
         options.score,
         sample.weights,
     )
+    return truth, actual.pairings
 
 
 def _check_classes(classes: Indices, path: str) -> None:

@@ -12,6 +12,7 @@ from onnxplain_server.arrays import Indices
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.class_labels import check_labels, check_target_given
 from onnxplain_server.explain.coalescing import Coalescing
 from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
@@ -21,10 +22,12 @@ from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_features, take_sample
 from onnxplain_server.explain.sequences import explain as explain_sequences
 from onnxplain_server.methods import firm
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.class_words import with_classes
 from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.spans import span
 from onnxplain_server.table import Table
@@ -33,11 +36,18 @@ from onnxplain_server.trees.crew import Crew
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """The answer of one method: its options after defaults, its result, its pictures."""
+    """The answer of one method: its options after defaults, its result, its pictures.
+
+    Attributes
+    ----------
+    pairings : tuple of ClassPairing
+        Classes of the target that the result compares with, and their outputs.
+    """
 
     options: Options
     result: Result
     plots: tuple[Plot, ...]
+    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +79,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     ExplainError
         With the path of the request's field where there is one.
     """
+    check_target_given(question)
     if any(isinstance(options, sequences.Options) for options in question.methods):
         return _explain_sequences(model, table, question, means)
     if model is None:
@@ -86,7 +97,9 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     sample = take_sample(table, features, question, None if once else choice.row_count)
     take = sample.each if once else sample.merged
     effects = choice.on(take(sample.drawn))
-    reader = _reader(model, means, ledger)
+    compared = _compared(model, question)
+    check_labels(table, question, compared)
+    reader = _reader(model, means, ledger, compared)
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -108,7 +121,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
 
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
-    reader = _reader(model, means, Ledger(means.host))
+    reader = _reader(model, means, Ledger(means.host), _compared(model, question))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -156,13 +169,21 @@ def _explain_sequences(
     )
 
 
-def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
+def _compared(model: Model, question: Question) -> Outputs:
+    """Tell of the outputs what a target is compared with."""
+    names = model.output_names
+    chosen = question.output_indices or tuple(range(len(names)))
+    return Outputs(names, chosen, model.has_class_scores, question.class_labels)
+
+
+def _reader(model: Model, means: Means, ledger: Ledger, outputs: Outputs) -> Reader:
     every = np.arange(len(model.output_names))
     caller, unplanned = (
         Caller(model, every, counted, means.pace, means.threads)
         for counted in (ledger, ledger.unplanned())
     )
-    return Reader(means.grove, Crew(means.threads, ledger), caller, unplanned, means.margin)
+    crew = Crew(means.threads, ledger)
+    return Reader(means.grove, crew, caller, unplanned, means.margin, outputs)
 
 
 def _explanations(
@@ -170,7 +191,7 @@ def _explanations(
 ) -> tuple[Explanation, ...]:
     drawn = _drawn(results, plots=plots)
     return tuple(
-        Explanation(job.options, result, pictures)
+        Explanation(job.options, result, with_classes(pictures, job.pairings), job.pairings)
         for job, result, pictures in zip(jobs, results, drawn, strict=True)
     )
 

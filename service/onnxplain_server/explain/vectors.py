@@ -16,8 +16,8 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import feature_vectors, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.feature_vectors import Lesson, Options, Result, Source
-from onnxplain_server.methods.target import Comparison
 from onnxplain_server.model import Model
 from onnxplain_server.table import listed
 from onnxplain_server.trees.grove import Grove
@@ -105,7 +105,13 @@ def _grown(  # noqa: PLR0917 - likewise
     if options.knockoffs is not None:
         _check_numbers(options.features, [c[rows] for c in columns], f"{path}.knockoffs")
     of_labels = options.source is Source.LABELS
-    truth = _truth(sample, question, options, path)[rows] if of_labels else None
+    truth: Matrix | None = None
+    pairings: tuple[ClassPairing, ...] = ()
+    if of_labels:
+        whole, pairings = _truth(sample, question, options, reader.outputs, path)
+        truth = whole[rows]
+        growth = replace(options.growth, one_hot_target=truth.ndim == 1)
+        options = replace(options, growth=growth)
     background = effects.restrict(sample.each(rows))
 
     def run() -> Result:
@@ -123,7 +129,7 @@ def _grown(  # noqa: PLR0917 - likewise
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
-    return Job(options, 0 if of_labels else len(rows), run)
+    return Job(options, 0 if of_labels else len(rows), run, pairings=pairings)
 
 
 def _with_source(options: Options, found: Grove | Refusal) -> Options:
@@ -173,21 +179,16 @@ def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
     return visits(grove.ensemble, taken.columns)
 
 
-def _truth(sample: Sample, question: Question, options: Options, path: str) -> Matrix:
+def _truth(
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> tuple[Matrix, tuple[ClassPairing, ...]]:
     """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
-    comparison = target.resolve(Comparison(), sample.table, question.target_column, path)
-    values = target.filled(sample.table, comparison.target_columns[0], f"{path}.target_columns")
-    as_classes = options.growth.one_hot_target
-    is_text = values.dtype == object
-    if as_classes is False and is_text:
-        raise ExplainError(
-            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
-        )
-    if as_classes or is_text:
-        classes: Matrix = values.astype(str)
-        return classes
-    numbers: Matrix = values[:, None]
-    return numbers
+    column, one_hot = question.target_column, options.growth.one_hot_target
+    values, pairings, is_class = target.read_labels(sample.table, column, outputs, one_hot, path)
+    if not is_class:
+        return values[:, None], ()
+    classes: Matrix = values.astype(str)
+    return classes, pairings
 
 
 def _check_varied(learned: Array, path: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods import target
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.options import within
@@ -61,10 +62,12 @@ class Result:
     group_column: str = ""
 
 
-def resolve(options: Options, table: Table, target_column: str, path: str) -> Options:
-    """Fill in defaults that depend on the table, and refuse what is impossible."""
+def resolve(
+    options: Options, table: Table, target_column: str, outputs: Outputs, path: str
+) -> Options:
+    """Fill in defaults that depend on table and model, and refuse what is impossible."""
     within(options.group_count, 1, 100, f"{path}.group_count")
-    comparison = target.resolve(options.comparison, table, target_column, path)
+    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, comparison=comparison)
 
 

@@ -15,6 +15,7 @@ from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods import target
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.target import Comparison
@@ -70,15 +71,20 @@ class Result:
     normalize: bool
 
 
-def resolve(
-    options: Options, names: Sequence[str], table: Table, target_column: str, path: str
+def resolve(  # noqa: PLR0917 - all that defaults depend on
+    options: Options,
+    names: Sequence[str],
+    table: Table,
+    target_column: str,
+    outputs: Outputs,
+    path: str,
 ) -> Options:
-    """Fill in defaults that depend on features and table, and refuse what is impossible."""
+    """Fill in defaults that depend on features, table and model, and refuse what is impossible."""
     features = options.features or tuple((name,) for name in names)
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
     within(options.repeat_count, 1, 1_000, f"{path}.repeat_count")
-    comparison = target.resolve(options.comparison, table, target_column, path)
+    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, features=features, comparison=comparison)
 
 

@@ -47,6 +47,7 @@ def model(description: ModelDescription) -> list[Fact]:
         Fact("digest", _text(description.digest)),
         Fact("inputs", ", ".join(_input(i) for i in description.inputs)),
         Fact("outputs", ", ".join(_text(name) for name in description.output_names)),
+        Fact("targets", "name classes" if description.has_class_scores else ""),
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
         Fact("operators", ", ".join(_text(name) for name in description.operators)),

@@ -42,6 +42,7 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
         margin_refusal=description.margin_refusal,
         operators=description.operators,
         producer=description.producer,
+        has_class_scores=description.has_class_scores,
     )
 
 
@@ -49,6 +50,10 @@ def _explanation(explanation: Explanation) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],
         options=options.write(explanation.options),
+        class_pairings=[
+            service_pb2.ClassPairing(label=pairing.label, output_name=pairing.output_name)
+            for pairing in explanation.pairings
+        ],
     )
     results.fill(message, explanation.result)
     return message

@@ -37,6 +37,8 @@ class OnnxModel:
         Evaluates it, in several threads at once.
     inconsistency : str
         Why its answers are not to be relied upon; empty where trial rows show nothing.
+    has_class_scores : bool
+        Whether its columns score classes.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class OnnxModel:
         run: Run,
         *,
         inconsistency: str,
+        has_class_scores: bool,
     ) -> None:
         self._proto = proto
         self.inputs = inputs
         self.output_names = columns.names
         self.notes = notes
         self.inconsistency = inconsistency
+        self.has_class_scores = has_class_scores
         self._run = run
         self._columns = columns
         self._reached: dict[int, Array] = {}

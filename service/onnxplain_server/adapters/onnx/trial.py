@@ -41,12 +41,15 @@ class Trial:
         For each trial row.
     contradiction : str
         Why it is no function of the row; empty where it is, as far as trial rows show.
+    rows : mapping of input name to (n_trials, width)
+        The trial rows.
     """
 
     run: Run
     is_apart: bool
     answers: list[Array]
     contradiction: str
+    rows: Mapping[str, Array]
 
 
 def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
@@ -77,7 +80,17 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     elif is_apart and fits and not any(feed.row_count for feed in feeds):
         why = "its answer for a row depends on the rows beside it"
     final = Runs(model, feeds) if lenient else runs
-    return Trial(final.apart if is_apart else final.together, is_apart, answers, why)
+    return Trial(final.apart if is_apart else final.together, is_apart, answers, why, rows)
+
+
+def fault_of(model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> str:
+    """Tell why a model cannot be evaluated on a few rows; empty where it can."""
+    try:
+        Runs(_lenient(model) or model, feeds).once(rows)
+    except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
+        refuse_for_memory(fault)
+        return cause(fault)
+    return ""
 
 
 def _together(runs: Runs, rows: Mapping[str, Array]) -> list[Array] | None:
