@@ -44,6 +44,7 @@ PUBLIC = [
     "Plot",
     "Progress",
     "Receipt",
+    "RowsUsed",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",

@@ -165,8 +165,8 @@ class Client:
         engine : "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw, 0 by default. Default: 500, and
-            more for methods that can afford them.
+            How many rows to draw, and the seed of the draw, 0 by default. Default: what each
+            method can afford, from 500 to all; each result tells its own in `rows`.
         plots : bool
             Whether plots return with the results.
         allow_inconsistent_model : bool

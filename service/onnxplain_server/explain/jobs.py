@@ -118,6 +118,7 @@ def _interactions(
         options,
         cost,
         lambda: interactions.compute(effects, options, sample.seed, actual),
+        sample.used(sample.drawn),
         (*notes, *unnecessary),
         too_coarse,
     )
@@ -167,9 +168,14 @@ def _curves(
 ) -> Job:
     options = partial_dependence.resolve(options, sample.features.names, path)
     points = _grids(effects, sample.features, options, path)
-    parts = _parts(effects, sample, options, f"{path}.group_column")
+    parts, rows = _parts(effects, sample, options, f"{path}.group_column")
     cost = partial_dependence.cost(points, parts)
-    return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
+    return Job(
+        options,
+        cost,
+        lambda: partial_dependence.compute(effects, options, points, parts),
+        sample.used(rows),
+    )
 
 
 def _grids(
@@ -185,13 +191,14 @@ def _grids(
 
 def _parts(
     effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
-) -> list[partial_dependence.Part]:
-    """Split the table by the group column, and draw rows within each group."""
+) -> tuple[list[partial_dependence.Part], Indices]:
+    """Split the table by the group column, and draw rows within each group: these rows too."""
     if not options.group_column:
-        return [partial_dependence.Part("", effects.background)]
-    parts = []
+        return [partial_dependence.Part("", effects.background)], sample.drawn
+    parts, drawn = [], []
     for group in sample.groups(options.group_column, options.group_count, path):
-        background = sample.merged(sample.draw(group.rows))
+        drawn.append(sample.draw(group.rows))
+        background = sample.merged(drawn[-1])
         if not len(background):
             raise ExplainError(
                 Reason.INVALID_WEIGHTS,
@@ -200,7 +207,7 @@ def _parts(
                 path,
             )
         parts.append(partial_dependence.Part(group.label, background))
-    return parts
+    return parts, np.concatenate(drawn)
 
 
 def _individual_curves(
@@ -223,6 +230,7 @@ def _individual_curves(
         options,
         cost,
         lambda: individual_conditional_expectation.compute(effects, options, points, groups),
+        sample.used(rows),
     )
 
 
@@ -249,6 +257,7 @@ def _importance(
         options,
         cost,
         lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
+        sample.used(rows),
     )
 
 
@@ -269,6 +278,7 @@ def _loss(
         options,
         len(rows),
         lambda: average_loss.compute(effects, options, actual[rows], groups),
+        sample.used(rows),
     )
 
 
