@@ -262,7 +262,7 @@ def loss() -> pb.Explanation:
                 entry(group="f", values=[1, 2], weight=3),
                 entry(group="m", values=[3, float("inf")], weight=4),
             ],
-        }
+        },
     )
 
 

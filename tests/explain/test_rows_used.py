@@ -68,8 +68,8 @@ def ask(
     asked.model.content = (MODELS / "lightgbm_regressor.onnx").read_bytes()
     for name, numbers in columns.items():
         asked.table.columns.columns.append(Column(name=name, numbers=numbers))
-    for name, options in methods.items():
-        options = {**options, "features": names[:1]} if name == "firm" else options
+    for name, given in methods.items():
+        options = {**given, "features": names[:1]} if name == "firm" else given
         asked.methods.append(service_pb2.MethodOptions(**{name: options}))
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)

@@ -197,6 +197,4 @@ def test_each_section_tells_the_rows_that_its_numbers_are_computed_on(html: str)
     text = Elements(html).text
 
     assert text.count("Computed on") == 1
-    assert (
-        "Computed on 16,281 rows, 16,000 of them used, total weight 20,481.5 (seed 0)." in text
-    )
+    assert "Computed on 16,281 rows, 16,000 of them used, total weight 20,481.5 (seed 0)." in text
