@@ -288,11 +288,6 @@ def _ascending_groups(
     """Split rows by the group column: positions among `rows`, by ascending value, missing last."""
     if not options.group_column:
         return [Group("", np.arange(len(rows)))]
-    column = sample.table.column(options.group_column, path)
     groups = sample.groups(options.group_column, options.group_count, path)
-    ranks = np.unique(column, return_inverse=True)[1]
-    # Numbers that are missing rank last by themselves; text that is missing is "", and first.
-    ranks[column == ""] = len(column)
-    ascending = sorted(groups, key=lambda group: int(ranks[group.rows].min()))
-    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in ascending]
+    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
     return [group for group in placed if len(group.rows)]

@@ -147,11 +147,11 @@ def spell_beside(value: float, others: Array) -> str:
 
 
 def spell_whole(value: float) -> str:
-    """Write a count or a weight to its last whole unit, or to six digits where it is smaller."""
+    """Write a count or a weight to its last whole unit, or to six digits where that is finer."""
     if not math.isfinite(value):
         return "no number"
-    rounded = round(value) if abs(value) >= 1e5 or value == round(value) else value
-    text = f"{rounded:,}" if abs(rounded) < 1e15 and rounded == round(rounded) else f"{value:,.6g}"
+    is_whole = abs(value) >= 1e5 or value == round(value)
+    text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
     return text.replace("-", "−")
 
 

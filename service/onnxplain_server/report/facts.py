@@ -46,8 +46,8 @@ def model(description: ModelDescription) -> list[Fact]:
     scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
     facts = [
         Fact("digest", _text(description.digest)),
-        Fact("inputs", ", ".join(_input(i) for i in description.inputs)),
-        Fact("outputs", ", ".join(_text(name) for name in description.output_names)),
+        Fact("inputs", "; ".join(_input(i) for i in description.inputs)),
+        Fact("outputs", "; ".join(_text(name) for name in description.output_names)),
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
         Fact("operators", ", ".join(_text(name) for name in description.operators)),
