@@ -45,6 +45,7 @@ PUBLIC = [
     "Plot",
     "Progress",
     "Receipt",
+    "RowsUsed",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",

@@ -147,7 +147,7 @@ def test_rows_may_be_grouped_by_a_column_that_is_no_feature(make: Any) -> None:
     ).curves
 
     # The halves of 1, 2, 3, 8 by quantiles of type 1.
-    assert [(curve.group, curve.values[0, 0]) for curve in found] == [("(2,8]", 30), ("[1,2]", 20)]
+    assert [(curve.group, curve.values[0, 0]) for curve in found] == [("[1,2]", 20), ("(2,8]", 30)]
 
 
 def test_groups_are_weighted_within(make: Any) -> None:

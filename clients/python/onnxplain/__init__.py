@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
-    from onnxplain.provenance import ClassPairing, ModelDescription, ModelInput, Receipt
+    from onnxplain.provenance import ClassPairing, ModelDescription, ModelInput, Receipt, RowsUsed
     from onnxplain.swarm import Swarm, SwarmEffect, SwarmResult
     from onnxplain.uploads import ModelRef, TableRef
 
@@ -75,6 +75,7 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "RowsUsed",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",
@@ -120,6 +121,7 @@ _HOMES = {
     "Plot": "plots",
     "Progress": "progress",
     "Receipt": "provenance",
+    "RowsUsed": "provenance",
     "Swarm": "swarm",
     "SwarmEffect": "swarm",
     "SwarmResult": "swarm",

@@ -166,8 +166,8 @@ class Client:
         engine : "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw, 0 by default. Default: 500, and
-            more for methods that can afford them.
+            How many rows to draw, and the seed of the draw, 0 by default. Default: what each
+            method can afford, from 500 to all; each result tells its own in `rows`.
         class_labels : sequence of str or number
             The target's classes, as it has them, in the order of the model's outputs; for a model
             with one output, two, the negative first. Default: each class is the output of the

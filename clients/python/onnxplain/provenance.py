@@ -102,6 +102,45 @@ class ClassPairing:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsUsed:
+    """The rows of the table that one result is computed on.
+
+    Attributes
+    ----------
+    drawn_row_count : int
+        Rows drawn for the method: all, where the table has no more than it takes.
+    used_row_count : int
+        Those that count, because their weight is not 0.
+    weight : float
+        Their total weight; their number where no weights are given.
+    seed : int
+        Seed of the draw.
+    """
+
+    drawn_row_count: int
+    used_row_count: int
+    weight: float
+    seed: int
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> RowsUsed | None:
+        """Read it from an explanation; None where the result needs no row."""
+        if not message.HasField("rows"):
+            return None
+        rows = message.rows
+        return cls(rows.drawn_row_count, rows.used_row_count, rows.weight, rows.seed)
+
+    def __str__(self) -> str:
+        """Tell them in words."""
+        parts = [f"{self.drawn_row_count:,} rows"]
+        if self.used_row_count < self.drawn_row_count:
+            parts.append(f"{self.used_row_count:,} of them used")
+        if self.weight != self.used_row_count:
+            parts.append(f"total weight {self.weight:,.15g}")
+        return f"{', '.join(parts)} (seed {self.seed})"
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """How numbers were made: enough to make them again.
 
@@ -112,7 +151,7 @@ class Receipt:
     seed : int
         Seed of the draw of rows.
     row_count : int
-        Rows used.
+        The most rows that one of the results drew; each tells its own in `rows`.
     predicted_row_count : int
         Rows that the model was asked to predict for this answer.
     cache_hit_count, cache_miss_count : int

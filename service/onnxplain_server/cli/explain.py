@@ -94,7 +94,11 @@ def explain(
         ),
     ] = None,
     row_count: Annotated[
-        int | None, typer.Option(help="Rows to draw before computing.  [default: 500]")
+        int | None,
+        typer.Option(
+            help="Rows to draw before computing.  [default: what each method can afford, from 500 "
+            "to all]"
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of that draw.  [default: 0]")] = None,
     class_labels: Annotated[

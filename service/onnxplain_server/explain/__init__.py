@@ -2,6 +2,7 @@
 
 from onnxplain_server.explain.engine import Margin, Means
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.sample import RowsUsed, bind_features
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
 
 __all__ = [
@@ -11,5 +12,7 @@ __all__ = [
     "Margin",
     "Means",
     "Question",
+    "RowsUsed",
+    "bind_features",
     "explain",
 ]

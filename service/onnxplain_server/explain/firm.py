@@ -28,6 +28,7 @@ from onnxplain_server.methods.firm import (
 from onnxplain_server.methods.firm.language import Columns, Expression, form_of, parse
 from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
+from onnxplain_server.model import Note
 from onnxplain_server.table import draw
 
 _CONTRAST_ROWS = 500
@@ -91,7 +92,8 @@ def prepare(  # noqa: PLR0917 - as other methods
         parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
     ]
     options = replace(options, features=tuple(wanted.texts))
-    rows = _rows(sample)
+    drawn = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
+    rows = drawn[sample.weights[drawn] > 0]
     task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
     _check(task)
     labels = None
@@ -109,13 +111,26 @@ def prepare(  # noqa: PLR0917 - as other methods
         return firm.complete(result, beside, tuple(wanted.literals))
 
     pairings = labels.pairings if labels else ()
-    return Job(options, _cost(task, *compared), run, pairings=pairings)
+    return Job(
+        options,
+        _cost(task, *compared),
+        run,
+        sample.used(drawn),
+        _sampled(options, compared[0], rows),
+        pairings=pairings,
+    )
 
 
-def _rows(sample: Sample) -> Indices:
-    """Take all rows, or as many as asked for, that weigh something."""
-    rows = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
-    return rows[sample.weights[rows] > 0]
+def _sampled(options: Options, beside: Effects, rows: Indices) -> tuple[Note, ...]:
+    """Say where other measures are taken of fewer rows."""
+    taken = len(beside.background)
+    if not options.contrasts or taken == len(rows):
+        return ()
+    message = (
+        f"Contrasts were computed on {taken:,} of {len(rows):,} rows, as the time of some grows "
+        "with the square of the rows; set row_count for more."
+    )
+    return (Note("CONTRASTS_SAMPLED", message),)
 
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:

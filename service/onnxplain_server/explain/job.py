@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.explain.engine import Margin
+from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.methods.kinds import notes as notes_of
@@ -31,6 +32,8 @@ class Job:
     cost : int
         Upper bound of the rows to predict.
     run : callable () -> Result
+    rows : RowsUsed or None
+        The rows of the table that the result is computed on; None where it needs none.
     notes : tuple of Note
         What to know of how it runs.
     remarks : callable (Result) -> tuple of Note
@@ -42,6 +45,7 @@ class Job:
     options: Options
     cost: int
     run: Callable[[], Result]
+    rows: RowsUsed | None = None
     notes: tuple[Note, ...] = ()
     remarks: Callable[[Result], tuple[Note, ...]] = notes_of
     pairings: tuple[ClassPairing, ...] = ()

@@ -124,6 +124,7 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
         options,
         cost,
         lambda: interactions.compute(effects, options, sample.seed, truth),
+        sample.used(sample.drawn),
         (*notes, *unnecessary),
         too_coarse,
         actual.pairings if actual else (),
@@ -174,9 +175,14 @@ def _curves(
 ) -> Job:
     options = partial_dependence.resolve(options, sample.features.names, path)
     points = _grids(effects, sample.features, options, path)
-    parts = _parts(effects, sample, options, f"{path}.group_column")
+    parts, rows = _parts(effects, sample, options, f"{path}.group_column")
     cost = partial_dependence.cost(points, parts)
-    return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
+    return Job(
+        options,
+        cost,
+        lambda: partial_dependence.compute(effects, options, points, parts),
+        sample.used(rows),
+    )
 
 
 def _grids(
@@ -192,13 +198,14 @@ def _grids(
 
 def _parts(
     effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
-) -> list[partial_dependence.Part]:
-    """Split the table by the group column, and draw rows within each group."""
+) -> tuple[list[partial_dependence.Part], Indices]:
+    """Split the table by the group column, and draw rows within each group: these rows too."""
     if not options.group_column:
-        return [partial_dependence.Part("", effects.background)]
-    parts = []
+        return [partial_dependence.Part("", effects.background)], sample.drawn
+    parts, drawn = [], []
     for group in sample.groups(options.group_column, options.group_count, path):
-        background = sample.merged(sample.draw(group.rows))
+        drawn.append(sample.draw(group.rows))
+        background = sample.merged(drawn[-1])
         if not len(background):
             raise ExplainError(
                 Reason.INVALID_WEIGHTS,
@@ -207,7 +214,7 @@ def _parts(
                 path,
             )
         parts.append(partial_dependence.Part(group.label, background))
-    return parts
+    return parts, np.concatenate(drawn)
 
 
 def _individual_curves(
@@ -230,6 +237,7 @@ def _individual_curves(
         options,
         cost,
         lambda: individual_conditional_expectation.compute(effects, options, points, groups),
+        sample.used(rows),
     )
 
 
@@ -258,6 +266,7 @@ def _importance(  # noqa: PLR0917 - all that it is made of
         options,
         cost,
         lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
+        sample.used(rows),
         pairings=truth.pairings,
     )
 
@@ -281,6 +290,7 @@ def _loss(  # noqa: PLR0917 - all that it is made of
         options,
         len(rows),
         lambda: average_loss.compute(effects, options, actual[rows], groups),
+        sample.used(rows),
         pairings=truth.pairings,
     )
 
@@ -291,11 +301,6 @@ def _ascending_groups(
     """Split rows by the group column: positions among `rows`, by ascending value, missing last."""
     if not options.group_column:
         return [Group("", np.arange(len(rows)))]
-    column = sample.table.column(options.group_column, path)
     groups = sample.groups(options.group_column, options.group_count, path)
-    ranks = np.unique(column, return_inverse=True)[1]
-    # Numbers that are missing rank last by themselves; text that is missing is "", and first.
-    ranks[column == ""] = len(column)
-    ascending = sorted(groups, key=lambda group: int(ranks[group.rows].min()))
-    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in ascending]
+    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
     return [group for group in placed if len(group.rows)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from onnxplain_server.arrays import Indices, Vector
 from onnxplain_server.effects.background import Background, keep, merge
@@ -11,8 +14,30 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
 from onnxplain_server.methods.groups import Group, split
 from onnxplain_server.model import Model, Note
+from onnxplain_server.plots.words import enumerate_words
 from onnxplain_server.rows import Features, bind
 from onnxplain_server.table import Table, draw, listed, weights
+
+
+@dataclass(frozen=True, slots=True)
+class RowsUsed:
+    """The rows that one method is computed on; see `RowsUsed` in the contract.
+
+    Attributes
+    ----------
+    drawn : int
+    used : int
+        Those of weight above 0.
+    weight : float
+        Their total.
+    seed : int
+        Of the draw.
+    """
+
+    drawn: int
+    used: int
+    weight: float
+    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +81,13 @@ class Sample:
         count = self.asked_row_count or most or self.row_count
         return rows[draw(len(rows), count, self.seed)]
 
+    def used(self, rows: Indices) -> RowsUsed:
+        """Count the rows of the table, each given once, that a method is computed on."""
+        weights = self.weights[rows]
+        with np.errstate(over="ignore"):  # weights as large as that are told as infinite
+            total = float(weights.sum())
+        return RowsUsed(len(rows), int(np.count_nonzero(weights)), total, self.seed)
+
     def groups(self, column: str, group_count: int, path: str) -> tuple[Group, ...]:
         """Split all rows by a column, refusing a group of which no row weighs anything."""
         groups = split(self.table.column(column, path), group_count)
@@ -72,8 +104,6 @@ class Sample:
     def notes(self) -> tuple[Note, ...]:
         """Say what of the table should temper the trust in the numbers."""
         notes = []
-        if len(self.drawn) < self.table.n_rows:
-            notes.append(_rows_drawn(len(self.drawn), self.table.n_rows, self.seed))
         columns = zip(self.features.names, self.features.columns, strict=True)
         constant = tuple(name for name, column in columns if (column == column[0]).all())
         if constant:
@@ -125,9 +155,24 @@ def take_sample(
     return sample
 
 
-def _rows_drawn(drawn: int, n_rows: int, seed: int) -> Note:
-    return Note(
-        "ROWS_DRAWN",
-        f"{drawn:,} of {n_rows:,} rows were drawn (seed {seed}); other draws give somewhat "
-        "other numbers, fewer of them with a higher row_count.",
+def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tuple[Note, ...]:
+    """Say how many rows each method drew, where one at least drew fewer than the table has.
+
+    Parameters
+    ----------
+    counts : sequence of (str, int)
+        For each method its name, and the rows drawn.
+    """
+    names_by_count: dict[int, dict[str, None]] = {}
+    for name, count in counts:
+        names_by_count.setdefault(count, {})[name] = None
+    if min(names_by_count, default=n_rows) >= n_rows:
+        return ()
+    (least, names), *others = sorted(names_by_count.items())
+    parts = [f"{least:,} of {n_rows:,} rows were drawn for {enumerate_words([*names])}"]
+    parts += [f"{count:,} for {enumerate_words([*more])}" for count, more in others]
+    message = (
+        f"{', '.join(parts)} (seed {seed}); other draws give somewhat other numbers, and a higher "
+        "row_count gives steadier ones."
     )
+    return (Note("ROWS_DRAWN", message),)

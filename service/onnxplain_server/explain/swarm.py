@@ -50,7 +50,7 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     def run() -> Result:
         return swarm.compute(subject, options, question.seed, notes)
 
-    return Job(options, cost, run, pairings=pairings)
+    return Job(options, cost, run, sample.used(rows), pairings=pairings)
 
 
 def _searching(

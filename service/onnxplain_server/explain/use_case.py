@@ -19,7 +19,13 @@ from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.explain.sample import bind_features, take_sample
+from onnxplain_server.explain.sample import (
+    RowsUsed,
+    Sample,
+    bind_features,
+    rows_drawn,
+    take_sample,
+)
 from onnxplain_server.explain.sequences import explain as explain_sequences
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.classes import ClassPairing, Outputs
@@ -36,10 +42,12 @@ from onnxplain_server.trees.crew import Crew
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """The answer of one method: its options after defaults, its result, its pictures.
+    """The answer of one method: options after defaults, result, pictures, rows.
 
     Attributes
     ----------
+    rows : RowsUsed or None
+        The rows that the result is computed on; None where it needs none.
     pairings : tuple of ClassPairing
         Classes of the target that the result compares with, and their outputs.
     """
@@ -47,6 +55,7 @@ class Explanation:
     options: Options
     result: Result
     plots: tuple[Plot, ...]
+    rows: RowsUsed | None
     pairings: tuple[ClassPairing, ...] = ()
 
 
@@ -56,12 +65,16 @@ class Answer:
 
     explanations: tuple[Explanation, ...]
     notes: tuple[Note, ...]
-    row_count: int
     predicted_row_count: int
     cache_hit_count: int
     cache_miss_count: int
     engine: Engine | None
     engine_reason: str
+
+    @property
+    def row_count(self) -> int:
+        """The most rows that one of the explanations drew."""
+        return max((one.rows.drawn for one in self.explanations if one.rows), default=0)
 
 
 def explain(model: Model | None, table: Table | None, question: Question, means: Means) -> Answer:
@@ -109,8 +122,13 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     results = [_run(job, host, partial(work_name, effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
-        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
-        len(sample.drawn),
+        (
+            *model.notes,
+            *choice.notes,
+            *_rows_drawn(jobs, sample),
+            *sample.notes(),
+            *_notes(jobs, results),
+        ),
         ledger.predicted,
         ledger.hits,
         ledger.misses,
@@ -129,7 +147,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     results = [_timed(job) for job in jobs]
     explanations = _explanations(jobs, results, plots=question.plots)
     told = (*model.notes, *_notes(jobs, results))
-    return Answer(explanations, told, 0, 0, 0, 0, None, "")
+    return Answer(explanations, told, 0, 0, 0, None, "")
 
 
 def _explain_sequences(
@@ -156,11 +174,10 @@ def _explain_sequences(
     noted = dict.fromkeys(note for result in results for note in notes(result))
     return Answer(
         tuple(
-            Explanation(told.options, told.result, plots)
+            Explanation(told.options, told.result, plots, told.rows)
             for told, plots in zip(found, drawn, strict=True)
         ),
         (*(model.notes if model and choices else ()), *noted),
-        found[0].sequence_count,
         sum(told.ledger.predicted for told in found),
         sum(told.ledger.hits for told in found),
         sum(told.ledger.misses for told in found),
@@ -191,7 +208,9 @@ def _explanations(
 ) -> tuple[Explanation, ...]:
     drawn = _drawn(results, plots=plots)
     return tuple(
-        Explanation(job.options, result, with_classes(pictures, job.pairings), job.pairings)
+        Explanation(
+            job.options, result, with_classes(pictures, job.pairings), job.rows, job.pairings
+        )
         for job, result, pictures in zip(jobs, results, drawn, strict=True)
     )
 
@@ -201,6 +220,11 @@ def _drawn(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ..
         return [()] * len(results)
     with span("draw"):
         return draw_all(results)
+
+
+def _rows_drawn(jobs: Sequence[Job], sample: Sample) -> tuple[Note, ...]:
+    counts = [(_method(job.options), job.rows.drawn) for job in jobs if job.rows]
+    return rows_drawn(counts, sample.table.n_rows, sample.seed)
 
 
 def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:

@@ -98,8 +98,8 @@ def _grown(  # noqa: PLR0917 - likewise
     path: str,
 ) -> Job:
     """Make a forest ready that is grown on predictions, or on the target."""
-    rows = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
-    rows = rows[sample.weights[rows] > 0]
+    drawn = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
+    rows = drawn[sample.weights[drawn] > 0]
     chosen = feature_vectors.positions(options, sample.features.names)
     columns = tuple(sample.features.columns[j] for j in chosen)
     if options.knockoffs is not None:
@@ -129,7 +129,8 @@ def _grown(  # noqa: PLR0917 - likewise
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
-    return Job(options, 0 if of_labels else len(rows), run, pairings=pairings)
+    cost = 0 if of_labels else len(rows)
+    return Job(options, cost, run, sample.used(drawn), pairings=pairings)
 
 
 def _with_source(options: Options, found: Grove | Refusal) -> Options:

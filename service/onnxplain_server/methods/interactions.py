@@ -180,7 +180,8 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
         keeps every row.
     """
     test = None if actual is None else _test(effects, options, seed, actual)
-    measure = Measure(effects, _plan(effects, options), test)
+    batch_count = effects.batch_count(options.resampling.repeat_count)
+    measure = Measure(effects, _plan(effects, options), test, batch_count)
     weights = effects.background.weights
     if options.resampling.repeat_count:
         replicates = replicate(options.resampling, weights, seed)

@@ -87,7 +87,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Curves in the order asked for, each by its groups in order of first appearance.
+    """Curves in the order asked for, each by its groups, by ascending value.
 
     Attributes
     ----------

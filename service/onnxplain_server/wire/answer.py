@@ -7,7 +7,7 @@ import json
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
 
-from onnxplain_server.explain import Answer, Explanation
+from onnxplain_server.explain import Answer, Explanation, RowsUsed
 from onnxplain_server.model import Description
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.wire import options, results
@@ -56,7 +56,18 @@ def _explanation(explanation: Explanation) -> service_pb2.Explanation:
         ],
     )
     results.fill(message, explanation.result)
+    if explanation.rows:
+        message.rows.CopyFrom(_rows(explanation.rows))
     return message
+
+
+def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
+    return service_pb2.RowsUsed(
+        drawn_row_count=rows.drawn,
+        used_row_count=rows.used,
+        weight=rows.weight,
+        seed=rows.seed,
+    )
 
 
 def _plot(plot: Plot) -> plot_pb2.Plot:

@@ -95,7 +95,7 @@ class ExplainResponse(_message.Message):
     def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options", "class_pairings")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options", "rows", "class_pairings")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -106,6 +106,7 @@ class Explanation(_message.Message):
     SWARM_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
     CLASS_PAIRINGS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
     partial_dependence: _partial_dependence_pb2.PartialDependenceResult
@@ -117,8 +118,9 @@ class Explanation(_message.Message):
     swarm: _swarm_pb2.SwarmResult
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
     options: MethodOptions
+    rows: RowsUsed
     class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
 
 class ClassPairing(_message.Message):
     __slots__ = ("label", "output_name")
@@ -127,6 +129,18 @@ class ClassPairing(_message.Message):
     label: str
     output_name: str
     def __init__(self, label: _Optional[str] = ..., output_name: _Optional[str] = ...) -> None: ...
+
+class RowsUsed(_message.Message):
+    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed")
+    DRAWN_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    USED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    drawn_row_count: int
+    used_row_count: int
+    weight: float
+    seed: int
+    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed")

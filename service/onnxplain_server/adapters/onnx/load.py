@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
 from onnxplain_server.adapters.onnx.columns import Columns
+from onnxplain_server.adapters.onnx.consistency import named
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits
 from onnxplain_server.adapters.onnx.graph import Graph, shown
@@ -18,7 +21,8 @@ from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, 
 from onnxplain_server.adapters.onnx.outputs import Part, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
-from onnxplain_server.adapters.onnx.trial import Trial, attempt, fault_of
+from onnxplain_server.adapters.onnx.trial import Trial, attempt, fault_of, judge
+from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Description, Note, Scale
 
@@ -159,20 +163,57 @@ def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _model(opened: _Opened, told: tuple[Note, ...], *, has_class_scores: bool) -> OnnxModel:
-    trial, why = opened.trial, opened.trial.contradiction
-    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
-    if why:
-        notes += (Note("INCONSISTENT_MODEL", f"{_INCONSISTENT}{why}. {_TRUST_LITTLE}"),)
-    notes += told
-    inputs = tuple(feed.input for feed in opened.feeds)
-    doubt = f"{_INCONSISTENT}{why}." * bool(why)
+def _model(opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool) -> OnnxModel:
+    trial = opened.trial
+    doubt = _doubt_of_trial(trial)
     return OnnxModel(
         opened.model,
-        inputs,
+        tuple(feed.input for feed in opened.feeds),
         opened.columns,
-        notes,
+        (*_notes(opened, trial, doubt), *labels),
         trial.run,
         inconsistency=doubt,
         has_class_scores=has_class_scores,
+        judged=partial(_judged, opened),
     )
+
+
+def _notes(opened: _Opened, trial: Trial, doubt: str) -> tuple[Note, ...]:
+    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
+    if doubt:
+        notes += (Note("INCONSISTENT_MODEL", f"{doubt} {_TRUST_LITTLE}"),)
+    return notes
+
+
+def _doubt_of_trial(trial: Trial) -> str:
+    """What trial rows have shown; empty where nothing."""
+    if trial.doubt is None:
+        return ""
+    made = f"{len(next(iter(trial.answers)))} made-up rows"
+    return f"{_INCONSISTENT}{trial.doubt.told(named(trial.doubt.rows, made))}."
+
+
+def _judged(
+    opened: _Opened, model: OnnxModel, rows: Mapping[str, Array], source: Indices
+) -> OnnxModel:
+    """Judge a model by rows of a table, which count for more than those made up."""
+    try:
+        trial = judge(opened.model, opened.trial.runs, opened.feeds, rows)
+    except Exception:  # noqa: BLE001 - rows that it refuses are named where they are predicted
+        return model
+    if trial.doubt is None and opened.trial.doubt is None:
+        # Rows of a table may be too alike to show that the model needs them one by one.
+        return model
+    if trial.doubt is None:
+        return model.by(trial.run, (*_notes(opened, trial, ""), _elsewhere(opened, source)), "")
+    where = named([source[row] for row in trial.doubt.rows], "the table")
+    told = f"{_INCONSISTENT}{trial.doubt.told(where)}."
+    return model.by(trial.run, _notes(opened, trial, told), told)
+
+
+def _elsewhere(opened: _Opened, source: Indices) -> Note:
+    message = (
+        f"{_doubt_of_trial(opened.trial)} On {len(source)} rows of the table it is one, up to "
+        "rounding, so it was explained; rows that are put together from several may differ."
+    )
+    return Note("INCONSISTENT_ELSEWHERE", message)

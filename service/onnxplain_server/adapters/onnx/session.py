@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -36,9 +37,11 @@ class OnnxModel:
     run : Run
         Evaluates it, in several threads at once.
     inconsistency : str
-        Why its answers are not to be relied upon; empty where trial rows show nothing.
+        Why its answers are not to be relied upon; empty where rows tried show nothing.
     has_class_scores : bool
         Whether its columns score classes.
+    judged : callable (OnnxModel, feeds, source) -> OnnxModel
+        Judges it by rows of a table.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class OnnxModel:
         *,
         inconsistency: str,
         has_class_scores: bool,
+        judged: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
     ) -> None:
         self._proto = proto
         self.inputs = inputs
@@ -59,8 +63,31 @@ class OnnxModel:
         self.inconsistency = inconsistency
         self.has_class_scores = has_class_scores
         self._run = run
+        self._judged = judged
         self._columns = columns
         self._reached: dict[int, Array] = {}
+
+    def judged(self, feeds: Mapping[str, Array], source: Indices) -> OnnxModel:
+        """The model, judged by rows that it is asked about, in place of those made up for it.
+
+        Parameters
+        ----------
+        feeds : mapping of input name to (n_rows, width)
+        source : (n_rows,)
+            Their positions in the table.
+
+        Returns
+        -------
+        OnnxModel
+            Itself, where they show nothing new.
+        """
+        return self._judged(self, _native(feeds), source)
+
+    def by(self, run: Run, notes: tuple[Note, ...], inconsistency: str) -> OnnxModel:
+        """The same model evaluated in another way."""
+        other = copy(self)
+        vars(other).update(_run=run, notes=notes, inconsistency=inconsistency)
+        return other
 
     @cached_property
     def trees(self) -> Ensemble | LinkedEnsemble | Refusal:

@@ -22,6 +22,7 @@ from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution,
 from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
 from onnxplain_server.model import Note
 
+_LEAST_POPULATION = 5
 _SEARCHES: dict[Search, Callable[[Field], list[Found]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
@@ -75,7 +76,12 @@ def cost(options: Options, subject: Subject) -> int:
     rows, flight = len(subject.background), options.flight
     if subject.reader is not None:
         return rows
-    looks = flight.particle_count * (flight.iteration_count + 1) * flight.restart_count
+    if options.search is Search.PUBLISHED:
+        looks = flight.particle_count * flight.iteration_count
+    else:
+        # The first generation, and a population that scipy does not take any smaller.
+        looks = max(flight.particle_count, _LEAST_POPULATION) * (flight.iteration_count + 1)
+    looks *= flight.restart_count
     return rows + (len(subject.alone) or rows) * len(options.features) * looks
 
 
