@@ -14,6 +14,7 @@ from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.methods.feature_vectors.paths import of_ensemble
+from onnxplain_server.model import Scale
 from onnxplain_server.trees import sharing
 from onnxplain_server.trees.ensemble import Ensemble, read_sums
 from onnxplain_server.trees.refusal import Refusal
@@ -190,7 +191,7 @@ def test_feature_vectors_read_a_set_of_categories_as_one_split(ask: Any, kind: s
     paths = of_ensemble(view)
     read: Counter[tuple[int, ...]] = Counter()
     for leaf in paths.leaf:
-        node, path = leaf, []
+        node, path = leaf, list[int]()
         while (node := paths.parent[node]) >= 0:
             path.insert(0, int(paths.feature[node]))
         read[tuple(path)] += 1
@@ -217,3 +218,21 @@ def test_a_link_that_no_engine_follows_is_the_reason() -> None:
             attribute.s = b"PROBIT"
     trees = load(probit.SerializeToString()).trees
     assert trees == Refusal("the sum over its trees goes through PROBIT")
+
+
+def test_several_softmaxes_are_read_on_the_scale_of_their_margin() -> None:
+    twice = onnx.ModelProto.FromString(content("3class"))
+    (tree,) = (n for n in twice.graph.node if n.op_type == "TreeEnsembleClassifier")
+    copy = twice.graph.node.add()
+    copy.CopyFrom(tree)
+    copy.output[:] = ["other_label", "others"]
+    copy.name = "other"
+    output = twice.graph.output.add()
+    output.CopyFrom(twice.graph.output[1])
+    output.name = "others"
+    file = twice.SerializeToString()
+
+    assert load(file).trees == Refusal(
+        "each of the outputs is a softmax by itself; its MARGIN is a sum"
+    )
+    assert isinstance(load(file, Scale.MARGIN).trees, Ensemble)

@@ -40,9 +40,11 @@ def refuse_merged(nodes: Nodes, links: Links, values: Matrix) -> None:
     places = leaf_places(nodes)[::-1]
     first[places] = nodes.weights[::-1]  # what comes first in the file comes last here
     comparison = _Comparison(nodes, links, first, values)
-    for i, k in zip(node.tolist(), follower.tolist(), strict=True):
-        loses = bool(nodes.missing_is_true[k] and not nodes.missing_is_true[i])
-        if comparison.is_mistaken(links.true[i], links.true[k], loses=loses):
+    loses = nodes.missing_is_true[follower] & ~nodes.missing_is_true[node]
+    doubtful = loses | (links.true[node] != links.true[follower])
+    pairs = (each[doubtful].tolist() for each in (node, follower, loses))
+    for i, k, is_lost in zip(*pairs, strict=True):
+        if comparison.is_mistaken(links.true[i], links.true[k], loses=is_lost):
             raise RefusedError(
                 f"the runtime takes {named(nodes, k)} for a part of the node before, which leads "
                 "elsewhere"

@@ -122,7 +122,10 @@ def _heads(nodes: Nodes, links: Links, features: Indices) -> Indices:
     before[follower[follows]] = inner[follows]
     head = before
     for _ in range(len(features).bit_length()):  # every turn goes back twice as far
-        head = head[head]
+        earlier = head[head]
+        if np.array_equal(earlier, head):
+            break
+        head = earlier
     astray = before[head] != head
     if astray.any():
         raise RefusedError(f"{named(nodes, int(np.argmax(astray)))} is part of a cycle")
@@ -141,8 +144,8 @@ def _joined(links: Links, head: Indices) -> _Branches:
 def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, int]:
     """Count the ways from a root to each node, and the steps of the longest.
 
-    Level by level, each node after all of its parents. Counts end at `MOST_NODES` + 1; those of nodes
-    that were joined to others are 0.
+    Level by level, each node after all of its parents. Counts end at `MOST_NODES` + 1; those of
+    nodes that were joined to others are 0.
     """
     copies, waiting = np.zeros((2, len(head)), dtype=np.int64)
     inner = np.flatnonzero((branches.true >= 0) & (head == np.arange(len(head))))
