@@ -7,6 +7,7 @@ import logging
 import os
 import resource
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -180,12 +181,12 @@ def run(
     """
     # It tells of every client that leaves; the request's own line does too.
     logging.getLogger("waitress").setLevel(logging.WARNING)
-    stop = _signalled()
+    wait_signal = _catch_signals()
     _allow_connections()
     server = Server(settings, runner, cache, store, collectors, ready=ready, tracer=tracer)
     gc.freeze()  # else it is searched again and again, and all requests wait for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
-    stop.wait()
+    wait_signal()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)
     start = time.monotonic()
     ended = server.drain(settings.grace_seconds)
@@ -197,17 +198,25 @@ def run(
         os._exit(0)
 
 
-def _signalled() -> threading.Event:
-    stop = threading.Event()
+def _catch_signals() -> Callable[[], None]:
+    """Keep SIGTERM and SIGINT from ending the process; what waits for the first of them."""
+    woken, waker = socket.socketpair()
+    waker.setblocking(False)
 
     def begin(number: int, _frame: FrameType | None) -> None:
-        stop.set()
         # A second signal ends the process at once.
         signal.signal(number, signal.SIG_DFL)
 
+    def wait() -> None:
+        with woken, waker:
+            woken.recv(1)
+            signal.set_wakeup_fd(-1)
+
+    # A lock would not do: no signal ends its wait that came a moment before, or to another thread.
+    signal.set_wakeup_fd(waker.fileno())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, begin)
-    return stop
+    return wait
 
 
 def _allow_connections() -> None:

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -27,26 +28,60 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest
 
 CHECK = health_pb2.HealthCheckRequest
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+PATIENCE = 120.0
+
+
+@pytest.fixture
+def long_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server waits for calls that it has told to end, however busy the machine is."""
+    monkeypatch.setattr("onnxplain_server.serve._LAST_SECONDS", PATIENCE)
 
 
 @pytest.fixture
 def long_news(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that stops goes on to take connections for as long as its work does."""
-    monkeypatch.setattr("onnxplain_server.serve._NEWS_SECONDS", 60.0)
+    monkeypatch.setattr("onnxplain_server.serve._NEWS_SECONDS", PATIENCE)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+class Draining:
+    """A server that stops, on a thread of its own."""
+
+    def __init__(self, client: Any, seconds: float) -> None:
+        self.ended: bool | None = None
+        self._thread = threading.Thread(target=self._run, args=(client, seconds), daemon=True)
+        self._thread.start()
+
+    def _run(self, client: Any, seconds: float) -> None:
+        self.ended = client.server.drain(seconds)
+
+    @property
+    def goes_on(self) -> bool:
+        return self._thread.is_alive()
+
+    def join(self) -> bool | None:
+        """Wait for the end; whether all work has ended, None where the server still runs."""
+        self._thread.join(PATIENCE)
+        return self.ended
 
 
 @pytest.mark.usefixtures("long_news")
 def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: Any) -> None:
     release = threading.Event()
-    runner = make_runner(lambda _host: release.wait(5))
+    runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
     health = health_pb2_grpc.HealthStub(client.channel)
     watch = health.Watch(CHECK())
     next(watch)
     running = client.stub.Explain.future(ExplainRequest(seed=5))
-    assert runner.started.acquire(timeout=2)
-    drain = threading.Thread(target=client.server.drain, args=(5,))
-    drain.start()
+    assert runner.started.acquire(timeout=PATIENCE)
+    drain = Draining(client, PATIENCE)
 
     assert next(watch).status == NOT_SERVING
     assert health.Check(CHECK()).status == NOT_SERVING
@@ -61,9 +96,8 @@ def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: 
     assert client.rest("GET", "/livez").status == 200
 
     release.set()
-    assert running.result(timeout=2).receipt.seed == 5
-    drain.join(3)
-    assert not drain.is_alive()
+    assert running.result(timeout=PATIENCE).receipt.seed == 5
+    assert drain.join()
 
 
 def test_clients_connect_elsewhere_while_running_work_is_finished(
@@ -71,21 +105,18 @@ def test_clients_connect_elsewhere_while_running_work_is_finished(
 ) -> None:
     """`make torture` found calls that were refused twice by the same server."""
     release = threading.Event()
-    runner = make_runner(lambda _host: release.wait(60))
+    runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
     running = client.stub.Explain.future(ExplainRequest(seed=5))
-    assert runner.started.acquire(timeout=30)
-    drain = threading.Thread(target=client.server.drain, args=(60,))
+    assert runner.started.acquire(timeout=PATIENCE)
 
-    drain.start()
-    while listens(client.server.grpc_port):
-        time.sleep(0.01)
+    drain = Draining(client, PATIENCE)
+    wait_until(lambda: not listens(client.server.grpc_port))
 
     assert not running.done()
     release.set()
-    assert running.result(timeout=30).receipt.seed == 5
-    drain.join(30)
-    assert not drain.is_alive()
+    assert running.result(timeout=PATIENCE).receipt.seed == 5
+    assert drain.join()
 
 
 def listens(port: int) -> bool:
@@ -95,17 +126,19 @@ def listens(port: int) -> bool:
 
 def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runner: Any) -> None:
     release = threading.Event()
-    runner = make_runner(lambda _host: release.wait(5))
+    runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
     answers: list[Any] = []
     asking = threading.Thread(target=lambda: answers.append(client.post({"seed": 5})))
     asking.start()
-    assert runner.started.acquire(timeout=2)
-    threading.Timer(0.1, release.set).start()
+    assert runner.started.acquire(timeout=PATIENCE)
 
-    assert client.server.drain(5)
+    drain = Draining(client, PATIENCE)
+    wait_until(lambda: client.server._turns.closed)
+    release.set()
 
-    asking.join(2)
+    assert drain.join()
+    asking.join(PATIENCE)
     assert [answer.json["receipt"]["seed"] for answer in answers] == [5]
 
 
@@ -119,26 +152,38 @@ class LongAnswer:
     describe = explain
 
 
-def test_a_client_that_reads_slowly_gets_the_whole_reply(start: Any) -> None:
+def test_a_client_that_reads_slowly_gets_the_whole_reply(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Else a server without grace would wait as well, for a while.
+    monkeypatch.setattr("onnxplain_server.serve._LAST_SECONDS", 0.0)
     client = start(LongAnswer())
+    looks = 0
+    replying = client.server._rest._replying
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        return bool(replying())
+
+    client.server._rest._replying = look
     with client.connect() as connection:
         connection.sendall(
             b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
             b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         )
         found = connection.recv(1)
-        drain = threading.Thread(target=client.server.drain, args=(5,))
-        drain.start()
-        # Longer than the server waits where no grace is left.
-        time.sleep(1.3)
+        drain = Draining(client, PATIENCE)
+        wait_until(lambda: looks >= 10 or not drain.goes_on)
         while more := connection.recv(1_000_000):
             found += more
-        drain.join()
+    assert drain.join()
 
     assert len(found) > 10_000_000
     assert found.endswith(b"}")
 
 
+@pytest.mark.usefixtures("long_end")
 def test_work_beyond_the_grace_period_ends_as_unavailable(
     start: Any, make_runner: Any, endless: Any
 ) -> None:
@@ -146,16 +191,13 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(
     runner = make_runner(endless)
     client = start(runner, running_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
-    assert runner.started.acquire(timeout=2)
-    while not client.server._turns.counts().waiting_count:
-        time.sleep(0.01)
-    begin = time.monotonic()
+    assert runner.started.acquire(timeout=PATIENCE)
+    wait_until(lambda: client.server._turns.counts().waiting_count == 1)
 
     assert client.server.drain(0.1)
 
-    assert time.monotonic() - begin < 2.5
     for call in calls:
-        assert call.exception(timeout=2).code() is grpc.StatusCode.UNAVAILABLE
+        assert call.exception(timeout=PATIENCE).code() is grpc.StatusCode.UNAVAILABLE
         assert call.exception().details() == "the server stopped before the work was done"
     assert len(runner.requests) == 1
 
@@ -164,18 +206,16 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(
     start: Any, make_runner: Any
 ) -> None:
     release = threading.Event()
-    runner = make_runner(lambda _host: release.wait(30))
+    runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
     running = client.stub.Explain.future(ExplainRequest())
-    assert runner.started.acquire(timeout=30)
-    kept = http.client.HTTPConnection("127.0.0.1", client.server.rest_port, timeout=30)
+    assert runner.started.acquire(timeout=PATIENCE)
+    kept = http.client.HTTPConnection("127.0.0.1", client.server.rest_port, timeout=PATIENCE)
     kept.request("GET", "/livez")
     before = kept.getresponse()
     before.read()
-    drain = threading.Thread(target=client.server.drain, args=(30,))
-    drain.start()
-    while client.rest("GET", "/readyz").status == 200:
-        time.sleep(0.01)
+    drain = Draining(client, PATIENCE)
+    wait_until(lambda: client.rest("GET", "/readyz").status == 503)
 
     kept.request("POST", "/v1/explanations", "{}", {"Content-Type": "application/json"})
     last = kept.getresponse()
@@ -184,10 +224,11 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(
     assert (last.status, last.headers["Connection"]) == (503, "close")
     assert last.headers["Retry-After"] == "1"
     release.set()
-    running.result(timeout=30)
-    drain.join()
+    running.result(timeout=PATIENCE)
+    assert drain.join()
 
 
+@pytest.mark.usefixtures("long_end")
 def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
     start: Any, make_runner: Any, endless: Any
 ) -> None:
@@ -196,13 +237,12 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
 
     def never() -> Iterator[UploadModelRequest]:
         yield UploadModelRequest(content=b"a")
-        stop.wait(30)
+        stop.wait(PATIENCE)
 
     upload = client.stub.UploadModel.future(never())
     events = client.stub.ExplainStream(ExplainStreamRequest())
     next(events)
-    while client.server._turns.counts().place_count < 2:
-        time.sleep(0.01)
+    wait_until(lambda: client.server._turns.counts().place_count == 2)
 
     assert client.server.drain(0.1)
 
@@ -215,20 +255,24 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
         assert "google.rpc.RetryInfo" in kinds
 
 
-def test_connections_that_idle_do_not_hold_the_server(start: Any, make_runner: Any) -> None:
+def test_connections_that_idle_do_not_hold_the_server(
+    start: Any, make_runner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxplain_server.transport.rest_crowd._IDLE_SECONDS", 10 * PATIENCE)
     client = start(make_runner())
-    idle = client.connect()
-    begin = time.monotonic()
+    with client.connect() as idle:
+        wait_until(lambda: bool(client.server._rest._server.active_channels))
 
-    assert client.server.drain(5)
+        assert Draining(client, 10 * PATIENCE).join()
 
-    assert time.monotonic() - begin < 1
-    assert idle.recv(1) == b""
-    idle.close()
+        assert idle.recv(1) == b""
 
 
-def test_no_thread_of_rest_outlives_it(start: Any, make_runner: Any) -> None:
+def test_no_thread_of_rest_outlives_it(
+    start: Any, make_runner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that did could wake a loop that is gone, through a pipe that is something else by now."""
+    monkeypatch.setattr("onnxplain_server.transport.rest_server._THREADS_SECONDS", PATIENCE)
     client = start(make_runner())
     client.post({})
 
@@ -239,7 +283,7 @@ def test_no_thread_of_rest_outlives_it(start: Any, make_runner: Any) -> None:
 
 
 PROGRAM = """
-import logging, sys, time
+import logging, signal, sys, threading, time
 from onnxplain_server.adapters.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.seal import Seal
@@ -249,7 +293,7 @@ from onnxplain_server.settings import load
 class Runner:
     def explain(self, request, blobs, host):
         print("started", flush=True)
-        time.sleep({seconds})
+        {work}
         return b""
     describe = explain
 
@@ -259,25 +303,49 @@ run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(("seconds", "grace", "served"), [(0.3, 5, True), (60, 0.1, False)])
-def test_a_signal_ends_the_process_well(
-    number: signal.Signals, seconds: float, grace: float, served: bool
-) -> None:
-    """Also where the work cannot be stopped: the platform would kill it then."""
-    program = PROGRAM.format(seconds=seconds, grace=grace)
+@contextmanager
+def serving(work: str, grace: float) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """A server in a process of its own, whose work has begun, and the call that waits for it."""
+    command = [sys.executable, "-c", PROGRAM.format(work=work, grace=grace)]
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().rsplit(":", 1)[1].strip()
-        channel = grpc.insecure_channel(f"127.0.0.1:{port}")
-        explain = channel.unary_unary("/onnxplain.v1.ExplanationService/Explain")
-        running = explain.future(b"")
-        assert process.stdout.readline() == "started\n"
+        try:
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+                explain = channel.unary_unary("/onnxplain.v1.ExplanationService/Explain")
+                running = explain.future(b"")
+                assert process.stdout.readline() == "started\n"
+                yield process, running
+        finally:
+            process.kill()
 
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_running_work_end_and_then_ends_the_process(number: signal.Signals) -> None:
+    with serving("sys.stdin.readline()", PATIENCE) as (process, running):
+        assert process.stdout is not None
         os.kill(process.pid, number)
+        assert process.stdout.readline().startswith("stopping")
 
-        assert process.wait(60) == 0
-        assert (running.exception(timeout=60) is None) == served
-        channel.close()
+        process.communicate("go on\n", PATIENCE)
+
+        assert process.returncode == 0
+        assert running.exception(timeout=PATIENCE) is None
+
+
+def test_a_signal_ends_the_process_though_the_work_cannot_be_stopped() -> None:
+    """Else the platform would kill it."""
+    with serving("threading.Event().wait()", 0.1) as (process, running):
+        os.kill(process.pid, signal.SIGTERM)
+
+        assert process.wait(PATIENCE) == 0
+        assert running.exception(timeout=PATIENCE) is not None
+
+
+def test_a_signal_that_another_thread_takes_ends_the_process() -> None:
+    work = "signal.pthread_kill(threading.get_ident(), signal.SIGTERM)"
+    with serving(work, PATIENCE) as (process, running):
+        assert process.wait(PATIENCE) == 0
+        assert running.exception(timeout=PATIENCE) is None

@@ -161,12 +161,16 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     ----------
     address : str
         Network of the client.
+    came : float
+        Monotonic time of its arrival.
     moved : float
         Monotonic time of the last byte, whichever way.
     began : float
         Monotonic time of the first byte of the request that is being received.
+    request_count : int
+        Requests of which something has been received.
     byte_count : int
-        What has been received of it.
+        Bytes that have been received of the last of them.
     """
 
     task_class = Task
@@ -185,8 +189,8 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self.tell_refused = refused
         self.parser_class = partial(Parser, refusal=refusal)
         self.is_last = is_last
-        self.moved = self.began = time.monotonic()
-        self.byte_count = 0
+        self.came = self.moved = self.began = time.monotonic()
+        self.request_count = self.byte_count = 0
         super().__init__(*given, **named)
         self.address = addresses.network(self.addr[0])
 
@@ -195,6 +199,7 @@ class Channel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self.moved = time.monotonic()
         if self.request is None:
             self.began, self.byte_count = self.moved, 0
+            self.request_count += 1
         self.byte_count += len(data)
         return bool(super().received(data))
 

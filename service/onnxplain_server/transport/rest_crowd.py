@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -10,6 +11,9 @@ from onnxplain_server.transport.rest_channel import Channel
 
 CONNECTION_COUNT = 256
 """Bodies wait on disk while they arrive: this many times the limit at most."""
+
+ARRIVAL_COUNT = CONNECTION_COUNT // 8
+"""Connections accepted in one step of the loop at most, and the newest that are never closed."""
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
@@ -22,7 +26,9 @@ class Crowd:
     A connection goes that moves nothing for 15 s, or whose request takes
     longer than 15 s and a second for every 64 KiB; and where there are too many,
     of the address with most, the one that has waited for its request for
-    longest. Those whose request is worked on, or whose reply is on its way, stay.
+    longest. Those whose request is worked on, or whose reply is on its way, stay,
+    and so do the newest 32: each connection is read from before it may go, so that
+    a request that follows at once, as that of a probe, is answered.
     """
 
     def __init__(self) -> None:
@@ -49,15 +55,22 @@ def _is_over(channel: Channel, now: float) -> bool:
 def _make_room(channels: Collection[Channel]) -> None:
     kept = [channel for channel in channels if not channel.will_close]
     held = Counter(channel.address for channel in kept)
-    able = [channel for channel in kept if not (channel.requests or channel.total_outbufs_len)]
-    while len(kept) > CONNECTION_COUNT and able:
+    newest = set(heapq.nlargest(ARRIVAL_COUNT, kept, key=lambda channel: channel.came))
+    able = [channel for channel in kept if channel not in newest and _waits(channel)]
+    for _ in range(min(len(kept) - CONNECTION_COUNT, len(able))):
         most = max(held[channel.address] for channel in able)
         loser = min((c for c in able if held[c.address] == most), key=_waits_since)
         loser.will_close = True
         held[loser.address] -= 1
         able.remove(loser)
-        kept.remove(loser)
+
+
+def _waits(channel: Channel) -> bool:
+    return not (channel.requests or channel.total_outbufs_len)
 
 
 def _waits_since(channel: Channel) -> float:
-    return channel.began if channel.request is not None else channel.moved
+    if channel.request is None:
+        return channel.moved
+    # Not its first byte: a slow one would pass for newer than one that came later.
+    return channel.came if channel.request_count == 1 else channel.began

@@ -14,7 +14,7 @@ import waitress
 from waitress import wasyncore
 
 from onnxplain_server.transport.rest_channel import Channel, Refusal
-from onnxplain_server.transport.rest_crowd import CONNECTION_COUNT, Crowd
+from onnxplain_server.transport.rest_crowd import ARRIVAL_COUNT, CONNECTION_COUNT, Crowd
 
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
@@ -80,7 +80,7 @@ class RestServer:
         )
         # waitress looks at the clock of the wall, which jumps.
         self._server.maintenance = lambda _now: None
-        self._server.handle_accept = partial(_accept_all, self._server)
+        self._server.handle_accept = partial(_accept_some, self._server)
         self._crowd = Crowd()
         self._stopping = threading.Event()
         self._closing = threading.Lock()
@@ -119,10 +119,14 @@ class RestServer:
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
 
 
-def _accept_all(server: Any) -> None:
-    """Take all that wait to be accepted; waitress takes one, then looks at all connections."""
+def _accept_some(server: Any) -> None:
+    """Accept several connections; waitress accepts one, then looks at all.
+
+    The rest wait until these have been read from.
+    """
+    most = min(len(server.active_channels) + ARRIVAL_COUNT, 2 * CONNECTION_COUNT)
     before = -1
-    while before < len(server.active_channels) < 2 * CONNECTION_COUNT:
+    while before < len(server.active_channels) < most:
         before = len(server.active_channels)
         type(server).handle_accept(server)
 
