@@ -95,13 +95,12 @@ def prepare(  # noqa: PLR0917 - as other methods
 
 def _rows(sample: Sample) -> Indices:
     """Take all rows, or as many as asked for, that weigh something."""
-    rows = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
-    return rows[sample.weights[rows] > 0]
+    return sample.draw(sample.rows, len(sample.rows))
 
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
     """Bring the engine onto rows, unless it is there."""
-    if np.array_equal(effects.background.source, rows):
+    if np.array_equal(effects.background.source, sample.table.as_sent(rows)):
         return effects
     return effects.restrict(sample.each(rows))
 

@@ -105,11 +105,13 @@ def _interactions(
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
     actual = _tested_against(effects, sample, question, options, path)
-    rows = sample.drawn[sample.weights[sample.drawn] > 0]
+    rows = sample.drawn
     features = interactions.approximate(sample.features.take(rows), options)
     # Resampling and tests are about single rows; otherwise equal ones are merged.
     take = keep if options.resampling.repeat_count or options.permutation_count else merge
-    background = take(features, sample.weights[rows], rows)
+    background = take(
+        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
+    )
     # An engine of its own, so that what is planned for this method is done in it.
     effects, unnecessary = approximated(effects.restrict(background), options)
     cost = interactions.cost(effects, options)
@@ -117,7 +119,9 @@ def _interactions(
     return Job(
         options,
         cost,
-        lambda: interactions.compute(effects, options, sample.seed, actual),
+        lambda: interactions.compute(
+            effects, options, sample.seed, None if actual is None else actual[rows]
+        ),
         (*notes, *unnecessary),
         too_coarse,
     )
@@ -130,7 +134,7 @@ def _tested_against(
     options: interactions.Options,
     path: str,
 ) -> Matrix | None:
-    """Read the true values, where terms are tested: (n_rows of the table, n_outputs)."""
+    """Read the true values of all rows, where terms are tested: (n_rows, n_outputs)."""
     if not options.permutation_count:
         return None
     path = f"{path}.permutation_count"
@@ -192,13 +196,6 @@ def _parts(
     parts = []
     for group in sample.groups(options.group_column, options.group_count, path):
         background = sample.merged(sample.draw(group.rows))
-        if not len(background):
-            raise ExplainError(
-                Reason.INVALID_WEIGHTS,
-                f"all rows drawn with {options.group_column} {group.label} have weight 0; "
-                "raise row_count",
-                path,
-            )
         parts.append(partial_dependence.Part(group.label, background))
     return parts
 
@@ -242,7 +239,7 @@ def _importance(
     names, table, column = sample.features.names, sample.table, question.target_column
     options = permutation_importance.resolve(options, names, table, column, path)
     actual = target.read(options.comparison, table, effects.output_names, path)
-    rows = sample.draw(np.arange(table.n_rows), _SHUFFLED_ROWS)
+    rows = sample.draw(sample.rows, _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
     return Job(
@@ -261,8 +258,7 @@ def _loss(
 ) -> Job:
     options = average_loss.resolve(options, sample.table, question.target_column, path)
     actual = target.read(options.comparison, sample.table, effects.output_names, path)
-    every = np.arange(sample.table.n_rows)
-    rows = sample.draw(every, len(every))
+    rows = sample.draw(sample.rows, len(sample.rows))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
     effects = effects.restrict(sample.each(rows))
     return Job(

@@ -20,6 +20,7 @@ from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import bind_features, take_sample
 from onnxplain_server.explain.sequences import explain as explain_sequences
+from onnxplain_server.explain.weighing import weigh
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options, Result, notes
@@ -77,13 +78,14 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         return _explain_model(model, question, means)
     host = Coalescing(means.host)
     means = replace(means, host=host)
-    features = bind_features(model, table, question)
+    weighed = weigh(table, question)
+    features = bind_features(model, weighed, question)
     outputs = _outputs(model, question.output_indices)
     with span("choose"):
         choice, ledger = choose(model, features, outputs, question, means)
     # Of rows that are predicted once each, all are taken, and none are compared with others.
     once = all(isinstance(options, firm.Options) for options in question.methods)
-    sample = take_sample(table, features, question, None if once else choice.row_count)
+    sample = take_sample(weighed, features, question, None if once else choice.row_count)
     take = sample.each if once else sample.merged
     effects = choice.on(take(sample.drawn))
     reader = _reader(model, means, ledger)

@@ -71,7 +71,7 @@ def with_table(  # noqa: PLR0917 - as `prepare`
     names = sample.features.names
     found = reader.trees(len(names))
     options = _with_source(options, found)
-    options = feature_vectors.resolve(options, names, sample.table.n_rows, path)
+    options = feature_vectors.resolve(options, names, sample.weighed.sent_row_count, path)
     if options.source is Source.MODEL:
         grove = _trees(found, path)
         return Job(
@@ -98,8 +98,7 @@ def _grown(  # noqa: PLR0917 - likewise
     path: str,
 ) -> Job:
     """Make a forest ready that is grown on predictions, or on the target."""
-    rows = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
-    rows = rows[sample.weights[rows] > 0]
+    rows = sample.draw(sample.rows, _GROWN_ON)
     chosen = feature_vectors.positions(options, sample.features.names)
     columns = tuple(sample.features.columns[j] for j in chosen)
     if options.knockoffs is not None:
@@ -111,7 +110,7 @@ def _grown(  # noqa: PLR0917 - likewise
     def run() -> Result:
         learned = background.outputs() if truth is None else truth
         _check_varied(learned, "target_column" if of_labels else "model")
-        asked = np.array(options.row_indices, dtype=np.intp)
+        asked = sample.places(options.row_indices)
         lesson = Lesson(
             tuple(column[rows] for column in columns),
             tuple(column[asked] for column in columns) if len(asked) else None,
@@ -169,7 +168,7 @@ def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str,
 def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
     if not options.row_indices:
         return None
-    taken = sample.each(np.array(options.row_indices, dtype=np.intp))
+    taken = sample.each(sample.places(options.row_indices))
     return visits(grove.ensemble, taken.columns)
 
 

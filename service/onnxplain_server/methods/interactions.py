@@ -176,7 +176,7 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     Parameters
     ----------
     actual : (n, n_outputs)
-        True values of all rows of the table; only where terms are tested, on a background that
+        True values of the background's rows; only where terms are tested, on a background that
         keeps every row.
     """
     test = None if actual is None else _test(effects, options, seed, actual)
@@ -212,7 +212,7 @@ def _plan(effects: Effects, options: Options) -> Plan:
 
 def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
     rows = effects.background
-    residuals = actual[rows.source] - effects.outputs()
+    residuals = actual - effects.outputs()
     return PermutationTest(
         options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
     )

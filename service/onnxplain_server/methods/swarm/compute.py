@@ -183,7 +183,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
                     scores,
                     shares,
                     one.curve.similarities(limit),
-                    histogram(column, cohort.truth.weights),
+                    histogram(column, cohort.truth.weights, subject.background.unit),
                 )
             )
     total, relative = over_classes(importances)
