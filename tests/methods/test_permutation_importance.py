@@ -124,7 +124,7 @@ def test_one_shuffle_tells_no_standard_error(make: Any) -> None:
 
 
 def test_weights_stay_with_their_rows_and_values_come_from_all(make: Any) -> None:
-    """Row 0 alone counts; its value comes from row 1, which hardly does, in half of the shuffles."""
+    """Row 0 alone counts; its value is that of row 1 in half of the shuffles."""
     columns = {"x": [0.0, 1.0], "y": [0.0, 2.0], "w": [1.0, 1e-12]}
 
     result = measure(make, double, columns, weight_column="w", repeat_count=50)

@@ -88,10 +88,10 @@ def infinite_after(
     features : sequence of tuple of str
         What each entry shuffles.
     """
-    rows = np.flatnonzero(np.isinf(increases).any(axis=1))
+    rows = np.flatnonzero(np.isposinf(increases).any(axis=1))
     if not len(rows):
         return ()
-    entries = tuple(" + ".join(features[i]) for i in rows)
+    entries = tuple(" + ".join(features[i]) for i in rows.tolist())
     message = (
         f"The average {loss.value} is infinite after shuffling {listed(entries)}, because in some "
         f"row {_CAUSES.get(loss, _TOO_LARGE)}: such importances are infinite, have no standard "
