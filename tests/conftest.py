@@ -44,6 +44,8 @@ class FunctionModel:
         One input for all features, instead of one each.
     without : mapping of int to sequence of int
         For outputs, the features that they are known not to depend on.
+    rounding : float
+        Relative error of what the function computes.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class FunctionModel:
         matrix: bool = False,
         n_outputs: int = 1,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> None:
         self.function = function
         self.without = without or {}
@@ -63,6 +66,7 @@ class FunctionModel:
             self.inputs = (Input("X", types[0], len(names)),)
         self.output_names = tuple(f"y{k}" for k in range(n_outputs))
         self.notes: tuple[Note, ...] = ()
+        self.roundings = np.full(n_outputs, rounding)
         self.calls: list[int] = []
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from google.protobuf import json_format
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from onnxplain.canonical import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
@@ -66,7 +66,7 @@ def ask(runner: InProcess, make: Any) -> Ask:
 
 
 def _column(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    is_text = isinstance(values[0], str)
+    is_text = any(isinstance(value, str) and value != "NaN" for value in values)
     return {"name": name, "strings" if is_text else "numbers": list(values)}
 
 
@@ -101,16 +101,16 @@ def table(model: str, rows: int, seed: int) -> dict[str, Any]:
     return columns
 
 
-def same(found: Any, expected: Any, path: str = "", *, scale: float | None = 1.0) -> None:
+def same(found: Any, expected: Any, path: str = "", *, scale: float = 1.0) -> None:
     """Compare answers, but for the rounding of their numbers; weights may be scaled."""
     if isinstance(expected, dict):
         assert list(found) == list(expected), path
         for key in expected:
-            if key == "weight" and scale is None:
-                continue
-            factor = scale if key == "weight" and scale is not None else 1.0
-            if key == "weight" and "swarm" not in path:
-                assert float(found[key]) == pytest.approx(factor * float(expected[key])), path
+            is_weight = (key == "weight" and "swarm" not in path) or path.endswith("values")
+            if key in {"weight", "counts"} and is_weight:
+                with np.errstate(over="ignore"):
+                    weights = np.array(expected[key], dtype=float) * scale
+                assert np.array(found[key], dtype=float) == pytest.approx(weights), path
             else:
                 same(found[key], expected[key], f"{path}.{key}", scale=scale)
     elif isinstance(expected, list):
@@ -118,7 +118,7 @@ def same(found: Any, expected: Any, path: str = "", *, scale: float | None = 1.0
         for i, (one, other) in enumerate(zip(found, expected, strict=True)):
             same(one, other, f"{path}[{i}]", scale=scale)
     elif isinstance(expected, float | int) and not isinstance(expected, bool):
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9), path
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6), path
     else:
         assert found == expected, path
 
@@ -127,13 +127,15 @@ def without_plots(answer: dict[str, Any]) -> dict[str, Any]:
     """Leave out pictures, and the positions of rows, which rows between them shift."""
     for explanation in answer["explanations"]:
         explanation.pop("plots")
-        explanation.get("individualConditionalExpectation", {}).pop("rowIndices", None)
+        for curves in explanation.get("individualConditionalExpectation", {}).get("curves", ()):
+            del curves["rowIndices"]
     return answer
 
 
 SEVERAL = settings(
     max_examples=4,
     deadline=None,
+    phases=(Phase.explicit, Phase.generate),  # shrinking takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -146,7 +148,7 @@ def test_rows_of_weight_zero_change_nothing(
 ) -> None:
     """Even rows whose values would be refused, or would be classes and groups of their own."""
     columns = table(model, ROWS, seed)
-    strange = {"y": "?" if isinstance(columns["y"][0], str) else np.nan, "g": "z", "w": 0.0}
+    strange = {"y": "?" if isinstance(columns["y"][0], str) else "NaN", "g": "z", "w": 0.0}
     more = {
         name: np.insert(np.array(values, dtype=object), places, strange.get(name, 1e6)).tolist()
         for name, values in columns.items()
@@ -159,7 +161,7 @@ def test_rows_of_weight_zero_change_nothing(
 
 
 @pytest.mark.parametrize(("model", "engine"), CASES)
-@pytest.mark.parametrize("factor", [7.0, 2.0**1000, 1e308 / 4, 2.0**-1060])
+@pytest.mark.parametrize("factor", [7.0, 2.0**1000, 2.0**1021, 2.0**-1060])
 def test_weights_count_by_their_ratios_alone(
     ask: Ask, model: str, engine: str, factor: float
 ) -> None:
@@ -226,4 +228,5 @@ def test_rows_are_named_as_they_were_sent(ask: Ask) -> None:
 
     (told,) = ask("sklearn_gradient_boosting", "TREES", columns, asked)["explanations"]
 
-    assert told["individualConditionalExpectation"]["rowIndices"] == [1, 3, 5]
+    (curves,) = told["individualConditionalExpectation"]["curves"]
+    assert curves["rowIndices"] == [1, 3, 5]

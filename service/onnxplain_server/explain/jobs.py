@@ -11,7 +11,7 @@ from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import firm as firm_jobs
-from onnxplain_server.explain.approximation import approximated, too_coarse
+from onnxplain_server.explain.approximation import approximated, remarks
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -123,7 +123,7 @@ def _interactions(
             effects, options, sample.seed, None if actual is None else actual[rows]
         ),
         (*notes, *unnecessary),
-        too_coarse,
+        remarks,
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.shelf import kept
 from onnxplain_server.errors import ExplainError, Reason
@@ -116,13 +116,19 @@ def _grown(  # noqa: PLR0917 - likewise
             tuple(column[asked] for column in columns) if len(asked) else None,
             learned,
             learned.ndim == 1,
-            sample.weights[rows],
+            _of_largest(sample.weights[rows]),
         )
         return feature_vectors.of_lesson(
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
     return Job(options, 0 if of_labels else len(rows), run)
+
+
+def _of_largest(weights: Vector) -> Vector:
+    """Divide by the largest, so that multiples of weights break ties between splits alike."""
+    shares: Vector = weights / weights.max()
+    return shares
 
 
 def _with_source(options: Options, found: Grove | Refusal) -> Options:

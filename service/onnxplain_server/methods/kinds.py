@@ -45,7 +45,8 @@ Result: TypeAlias = (
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
     noted = (
-        permutation_importance.Result
+        interactions.Result
+        | permutation_importance.Result
         | feature_vectors.Result
         | firm.Result
         | sequences.Result

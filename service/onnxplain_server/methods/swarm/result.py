@@ -15,7 +15,7 @@ from onnxplain_server.model import Note
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often values occur: borders (n + 1,), and weights of rows (n,)."""
+    """How often values occur: borders (n + 1,), and weights of rows, maybe infinite, (n,)."""
 
     borders: Vector
     counts: Vector
@@ -96,5 +96,4 @@ def histogram(values: Vector, weights: Vector, unit: float) -> Histogram:
     count = min(20, max(1, int(np.ceil(np.sqrt(len(values))))))
     counts, borders = np.histogram(values, count, weights=weights)
     with np.errstate(over="ignore"):
-        weighed = counts.astype(np.float64) * unit
-    return Histogram(borders, np.minimum(weighed, np.finfo(np.float64).max))  # drawn, so finite
+        return Histogram(borders, counts.astype(np.float64) * unit)
