@@ -188,12 +188,19 @@ class Makers:
         matrix: bool = False,
         source: Any = None,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> Engine:
         """Bind a function to rows."""
         given = table_of(columns)
         types = types or [type_of(values) for values in columns.values()]
         model = FunctionModel(
-            function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs, without=without
+            function,
+            tuple(columns),
+            types,
+            matrix=matrix,
+            n_outputs=n_outputs,
+            without=without,
+            rounding=rounding,
         )
         features = bind(model.inputs, given, tuple(columns) if matrix else (), ())
         ones = np.ones(given.n_rows)
