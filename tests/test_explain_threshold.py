@@ -67,7 +67,7 @@ def tree(base: float, *, in_leaves: bool) -> bytes:
         target_nodeids=[3, 4, 5, 6],
         target_ids=[0] * 4,
         target_weights=[leaf + base * in_leaves for leaf in leaves],
-        **({} if in_leaves else {"base_values": [base]}),
+        base_values=[0.0 if in_leaves else base],
     )
     return graph([node], TensorProto.FLOAT)
 
@@ -83,7 +83,8 @@ def ask(runner: InProcess, make: Any, model: bytes, rows: Any, engine: str = "TR
     answer = ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), {}, make.host())
     )
-    codes = [warning.code for warning in answer.warnings]
+    warnings: list[Any] = list(answer.warnings)
+    codes = [warning.code for warning in warnings]
     return answer.explanations[0].interactions, "BELOW_THRESHOLD" in codes
 
 
