@@ -133,3 +133,38 @@ def test_a_float32_model_that_loses_an_interaction_to_its_base_says_so(
     assert is_warned
     assert small.total.values == pytest.approx([1 / 11])
     assert not is_warned_of_small
+
+
+def stumps(base: float) -> bytes:
+    """A tree that is the base everywhere, and two of one split each, which add up."""
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[0] * 3 + [1] * 3 + [2] * 3,
+        nodes_nodeids=[0, 1, 2] * 3,
+        nodes_featureids=[0, 0, 0, 0, 0, 0, 1, 0, 0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 3,
+        nodes_values=[0.0] * 9,
+        nodes_truenodeids=[1, 0, 0] * 3,
+        nodes_falsenodeids=[2, 0, 0] * 3,
+        target_treeids=[0, 0, 1, 1, 2, 2],
+        target_nodeids=[1, 2] * 3,
+        target_ids=[0] * 6,
+        target_weights=[base, base, 0.1, 0.7, 0.3, 0.05],
+    )
+    return graph([node], TensorProto.FLOAT)
+
+
+def test_sums_of_trees_that_add_up_have_exactly_no_interaction(
+    runner: InProcess, make: Any
+) -> None:
+    """Near 2^42, float64 numbers are 2^-10 apart: that much of the stumps is rounding."""
+    rows = np.random.default_rng(1).normal(size=(300, 2))
+
+    found, _ = ask(runner, make, stumps(2.0**42), rows)
+
+    assert found.total.values == [0]
+    assert [statistic.values[0] for statistic in found.overall] == [0, 0]

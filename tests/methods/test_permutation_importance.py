@@ -219,7 +219,7 @@ def test_an_output_whose_loss_is_infinite_before_is_named_where_others_are_not(m
     found = make.answer(model, table, options, target_column="y")
 
     (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
-    assert "outputs 'y0', because in rows 0, 3 (counted from 0)" in note.message
+    assert "outputs 'y0': in rows 0, 3 (counted from 0)" in note.message
     result = found.explanations[0].result
     assert result.baseline_losses.tolist() == [np.inf, pytest.approx(np.log(2))]
     for one in result.importances:
@@ -237,7 +237,7 @@ def test_a_loss_that_is_infinite_after_shuffling_is_infinite_and_told(make: Any)
     assert importances["x"].values.tolist() == [np.inf]
     assert importances["z"].values.tolist() == [0]
     (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
-    assert "after shuffling 'x', because" in note.message
+    assert "after shuffling of 'x', because" in note.message
 
 
 def test_a_squared_error_beyond_float64_is_refused(make: Any) -> None:

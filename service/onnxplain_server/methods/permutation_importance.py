@@ -124,7 +124,7 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
             importances.append(
                 Importance(names, increases.mean(axis=0), _standard_error(increases))
             )
-    notes += infinite_after(comparison.loss, np.array(after), options.features)
+    notes += infinite_after(comparison.loss, np.array(after), options.features, "shuffling")
     return Result(
         output_names, baseline, tuple(importances), comparison.loss, options.normalize, notes
     )

@@ -31,7 +31,7 @@ def check_finite_before(
     Parameters
     ----------
     losses : (n_rows, n_outputs)
-        Before shuffling, of the background's rows.
+        Of the background's rows, before anything is shuffled or moved.
     baseline : (n_outputs,)
         Their averages.
     names : sequence of str
@@ -47,9 +47,9 @@ def check_finite_before(
         return ()
     rows = np.flatnonzero(~np.isfinite(losses).all(axis=1))
     message = (
-        f"the average {loss.value} before shuffling is infinite{_of(names, wrong)}, because in "
+        f"the average {loss.value} of the rows as they are is infinite{_of(names, wrong)}: in "
         f"{_some(background, rows)} {_CAUSES.get(loss, _TOO_LARGE)}; an increase over infinity is "
-        f"no number. {_cure(loss)}, or give these rows the weight 0"
+        f"no number. {_cure(loss)}, or leave these rows out, or give them the weight 0"
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "loss")
@@ -77,25 +77,27 @@ def check_shares(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
 
 
 def infinite_after(
-    loss: Loss, increases: Array, features: Sequence[tuple[str, ...]]
+    loss: Loss, increases: Array, features: Sequence[tuple[str, ...]], change: str
 ) -> tuple[Note, ...]:
-    """Name features that make the loss infinite when shuffled.
+    """Name features that make the loss infinite when changed.
 
     Parameters
     ----------
     increases : (n_entries, n_outputs)
         Of the average loss.
     features : sequence of tuple of str
-        What each entry shuffles.
+        What each entry changes.
+    change : str
+        What is done to them, as a noun.
     """
     rows = np.flatnonzero(np.isposinf(increases).any(axis=1))
     if not len(rows):
         return ()
     entries = tuple(" + ".join(features[i]) for i in rows.tolist())
     message = (
-        f"The average {loss.value} is infinite after shuffling {listed(entries)}, because in some "
-        f"row {_CAUSES.get(loss, _TOO_LARGE)}: such importances are infinite, have no standard "
-        f"error, and cannot be compared with each other. {_cure(loss)}."
+        f"The average {loss.value} is infinite after {change} of {listed(entries)}, because in "
+        f"some row {_CAUSES.get(loss, _TOO_LARGE)}: such importances are infinite, and "
+        f"standard errors and shares of them are no numbers. {_cure(loss)}."
     )
     return (Note("INFINITE_LOSS", message),)
 
