@@ -65,8 +65,8 @@ def test_a_weighted_curve_worked_by_hand(make: Any) -> None:
 
     assert result.curves[0].values.ravel().tolist() == [22.5 * a + 0.75 for a in (1, 3, 4)]
     # a · b has weighted mean (20 + 60 + 200) / 4.
-    assert points(result.curves[1]) == [["u", "v"]]
-    assert result.curves[1].values.ravel().tolist() == [71, 71]
+    assert points(result.curves[1]) == [["u"]]
+    assert result.curves[1].values.ravel().tolist() == [71]
     assert [curve.weight for curve in result.curves] == [4, 4]
 
 
