@@ -141,7 +141,7 @@ def details(call: Any) -> dict[Any, Any]:
     return found
 
 
-def test_row_34_ten_times_overload_leaves_the_goodput_and_is_refused_at_once(
+def test_ten_times_overload_leaves_the_goodput_and_is_refused_at_once(
     serve: Callable[..., Any], network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     """How well is measured by bench/load.py; here the machine may be busy."""
@@ -242,7 +242,7 @@ def callers(serve: Callable[..., Any]) -> Iterator[Callable[[str], Caller]]:
         yield make
 
 
-def test_row_29_two_hostile_callers_do_not_slow_a_good_one_by_more_than_its_share(
+def test_two_hostile_callers_do_not_slow_a_good_one_by_more_than_its_share(
     callers: Callable[[str], Caller], network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     """The good one's requests are short; in a plain queue they took as long as the others'."""
