@@ -451,7 +451,9 @@ def test_a_background_is_fitted_to_a_column(ask: Ask) -> None:
         },
     )
 
-    assert answer.receipt.row_count == 3
+    rows = answer.explanations[0].rows
+    assert (rows.drawn_row_count, rows.used_row_count, rows.weight) == (4, 3, 3)
+    assert not again.explanations[0].HasField("rows")
     assert given.transitions[0] == pytest.approx((3 + 1) / (3 + 3 + 1 + 4))
     for one, other in zip(strings(answer), strings(again), strict=True):
         assert one == pytest.approx(other)

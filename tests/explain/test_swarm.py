@@ -37,6 +37,12 @@ EXACT_MODELS = [
     "sklearn_random_forest_3class",
     "xgboost_3class",
 ]
+CLASS_LABELS = {
+    name: ["0", "1", "2"]
+    for name in (*EXACT_MODELS, "sklearn_network_3class", "sklearn_one_versus_rest")
+    if name.startswith("sklearn")
+}
+"""Outputs of these are called like the species, whose numbers the target holds."""
 QUICK = {"particle_count": 4, "iteration_count": 5}
 
 Ask = Callable[..., ExplainResponse]
@@ -75,6 +81,7 @@ def ask(runners: dict[int, InProcess], make: Any) -> Ask:
             table=table or iris(),
             methods=[MethodOptions(swarm=SwarmOptions(**given))],
             **{"target_column": "class", "feature_columns": NAMES, **question},
+            class_labels=CLASS_LABELS.get(name, ()),
         )
         answer = runners[threads].explain(request.SerializeToString(), {}, make.host())
         return ExplainResponse.FromString(answer)

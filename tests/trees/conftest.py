@@ -48,18 +48,24 @@ class Tree:
     """Collects the nodes of trees: a leaf is a list of weights, a node (test, true, false).
 
     A test is (column, mode, threshold) or (column, mode, threshold, missing is true).
+    With `shared`, what is the same object within a tree becomes one node with several parents.
     """
 
-    def __init__(self, trees: Any) -> None:
+    def __init__(self, trees: Any, *, shared: bool = False) -> None:
         names = ("tree", "id", "column", "mode", "threshold", "true", "false", "missing")
         self.nodes: dict[str, list[Any]] = {name: [] for name in names}
         self.leaves: list[Any] = []
         for number, tree in enumerate(trees):
             self._counter = 0
+            self._known: dict[int, int] | None = {} if shared else None
             self._add(number, tree)
 
     def _add(self, number: Any, tree: Any) -> Any:
+        if self._known is not None and id(tree) in self._known:
+            return self._known[id(tree)]
         own, self._counter = self._counter, self._counter + 1
+        if self._known is not None:
+            self._known[id(tree)] = own
         place = len(self.nodes["id"])
         for column in self.nodes.values():
             column.append(0)
@@ -117,8 +123,8 @@ def model_of(
 def regressor() -> Any:
     """Make a TreeEnsembleRegressor of nested trees: trees, width -> ModelProto."""
 
-    def make(trees: Any, width: Any, **attributes: Any) -> Any:
-        nodes = Tree(trees)
+    def make(trees: Any, width: Any, *, shared: bool = False, **attributes: Any) -> Any:
+        nodes = Tree(trees, shared=shared)
         targets = 1 + max(target for *_, target, _ in nodes.leaves)
         node = helper.make_node(
             "TreeEnsembleRegressor",
@@ -135,7 +141,9 @@ def regressor() -> Any:
 @pytest.fixture
 def collected() -> Any:
     """The attributes of nested trees: trees, prefix -> dict."""
-    return lambda trees, prefix="target": Tree(trees).attributes(prefix)
+    return lambda trees, prefix="target", *, shared=False: Tree(trees, shared=shared).attributes(
+        prefix
+    )
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from onnxplain.grids import to_names
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -174,8 +175,12 @@ class FeatureVectorsResult(Tabular):
     plots : tuple of Plot
     options : FeatureVectorsOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : FeatureVectorsResult
         As the server sent it: with what is not above, such as the knockoffs.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
     """
 
     features: tuple[str, ...]
@@ -190,7 +195,9 @@ class FeatureVectorsResult(Tabular):
     similarity: npt.NDArray[np.float64] | None
     plots: tuple[Plot, ...]
     options: FeatureVectorsOptions
+    rows: RowsUsed | None
     message: feature_vectors_pb2.FeatureVectorsResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FeatureVectorsResult:
@@ -210,7 +217,9 @@ class FeatureVectorsResult(Tabular):
             similarity=_square(result.similarity, count),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.feature_vectors,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from onnxplain.grids import to_names
 from onnxplain.loss_methods import Loss
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, swarm_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -238,8 +239,12 @@ class SwarmResult(Tabular):
     plots : tuple of Plot
     options : SwarmOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : SwarmResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -257,7 +262,9 @@ class SwarmResult(Tabular):
     window_borders: npt.NDArray[np.float64]
     plots: tuple[Plot, ...]
     options: SwarmOptions
+    rows: RowsUsed | None
     message: swarm_pb2.SwarmResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> SwarmResult:
@@ -275,7 +282,9 @@ class SwarmResult(Tabular):
             window_borders=np.array(result.window_borders),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.swarm,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def effect(self, class_name: str, feature: str) -> SwarmEffect:

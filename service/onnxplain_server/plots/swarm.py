@@ -45,7 +45,7 @@ def _importances(result: Result) -> Plot:
         names = tuple(effects[0].class_name for effects in result.cohorts)
         values = np.array(parts).T
     else:
-        names, values = ("all rows",), result.importances[:, None]
+        names, values = ("all rows used",), result.importances[:, None]
     bars = strongest([(name,) for name in result.features], values, names)
     remarks = [
         "Orders features by harm, and those that do the same harm by how little they are moved",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
-from onnxplain_server.plots.words import clean
+from onnxplain_server.plots.words import clean, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, first
 
 _NONE = "–"
@@ -116,4 +116,6 @@ def _similarities(result: SwarmResult) -> Finding:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else _NONE
+    if not math.isfinite(value):
+        return _NONE
+    return spell_whole(value) if abs(value) >= 1e4 else f"{value:.4g}".replace("-", "−")

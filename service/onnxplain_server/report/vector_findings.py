@@ -58,7 +58,7 @@ def _row(result: FeatureVectorsResult, j: int, *, repeated: bool) -> tuple[str, 
         _degrees(result.angles_degrees[j]),
         *angle_error,
         str(result.groups[j]) if result.groups[j] else _NONE,
-        ", ".join(f"{clean(name)} ({_degrees(angle)}°)" for name, angle in nearest) or _NONE,
+        "; ".join(f"{clean(name)} ({_degrees(angle)}°)" for name, angle in nearest) or _NONE,
     )
 
 
