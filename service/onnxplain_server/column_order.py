@@ -47,7 +47,8 @@ def ordered(
     if carried and not missing:
         return tuple(carried), False
     rest = tuple(name for name in table if name not in others)
-    if missing and not _is_numbered(carried):
+    is_unnamed = _is_numbered(rest) and not set(rest) & set(carried)
+    if missing and not (_is_numbered(carried) or is_unnamed):
         raise _mismatch(missing, tuple(name for name in rest if name not in carried))
     return rest, True
 
@@ -55,6 +56,8 @@ def ordered(
 def _is_numbered(names: Sequence[str]) -> bool:
     """Whether names only count, as f0, f1, ... do, and so say nothing of the columns."""
     matches = [_NUMBERED.fullmatch(name) for name in names]
+    if not names:
+        return False
     parts = [(match[1], int(match[2])) for match in matches if match]
     if len(parts) < len(names):
         return False

@@ -71,7 +71,8 @@ def ask(runner: InProcess, make: Any) -> Ask:
 
 
 def warning(answer: ExplainResponse, code: str) -> str:
-    return "".join(w.message for w in answer.warnings if w.code == code)
+    warnings: list[Any] = list(answer.warnings)
+    return "".join(w.message for w in warnings if w.code == code)
 
 
 def loss(answer: ExplainResponse) -> float:
@@ -129,6 +130,18 @@ def test_names_that_only_count_say_nothing_of_other_columns(ask: Ask) -> None:
 
     assert loss(answer) == loss(ask(model, columns))
     assert "1 'the " in warning(answer, "COLUMNS_BY_POSITION")
+
+
+def test_columns_that_are_only_numbered_are_taken_by_position(ask: Ask) -> None:
+    """As those of an array are."""
+    model, columns = read_case()
+    named = naming(model, [f"the {name}" for name in columns if name != "y"])
+    numbered = {n if n == "y" else f"f{j}": v for j, (n, v) in enumerate(columns.items())}
+
+    answer = ask(named, numbered)
+
+    assert loss(answer) == loss(ask(model, columns))
+    assert "1 'f0'" in warning(answer, "COLUMNS_BY_POSITION")
 
 
 @pytest.mark.parametrize("method", ["average_loss", "permutation_importance"])

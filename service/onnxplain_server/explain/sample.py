@@ -143,7 +143,7 @@ def _by_position(features: Features) -> tuple[Note, ...]:
     if len(places) > _LISTED_PLACES:
         places[_LISTED_PLACES - 1 : -1] = ["…"]
     message = (
-        "The model does not name its columns, so those of the table were taken in their order: "
+        "No names of the model tell which column is which, so they were taken in their order: "
         f"{', '.join(places)}. Name them in the model's order in feature_columns."
     )
     return (Note("COLUMNS_BY_POSITION", message),)
