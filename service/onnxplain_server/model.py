@@ -29,11 +29,14 @@ class Input:
         Element type as ONNX names it: "float", "double", "int64", "bool", "string", ...
     width : int or None
         Number of columns; None where the model leaves it open.
+    columns : tuple of str
+        Names of the columns that the model carries, in its order; empty where it carries none.
     """
 
     name: str
     type: str
     width: int | None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,13 @@ class Description:
     operators: tuple[str, ...]
     producer: str
     has_class_scores: bool = False
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that the model carries; empty where it carries none."""
+        if len(self.inputs) == 1:
+            return self.inputs[0].columns
+        return tuple(taken.name for taken in self.inputs)
 
     @property
     def scales(self) -> tuple[Scale, ...]:

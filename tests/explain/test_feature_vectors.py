@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, load_model
 from onnxplain.canonical import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVectorsResult
@@ -191,6 +191,60 @@ def test_one_row_has_the_vectors_of_the_paths_that_it_takes(ask: Ask) -> None:
 
     assert once.sentence_count == 100
     assert list(twice.cooccurrence) == [2 * value for value in once.cooccurrence]
+
+
+def lengths_of_paths(model: Path) -> list[list[int]]:
+    """Splits on each path of each tree, read from the file's attributes alone."""
+    (node,) = (n for n in load_model(model).graph.node if n.op_type.startswith("TreeEnsemble"))
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    keys = [*zip(given["nodes_treeids"], given["nodes_nodeids"], strict=True)]
+    ends = zip(given["nodes_truenodeids"], given["nodes_falsenodeids"], strict=True)
+    parent = {
+        (tree, child): (tree, number)
+        for (tree, number), mode, pair in zip(keys, given["nodes_modes"], ends, strict=True)
+        if mode != b"LEAF"
+        for child in pair
+    }
+    lengths: dict[int, list[int]] = {}
+    for key, mode in zip(keys, given["nodes_modes"], strict=True):
+        if mode == b"LEAF":
+            length, at = 0, key
+            while at in parent:
+                length, at = length + 1, parent[at]
+            lengths.setdefault(key[0], []).append(length)
+    return [*lengths.values()]
+
+
+@pytest.mark.parametrize("least", [0, 3, 4])
+def test_paths_below_the_least_length_of_the_model_are_not_counted(ask: Ask, least: int) -> None:
+    trees = [[n for n in lengths if n >= least] for lengths in lengths_of_paths(FOREST)]
+
+    found = of(ask(FOREST, min_split_count=least))
+
+    assert found.sentence_count == sum(map(len, trees))
+    assert found.tree_count == sum(map(bool, trees))
+
+
+def test_where_every_path_is_below_the_least_length_the_refusal_says_so(ask: Ask) -> None:
+    error = refusal(ask, FOREST, min_split_count=9)
+
+    assert "no path of at least 9 splits has" in error.message
+    assert "lower min_split_count" in error.message
+
+
+def test_paths_below_the_least_length_of_a_surrogate_are_not_counted(ask: Ask) -> None:
+    """Of stumps none has two splits on its path, and none is longer than the depth."""
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+    table = rows(["a", "b"], n=300)
+
+    def counted(least: int, **given: Any) -> int:
+        answer = ask(columns_model(node), table, min_split_count=least, **SMALL, **given)
+        return of(answer).sentence_count
+
+    every, longest = counted(0), counted(SMALL["depth"])
+    assert 0 < longest < every
+    assert counted(0, row_indices=[4, 4]) == 2 * counted(0, row_indices=[4])
+    assert counted(3, row_indices=[4]) <= counted(0, row_indices=[4])
 
 
 def test_rows_together_take_the_paths_that_each_takes(ask: Ask) -> None:

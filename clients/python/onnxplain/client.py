@@ -155,8 +155,10 @@ class Client:
         *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str
-            For a model that takes one matrix: the columns it is fed. Default: every column
-            but target and weight, in table order. For an array: the names of its columns.
+            For a model that takes one matrix: the columns it is fed. Default: those that the
+            model names (`feature_names` of its description); where it names none, every column
+            but target and weight, in table order, with the warning COLUMNS_BY_POSITION. For an
+            array: the names of its columns.
         target_column, weight_column : str
             Columns with the true values and the case weights.
         output_indices : sequence of int

@@ -52,6 +52,8 @@ class ModelDescription:
         Program that wrote the file, as it says itself.
     has_class_scores : bool
         Whether the prediction columns score classes, so that a target names classes by default.
+    feature_names : tuple of str
+        In the model's order; empty where it carries no names.
     """
 
     digest: str
@@ -62,6 +64,7 @@ class ModelDescription:
     operators: tuple[str, ...]
     producer: str
     has_class_scores: bool = False
+    feature_names: tuple[str, ...] = ()
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
@@ -75,6 +78,7 @@ class ModelDescription:
             operators=tuple(message.operators),
             producer=message.producer,
             has_class_scores=message.has_class_scores,
+            feature_names=tuple(message.feature_names),
         )
 
 

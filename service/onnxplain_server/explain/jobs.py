@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.weighted import mean
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import firm as firm_jobs
 from onnxplain_server.explain.approximation import approximated, remarks
+from onnxplain_server.explain.far import far_from_target
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -32,7 +35,8 @@ from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
-from onnxplain_server.methods.kinds import Options
+from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import notes as notes_of
 from onnxplain_server.methods.target import Target
 from onnxplain_server.model import Model, Note, Scale
 from onnxplain_server.rows import Features
@@ -262,6 +266,7 @@ def _importance(  # noqa: PLR0917 - all that it is made of
         cost,
         lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
         sample.used(rows),
+        remarks=partial(_importance_remarks, options, actual[rows], sample.weights[rows]),
         pairings=truth.pairings,
     )
 
@@ -285,8 +290,31 @@ def _loss(  # noqa: PLR0917 - all that it is made of
         len(rows),
         lambda: average_loss.compute(effects, options, actual[rows], groups),
         sample.used(rows),
+        remarks=partial(_loss_remarks, options, actual[rows], sample.weights[rows]),
         pairings=truth.pairings,
     )
+
+
+def _importance_remarks(
+    options: permutation_importance.Options, actual: Matrix, weights: Vector, result: Result
+) -> tuple[Note, ...]:
+    if not isinstance(result, permutation_importance.Result):
+        raise TypeError(type(result))
+    comparison, losses = options.comparison, result.baseline_losses
+    far = far_from_target(comparison, actual, weights, losses, result.output_names)
+    return (*notes_of(result), *far)
+
+
+def _loss_remarks(
+    options: average_loss.Options, actual: Matrix, weights: Vector, result: Result
+) -> tuple[Note, ...]:
+    if not isinstance(result, average_loss.Result):
+        raise TypeError(type(result))
+    each = np.stack([loss.values for loss in result.losses])
+    with np.errstate(invalid="ignore"):  # weights that overflow leave no loss to compare
+        losses = mean(each, np.array([loss.weight for loss in result.losses]))
+    far = far_from_target(options.comparison, actual, weights, losses, result.output_names)
+    return (*notes_of(result), *far)
 
 
 def _ascending_groups(

@@ -19,6 +19,9 @@ from onnxplain_server.plots.words import enumerate_words
 from onnxplain_server.rows import Features, bind
 from onnxplain_server.table import Table, draw, listed
 
+_LISTED_PLACES = 12
+"""Columns that a warning lists at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowsUsed:
@@ -118,7 +121,7 @@ class Sample:
 
     def notes(self) -> tuple[Note, ...]:
         """Say what of the table should temper the trust in the numbers."""
-        notes = []
+        notes = list(_by_position(self.features))
         columns = zip(self.features.names, self.features.columns, strict=True)
         constant = tuple(name for name, column in columns if (column == column[0]).all())
         if constant:
@@ -147,6 +150,20 @@ def bind_features(model: Model, weighed: Weighed, question: Question) -> Feature
         table.column(question.target_column, "target_column")
     others = (question.target_column, question.weight_column)
     return bind(model.inputs, table, question.feature_columns, others)
+
+
+def _by_position(features: Features) -> tuple[Note, ...]:
+    """Say which column went where, where only the table's order tells."""
+    if not features.by_position or len(features.names) == 1:
+        return ()
+    places = [f"{j} {name!r}" for j, name in enumerate(features.names, 1)]
+    if len(places) > _LISTED_PLACES:
+        places[_LISTED_PLACES - 1 : -1] = ["…"]
+    message = (
+        "No names of the model tell which column is which, so they were taken in their order: "
+        f"{', '.join(places)}. Name them in the model's order in feature_columns."
+    )
+    return (Note("COLUMNS_BY_POSITION", message),)
 
 
 def take_sample(

@@ -175,6 +175,8 @@ def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str,
         return tuple(given)
     if len(model.inputs) == feature_count:
         return tuple(taken.name for taken in model.inputs)
+    if len(model.inputs[0].columns) == feature_count:
+        return model.inputs[0].columns
     return tuple(f"f{j}" for j in range(feature_count))
 
 

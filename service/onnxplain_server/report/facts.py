@@ -47,6 +47,7 @@ def model(description: ModelDescription) -> list[Fact]:
     facts = [
         Fact("digest", _text(description.digest)),
         Fact("inputs", "; ".join(_input(i) for i in description.inputs)),
+        Fact("features", _features(description)),
         Fact("outputs", "; ".join(_text(name) for name in description.output_names)),
         Fact("targets", "name classes" if description.has_class_scores else ""),
         Fact("scales", ", ".join(scales)),
@@ -109,6 +110,15 @@ def group_columns(explanation: Explanation) -> list[str]:
         asked.average_loss.group_column,
     ]
     return [_text(column) for column in columns if column]
+
+
+def _features(description: ModelDescription) -> str:
+    """Name the columns of a matrix; where each is an input, the inputs tell."""
+    if len(description.inputs) > 1:
+        return ""
+    names = [_text(name) for name in description.feature_names]
+    more = f"; and {len(names) - 12} more" if len(names) > 12 else ""
+    return "; ".join(names[:12]) + more
 
 
 def _input(found: ModelInput) -> str:

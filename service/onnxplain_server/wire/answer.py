@@ -43,6 +43,7 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
         operators=description.operators,
         producer=description.producer,
         has_class_scores=description.has_class_scores,
+        feature_names=description.feature_names,
     )
 
 

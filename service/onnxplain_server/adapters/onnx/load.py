@@ -81,6 +81,7 @@ def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
         used, producer = operators(graph.model), graph.model.producer_name
         response = _open(graph, read_parts(graph))
         names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
+        names += [name for feed in response.feeds for name in feed.input.columns]
         "".join((producer, *used, *names)).encode()  # raises where a text is none
         return Description(
             digest=f"sha256:{hashlib.sha256(content).hexdigest()}",

@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import knockoffs, pairing
-from onnxplain_server.methods.feature_vectors.cooccurrence import count
+from onnxplain_server.methods.feature_vectors.cooccurrence import count, counted_paths
 from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
 from onnxplain_server.methods.feature_vectors.growing import Run, Task
 from onnxplain_server.methods.feature_vectors.harvest import Field, Harvest, Keep, anew
@@ -50,7 +50,8 @@ def of_grove(
     """
     paths = of_ensemble(grove.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
-    trunk = Trunk(count(paths, options.rule, weights), int(weights.sum()), paths.tree_count)
+    counted = count(paths, options.rule, weights)
+    trunk = Trunk(counted, *counted_paths(paths, options.rule, weights))
     embedding = embed_counts(trunk.counted, options)
 
     def repeat(key: int) -> Matrix:

@@ -95,12 +95,15 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
     """
     if not counted.nnz:
         of_model = options.source is Source.MODEL
+        least = options.rule.min_split_count
+        of_length = f" of at least {least} splits" if least else ""
+        lower = "lower min_split_count, or " if least else ""
         remedy = "set source to SURROGATE" if of_model else "allow a larger depth or window"
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL if of_model else Reason.INVALID_OPTION,
-            "no path has splits on two different features within a window of "
+            f"no path{of_length} has splits on two different features within a window of "
             f"{options.rule.window} (trees of one split have none), so no two features stand near "
-            f"each other; {remedy}",
+            f"each other; {lower}{remedy}",
             "model" if of_model else "",
         )
     return embed(counted, options.dimension_count)
