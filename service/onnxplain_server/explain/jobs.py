@@ -32,6 +32,7 @@ from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options
+from onnxplain_server.methods.resampling import few_rows
 from onnxplain_server.model import Model, Note, Scale
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
@@ -118,7 +119,7 @@ def _interactions(
         options,
         cost,
         lambda: interactions.compute(effects, options, sample.seed, actual),
-        (*notes, *unnecessary),
+        (*notes, *unnecessary, *few_rows(options.resampling, background.weights)),
         too_coarse,
     )
 
