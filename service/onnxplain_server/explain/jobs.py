@@ -37,6 +37,7 @@ from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.methods.kinds import notes as notes_of
+from onnxplain_server.methods.resampling import few_rows
 from onnxplain_server.methods.target import Target
 from onnxplain_server.model import Model, Note, Scale
 from onnxplain_server.rows import Features
@@ -131,7 +132,7 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
         cost,
         lambda: interactions.compute(effects, options, sample.seed, truth),
         sample.used(sample.drawn),
-        (*notes, *unnecessary),
+        (*notes, *unnecessary, *few_rows(options.resampling, background.weights)),
         remarks,
         actual.pairings if actual else (),
     )

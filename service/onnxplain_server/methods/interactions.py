@@ -30,7 +30,13 @@ from onnxplain_server.methods.knots import check_knots
 from onnxplain_server.methods.measuring import Measure, Plan
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.permutation_test import PermutationTest
-from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
+from onnxplain_server.methods.resampling import (
+    Resampling,
+    Spread,
+    effective_count,
+    replicate,
+    spread,
+)
 from onnxplain_server.model import Note
 from onnxplain_server.rows import Features
 
@@ -230,6 +236,7 @@ class _Presented:
         self._names = effects.background.features.names
         self._nothing = np.zeros(len(effects.output_names))
         self._resampling = options.resampling
+        self._row_count = effective_count(effects.background.weights)
         self._is_tested = options.permutation_count > 0
         self._measure = measure
 
@@ -265,9 +272,12 @@ class _Presented:
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in found])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in found])
         values = _ratio(numerators, denominators)
-        told = spread(self._resampling, values[0], values[1:]) if len(values) > 1 else None
+        told = self._spread(values) if len(values) > 1 else None
         p_values = self._measure.p_values(order, group)
         return Statistic(names, numerators[0], denominators[0], told, p_values, found[0].errors)
+
+    def _spread(self, values: Matrix) -> Spread:
+        return spread(self._resampling, values[0], values[1:], self._row_count)
 
 
 _NAMED = 8
