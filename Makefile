@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
 INSTALL := bin/pip install --quiet --require-hashes --requirement
-CHECKED := $(wildcard conftest.py service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
+CHECKED := $(wildcard service clients/python/onnxplain clients/tests deploy/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
 LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.json \
 	clients/*/package-lock.json)

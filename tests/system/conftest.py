@@ -120,13 +120,6 @@ def server(serve: Callable[..., Server]) -> Server:
     return serve()
 
 
-@pytest.fixture(scope="session")
-def shared_server() -> Iterator[Server]:
-    """A server with its default settings, for tests that leave it as it was."""
-    with _running({}) as running:
-        yield running
-
-
 @contextmanager
 def _running(settings: Mapping[str, object]) -> Iterator[Server]:
     given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}

@@ -77,12 +77,6 @@ def server(lasting_server: Any) -> Any:
 
 
 @pytest.fixture
-def server(shared_server: Any) -> Any:
-    """Share one server: connections of one test are nothing to the next."""
-    return shared_server
-
-
-@pytest.fixture
 def connect(server: Any) -> Iterator[Callable[[int], socket.socket]]:
     """Open connections, closed in the end; the server has outlived them."""
     with ExitStack() as opened:

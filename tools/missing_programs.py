@@ -1,0 +1,42 @@
+"""pytest plugin: a test whose program is not installed is left out, or fails where CI says so."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tools.programs import advice, find
+
+DEMAND = "ONNXPLAIN_TEST_DEMAND_PROGRAMS"
+"""Variable that turns each test left out for want of a program into a failure, as CI wants it."""
+
+_REASON = "program not found: "
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[[str], str]:
+    """Return the path of a program; leave the test out where it is not installed."""
+
+    def path(name: str) -> str:
+        binary = find(name)
+        if binary is None and os.environ.get(DEMAND):
+            pytest.fail(f"{_REASON}{name}; {advice(name)}", pytrace=False)
+        if binary is None:
+            pytest.skip(f"{_REASON}{name}")
+        return binary
+
+    return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name each missing program and the command that installs it."""
+    reasons = (report.longrepr[2] for report in terminalreporter.stats.get("skipped", []))
+    names = Counter(reason.partition(_REASON)[2] for reason in reasons if _REASON in reason)
+    if not names:
+        return
+    terminalreporter.section("tests left out for want of a program")
+    for name, count in sorted(names.items()):
+        terminalreporter.line(f"{name}: {count} tests; to run them: {advice(name)}")
