@@ -60,6 +60,11 @@ class Predictor:
     inputs: tuple[Input, ...] = (Input("rows", "double", 3),)
     output_names: tuple[str, ...] = ("y",)
     notes: tuple[Note, ...] = ()
+    has_class_scores = False
+
+    @property
+    def roundings(self) -> Vector:
+        return np.array([2.0**-53])
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:  # noqa: ARG002
         return frozenset()

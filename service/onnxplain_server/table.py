@@ -115,7 +115,7 @@ def weights(table: Table, name: str) -> Vector:
             "weights must be finite and not negative",
             "weight_column",
         )
-    if not values.any():
+    if len(values) and not values.any():
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
             f"weight column {name!r} is 0 in every row; some row must weigh something",

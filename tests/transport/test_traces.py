@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import onnx
 import pytest
 from google.protobuf.json_format import MessageToJson
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainStreamRequest, MethodOptions
@@ -77,14 +78,16 @@ def traced() -> Iterator[Traced]:
         provider.shutdown()
 
 
-def request(model: str) -> ExplainRequest:
-    """Ask for two methods on a model that the server has not seen, unless it was asked before."""
+def request(model: str, copy: str = "") -> ExplainRequest:
+    """Ask for two methods; a named copy of a model is one that the server has not seen."""
     file = MODELS / f"{model}.onnx"
+    content = onnx.load(file)
+    content.doc_string = copy
     given = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))["columns"]
     columns = [Column(name=name, numbers=values[:20]) for name, values in given.items()]
     first, second = list(given)[:2]
     return ExplainRequest(
-        model=Model(content=file.read_bytes()),
+        model=Model(content=content.SerializeToString()),
         table=Table(columns=Columns(columns=columns)),
         feature_columns=list(given),
         row_count=10,
@@ -102,7 +105,7 @@ def by_grpc(traced: Traced) -> Sequence[ReadableSpan]:
     """The trace of a call on gRPC, whose caller is traced."""
     with grpc.insecure_channel(f"127.0.0.1:{traced.server.grpc_port}") as channel:
         ExplanationServiceStub(channel).Explain(
-            request("sklearn_network_binary"),
+            request("sklearn_network_binary", "by gRPC"),
             metadata=[("traceparent", TRACEPARENT), ("x-request-id", "abc")],
         )
     return traced.spans("onnxplain.v1.ExplanationService/Explain")
@@ -112,7 +115,7 @@ def by_grpc(traced: Traced) -> Sequence[ReadableSpan]:
 def by_rest(traced: Traced) -> Sequence[ReadableSpan]:
     """The trace of a request on REST, whose caller is traced."""
     sent = {"Content-Type": "application/json", "traceparent": TRACEPARENT, "X-Request-Id": "abc"}
-    status, _ = post(traced, MessageToJson(request("sklearn_network_3class")), sent)
+    status, _ = post(traced, MessageToJson(request("sklearn_network_3class", "by REST")), sent)
     assert status == 200
     return traced.spans("POST /v1/explanations")
 

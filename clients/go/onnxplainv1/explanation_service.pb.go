@@ -87,8 +87,13 @@ type ExplainRequest struct {
 	// FirmOptions with sequences, alone. The rows to explain on.
 	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
 	// Optional. For a model that takes one matrix: the columns it is fed, in
-	// their order. Default: every column except target and weight, in table
-	// order. For a model with one input per column: a subset is not possible;
+	// their order. Default: by the names that the model carries
+	// (`ModelDescription.feature_names`), wherever they stand in the table; a
+	// table that lacks one is refused. Where it carries none, or where names of
+	// one side only count (f0, f1, ...) and are not those of the other: every column except target and
+	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may
+	// be called otherwise here than in the model, but one that the model names
+	// may not stand in the place of another. For a model with one input per column: a subset is not possible;
 	// leave it out.
 	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
 	// Optional. Column with the true values.

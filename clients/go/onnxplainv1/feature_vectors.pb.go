@@ -163,7 +163,7 @@ type FeatureVectorsOptions struct {
 	// shorter than the window is one window. In [0, 1000]; default 0.
 	MinSplitCount *int32 `protobuf:"varint,6,opt,name=min_split_count,json=minSplitCount,proto3,oneof" json:"min_split_count,omitempty"`
 	// Optional. For SURROGATE and LABELS: trees are grown until they have so many
-	// paths. In [100, 10000000]; default 100000. Time grows with it.
+	// paths, those below `min_split_count` included. In [100, 10000000]; default 100000. Time grows with it.
 	SentenceCount *int32 `protobuf:"varint,7,opt,name=sentence_count,json=sentenceCount,proto3,oneof" json:"sentence_count,omitempty"`
 	// Optional. For SURROGATE and LABELS: most splits on a path. In [1, 64].
 	// Default: the one of 2, 3, 4, 5, 6, 8, 10, 14 and 20 that does best in
@@ -452,7 +452,7 @@ type FeatureVectorsResult struct {
 	// The singular value of the last dimension over the next one; near 1, angles
 	// hang on little. Infinity where the next one is 0.
 	SingularGap float64 `protobuf:"fixed64,10,opt,name=singular_gap,json=singularGap,proto3" json:"singular_gap,omitempty"`
-	// Paths that counted.
+	// Paths that counted: those below `min_split_count` did not.
 	SentenceCount int32 `protobuf:"varint,11,opt,name=sentence_count,json=sentenceCount,proto3" json:"sentence_count,omitempty"`
 	// Trees that they are from.
 	TreeCount int32 `protobuf:"varint,12,opt,name=tree_count,json=treeCount,proto3" json:"tree_count,omitempty"`

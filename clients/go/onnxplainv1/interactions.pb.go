@@ -28,10 +28,11 @@ type InteractionsOptions_Resampling int32
 const (
 	// Means BOOTSTRAP.
 	InteractionsOptions_RESAMPLING_UNSPECIFIED InteractionsOptions_Resampling = 0
-	// Rows drawn with replacement; percentile intervals, corrected for the bias.
+	// Rows drawn with replacement. Intervals around the corrected value, by
+	// Student's t, stretched upwards, as mean squares are skewed.
 	InteractionsOptions_BOOTSTRAP InteractionsOptions_Resampling = 1
-	// `repeat_count` random groups of rows, each left out once; normal
-	// intervals around the corrected value. Cheaper for the same precision.
+	// `repeat_count` random groups of rows, each left out once;
+	// intervals likewise. Cheaper for the same precision.
 	InteractionsOptions_JACKKNIFE InteractionsOptions_Resampling = 2
 )
 
@@ -109,7 +110,8 @@ type InteractionsOptions struct {
 	// 1e-10 throughout.
 	AbsoluteThreshold *float64 `protobuf:"fixed64,5,opt,name=absolute_threshold,json=absoluteThreshold,proto3,oneof" json:"absolute_threshold,omitempty"`
 	// Optional. How often to resample the rows, to tell how far the statistics
-	// would move with other rows: standard errors and intervals. Costs no
+	// would move with other rows: standard errors and intervals; fewer than 50
+	// rows (of equal weight) give the warning FEW_ROWS. Costs no
 	// further prediction, but memory: rows times this per effect. 0 turns it
 	// off, otherwise in [10, 10000]; default 0. For intervals take 200 or more.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
