@@ -211,7 +211,7 @@ def test_all_rows_are_used_also_where_other_methods_draw_some(ask: Ask) -> None:
     answer = ask(SUM, many, features=["x"])
 
     assert answer.receipt.row_count == 2 * ROWS
-    assert codes(answer) == []
+    assert "ROWS_DRAWN" not in codes(answer)
 
 
 def test_beside_other_methods_it_still_uses_all_rows(runner: InProcess) -> None:

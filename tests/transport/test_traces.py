@@ -48,14 +48,29 @@ class Traced:
         self._told = told
 
     def spans(self, name: str) -> Sequence[ReadableSpan]:
-        """Wait for the span of a request, which is the last one; all of its trace."""
+        """Wait for the span of the last request of a name, which ends last; all of its trace."""
         end = time.monotonic() + 120
-        while not any(span.name == name for span in self._told.get_finished_spans()):
+        while not (
+            roots := [span for span in self._told.get_finished_spans() if span.name == name]
+        ):
             assert time.monotonic() < end, [s.name for s in self._told.get_finished_spans()]
             time.sleep(0.02)
-        found = self._told.get_finished_spans()
+        trace = roots[-1].context
+        assert trace is not None
+        return [
+            span
+            for span in self._told.get_finished_spans()
+            if span.context and span.context.trace_id == trace.trace_id
+        ]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of all spans since the last `forget`."""
+        return [span.name for span in self._told.get_finished_spans()]
+
+    def forget(self) -> None:
+        """Forget the requests so far."""
         self._told.clear()
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +118,7 @@ def request(model: str, copy: str = "") -> ExplainRequest:
 @pytest.fixture(scope="module")
 def by_grpc(traced: Traced) -> Sequence[ReadableSpan]:
     """The trace of a call on gRPC, whose caller is traced."""
+    traced.forget()
     with grpc.insecure_channel(f"127.0.0.1:{traced.server.grpc_port}") as channel:
         ExplanationServiceStub(channel).Explain(
             request("sklearn_network_binary", "by gRPC"),
@@ -114,6 +130,7 @@ def by_grpc(traced: Traced) -> Sequence[ReadableSpan]:
 @pytest.fixture(scope="module")
 def by_rest(traced: Traced) -> Sequence[ReadableSpan]:
     """The trace of a request on REST, whose caller is traced."""
+    traced.forget()
     sent = {"Content-Type": "application/json", "traceparent": TRACEPARENT, "X-Request-Id": "abc"}
     status, _ = post(traced, MessageToJson(request("sklearn_network_3class", "by REST")), sent)
     assert status == 200
@@ -220,6 +237,7 @@ def test_predicting_tells_rows_and_calls_and_nothing_of_the_model(
 
 
 def test_a_stream_is_traced_too(traced: Traced) -> None:
+    traced.forget()
     with grpc.insecure_channel(f"127.0.0.1:{traced.server.grpc_port}") as channel:
         list(
             ExplanationServiceStub(channel).ExplainStream(
@@ -232,6 +250,7 @@ def test_a_stream_is_traced_too(traced: Traced) -> None:
 
 
 def test_a_refusal_is_traced_and_no_fault_of_the_server(traced: Traced) -> None:
+    traced.forget()
     with (
         grpc.insecure_channel(f"127.0.0.1:{traced.server.grpc_port}") as channel,
         pytest.raises(grpc.RpcError),
@@ -246,18 +265,24 @@ def test_a_refusal_is_traced_and_no_fault_of_the_server(traced: Traced) -> None:
 
 
 def test_probes_are_not_traced(traced: Traced) -> None:
+    traced.forget()
     connection = HTTPConnection("127.0.0.1", traced.server.rest_port, timeout=300)
     connection.request("GET", "/readyz")
     assert connection.getresponse().read() == b'{"ready":true}\n'
     connection.request("GET", "/version")
     connection.getresponse().read()
     connection.close()
-    assert [span.name for span in traced.spans("GET /version")] == ["GET /version"]
+    traced.spans("GET /version")
+    assert traced.names == ["GET /version"]
 
 
 def test_answers_are_examples_of_how_long_they_took(
-    traced: Traced, by_grpc: Sequence[ReadableSpan]
+    traced: Traced,
 ) -> None:
+    sent = {"Content-Type": "application/json", "traceparent": TRACEPARENT}
+    traced.forget()
+    post(traced, MessageToJson(request("sklearn_network_binary")), sent)
+    traced.spans("POST /v1/explanations")
     connection = HTTPConnection("127.0.0.1", traced.server.metrics_port, timeout=300)
     connection.request("GET", "/metrics", headers={"Accept": "application/openmetrics-text"})
     page = connection.getresponse().read().decode()
