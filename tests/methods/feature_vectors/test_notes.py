@@ -14,7 +14,8 @@ EQUAL = [[0, 8, 5, 5], [8, 0, 5, 5], [5, 5, 0, 8], [5, 5, 8, 0]]
 
 def codes(counts: list[list[int]], sentence_count: int, fit: Fit | None = None) -> list[str]:
     options = Options(Source.LABELS, tuple(f"x{j}" for j in range(len(counts))))
-    trunk = Trunk(sparse.csr_array(np.array(counts)), sentence_count, 100, fit)
+    matrix = sparse.csr_array(np.array(counts))
+    trunk = Trunk(matrix, matrix, sentence_count, 100, fit)
     result = finish(options, trunk, embed_counts(trunk.counted, options))
     return [note.code for note in result.notes]
 
