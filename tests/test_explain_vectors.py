@@ -257,6 +257,32 @@ def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
     assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
 
 
+def test_a_copy_is_told_and_independent_columns_are_not(ask: Ask) -> None:
+    """The target follows five of ten columns; the copy is of the third, with little noise."""
+    random = np.random.default_rng(1)
+    table = rows(n=1_000)
+    columns = np.array([column.numbers for column in table.columns.columns])
+    copy = columns[2] + 0.01 * random.normal(size=1_000)
+    target = columns[:5].T @ [1, 2, 2, 1, 1] + columns[2] * columns[3]
+    more = {"copy": copy.tolist(), "target": target.tolist()}
+
+    found = of(
+        ask(FOREST, rows(n=1_000, **more), source="LABELS", target_column="target",
+            features=[*NAMES, "copy"], feature_columns=[*NAMES, "copy"],
+            include_similarity=True, repeat_count=2, **SMALL)
+    )  # fmt: skip
+
+    (pair,) = found.interchangeable
+    assert {pair.first, pair.second} == {NAMES[2], "copy"}
+    assert pair.repeat_share == 1
+    adjusted = np.array(found.adjusted_similarity).reshape(11, 11)
+    assert adjusted[2, 10] == pytest.approx(pair.adjusted_similarity)
+
+
+def test_boosted_trees_of_the_model_tell_no_pair(ask: Ask) -> None:
+    assert not of(ask(BOOSTED, source="MODEL")).interchangeable
+
+
 def test_knockoffs_come_with_a_test(ask: Ask) -> None:
     random = np.random.default_rng(1)
     table = rows(n=200, target=random.normal(size=200).tolist())
