@@ -246,7 +246,7 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
     colour = {
         "field": "similarity",
         "type": "quantitative",
-        "scale": {"domain": [-1, 0, 1], "range": list(_UNLIKE_TO_ALIKE)},
+        "scale": {"domain": [-1, 0, 1], "range": list(_UNLIKE_TO_ALIKE), "interpolate": "rgb"},
         "legend": {
             "title": "adjusted similarity",
             "format": ".2~f",
@@ -280,5 +280,5 @@ def _interchangeable(result: Result) -> str:
         " and ".join(shorten(clean(result.features[j]), 24) for j in (pair.first, pair.second))
         for pair in pairs[:_MOST_PAIRS]
     ]
-    more = f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+    more = f"; and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
     return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"

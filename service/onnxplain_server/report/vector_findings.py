@@ -91,7 +91,7 @@ def _interchangeable(result: FeatureVectorsResult) -> Finding:
     )
     note = (
         "pairs with the same neighbours on paths (adjusted similarity at least 0.6) that stand "
-        "near each other as seldom as each near itself (lift at most 1.08, 1/1.7 to 1.7 of its own)"
+        "near each other as seldom as each near itself (lift at most 1.04, 1/1.7 to 1.7 of its own)"
     )
     limit = (
         "no pair is told for boosted trees, below a fidelity of 0.5 and for fewer than 4 features; "

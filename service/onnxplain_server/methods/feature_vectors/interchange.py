@@ -23,7 +23,7 @@ from onnxplain_server.methods.feature_vectors.cooccurrence import (
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
 
 LEAST_SIMILARITY = 0.6
-MOST_LIFT = 1.08
+MOST_LIFT = 1.04
 MOST_OVER_OWN = 1.7
 """Factor, in both directions."""
 LEAST_FEATURES = 4

@@ -192,7 +192,15 @@ def _result(  # noqa: PLR0917 - all that it is made of
             )
     total, relative = over_classes(importances)
     assert options.search is not None  # noqa: S101
-    harmful = [(e.feature, e.found.best_weight, e.reach) for e in effects if e.importance > 0]
+    harmful = [
+        (
+            f"{e.feature} of {e.class_name}" if e.class_name else e.feature,
+            e.found.best_weight,
+            e.reach,
+        )
+        for e in effects
+        if e.importance > 0
+    ]
     return Result(
         subject.class_names,
         options.features,

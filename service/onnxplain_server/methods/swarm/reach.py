@@ -61,7 +61,7 @@ def extrapolation(harmful: Sequence[tuple[str, float, Reach]]) -> list[Note]:
 
     Parameters
     ----------
-    harmful : sequence of (feature, best weight, reach)
+    harmful : sequence of (feature and class, best weight, reach)
         Of the effects that do harm.
     """
     beyond = [one for one in harmful if one[2].outside_share > 0]
