@@ -311,6 +311,31 @@ def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
     assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
 
 
+def test_a_copy_is_told_and_independent_columns_are_not(ask: Ask) -> None:
+    """The target follows five of ten columns; the last is a noisy copy of the third."""
+    random = np.random.default_rng(1)
+    values = random.normal(size=(1_000, 10))
+    values[:, 9] = values[:, 2] + 0.01 * random.normal(size=1_000)
+    target = values[:, :5] @ [1, 2, 2, 1, 1] + values[:, 2] * values[:, 3]
+    columns = [Column(name=n, numbers=values[:, j]) for j, n in enumerate(NAMES)]
+    columns.append(Column(name="target", numbers=target))
+
+    found = of(
+        ask(FOREST, Table(columns=Columns(columns=columns)), source="LABELS",
+            target_column="target", include_similarity=True, repeat_count=2, **SMALL)
+    )  # fmt: skip
+
+    (pair,) = found.interchangeable
+    assert (pair.first, pair.second) == (NAMES[2], NAMES[9])
+    assert pair.repeat_share == 1
+    adjusted = np.array(found.adjusted_similarity).reshape(10, 10)
+    assert adjusted[2, 9] == pytest.approx(pair.adjusted_similarity)
+
+
+def test_boosted_trees_of_the_model_tell_no_pair(ask: Ask) -> None:
+    assert not of(ask(BOOSTED, source="MODEL")).interchangeable
+
+
 def test_knockoffs_come_with_a_test(ask: Ask) -> None:
     random = np.random.default_rng(1)
     table = rows(n=200, target=random.normal(size=200).tolist())

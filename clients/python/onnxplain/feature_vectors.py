@@ -170,8 +170,11 @@ class FeatureVectorsResult(Tabular):
     explained_variance_ratio : float
     groups : (n_features,)
         From 1; 0 for features too short to compare.
-    cooccurrence, similarity : (n_features, n_features) or None
+    cooccurrence, similarity, adjusted_similarity : (n_features, n_features) or None
         Where they were asked for.
+    interchangeable : tuple of (str, str)
+        Pairs of features that could stand in for each other, the most similar first; their
+        measures are in `message`.
     plots : tuple of Plot
     options : FeatureVectorsOptions
         The message with every default filled in.
@@ -193,6 +196,8 @@ class FeatureVectorsResult(Tabular):
     groups: npt.NDArray[np.int32]
     cooccurrence: npt.NDArray[np.float64] | None
     similarity: npt.NDArray[np.float64] | None
+    adjusted_similarity: npt.NDArray[np.float64] | None
+    interchangeable: tuple[tuple[str, str], ...]
     plots: tuple[Plot, ...]
     options: FeatureVectorsOptions
     rows: RowsUsed | None
@@ -215,6 +220,8 @@ class FeatureVectorsResult(Tabular):
             groups=np.array(result.groups, dtype=np.int32),
             cooccurrence=_square(result.cooccurrence, count),
             similarity=_square(result.similarity, count),
+            adjusted_similarity=_square(result.adjusted_similarity, count),
+            interchangeable=tuple((pair.first, pair.second) for pair in result.interchangeable),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.feature_vectors,
             rows=RowsUsed.from_message(message),

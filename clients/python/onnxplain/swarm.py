@@ -145,7 +145,8 @@ class SwarmEffect:
     row_count : int
         Rows that are moved.
     importance : float
-        Largest for the feature that does most harm, among equals for the one moved least.
+        Largest for the feature that does most harm, among equals for the one moved least. Score
+        times weight: in [0, weight_limit]; for a loss without a limit.
     best_weight, best_score : float
         The weight that does most harm, closest to no change, and the score with it.
     mean_weight_distance, mean_score_drop : float
@@ -154,6 +155,8 @@ class SwarmEffect:
         The best optimum that is no sliver; NaN where there is none, or the search is not EXACT.
     range : (2,)
         First and last weight with the best score; NaN where the search is not EXACT.
+    outside_share : float
+        Share of the rows moved whose values `best_weight` takes out of the observed range.
     agreement : float
         Share of the searches that found as much harm as the best one; NaN for EXACT.
     weights, scores : (n,)
@@ -178,6 +181,7 @@ class SwarmEffect:
     stable_weight: float
     stable_score: float
     range: npt.NDArray[np.float64]
+    outside_share: float
     agreement: float
     weights: npt.NDArray[np.float64]
     scores: npt.NDArray[np.float64]
@@ -205,6 +209,7 @@ class SwarmEffect:
             stable_weight=stable.weight if has_stable else np.nan,
             stable_score=stable.score if has_stable else np.nan,
             range=np.array([best.low, best.high] if has_best else [np.nan, np.nan]),
+            outside_share=message.reach.outside_share,
             agreement=message.agreement if message.HasField("agreement") else np.nan,
             weights=np.array(message.curve.weights),
             scores=np.array(message.curve.scores),

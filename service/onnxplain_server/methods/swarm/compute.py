@@ -17,6 +17,7 @@ from onnxplain_server.methods.swarm.notebook import Notebook
 from onnxplain_server.methods.swarm.options import Options, Search
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.reach import extrapolation, reach
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
 from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
 from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
@@ -103,12 +104,12 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     if options.search is not Search.EXACT:
         found = [_try(subject, options, cohort, places, seed) for cohort in parties]
         subject.oracle.settle(cost(options, subject))
-        return _result(subject, options, parties, found, places, tuple(notes), predicted)
+        return _result(subject, options, parties, found, places, tuple(notes), predicted, seed)
     exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
     doubts = sum(doubt for _, doubt in exact)
     notes = [*notes, *((_doubted(doubts),) if doubts else ())]
     return _result(
-        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted
+        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted, seed
     )
 
 
@@ -173,6 +174,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
     places: Sequence[int],
     notes: tuple[Note, ...],
     predicted: Matrix,
+    seed: int,
 ) -> Result:
     limit, report = options.motion.weight_limit, options.report
     borders = np.linspace(0, limit, report.window_count + 1)
@@ -189,7 +191,8 @@ def _result(  # noqa: PLR0917 - all that it is made of
         for f, place in enumerate(places):
             one = found[c][f]
             scores, shares = one.curve.windows(borders)
-            column = subject.background.features.columns[place][cohort.rows]
+            column = subject.background.features.columns[place]
+            moved = subject.move(options, place, cohort.rows, seed).at(one.best_weight)
             effects.append(
                 Effect(
                     cohort.name,
@@ -203,14 +206,24 @@ def _result(  # noqa: PLR0917 - all that it is made of
                     scores,
                     shares,
                     one.curve.similarities(limit),
-                    histogram(column, cohort.truth.weights, subject.background.unit),
+                    histogram(column[cohort.rows], cohort.truth.weights, subject.background.unit),
+                    reach(column, moved, cohort.truth.weights),
                 )
             )
     total, relative = over_classes(importances)
     if options.loss is not None:
-        moved = [(name,) for name in options.features]
-        notes = (*notes, *infinite_after(options.loss, importances.T, moved, "moves"))
+        names = [(name,) for name in options.features]
+        notes = (*notes, *infinite_after(options.loss, importances.T, names, "moves"))
     assert options.search is not None  # noqa: S101
+    harmful = [
+        (
+            f"{e.feature} of {e.class_name}" if e.class_name else e.feature,
+            e.found.best_weight,
+            e.reach,
+        )
+        for e in effects
+        if e.importance > 0
+    ]
     return Result(
         subject.class_names,
         options.features,
@@ -225,7 +238,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
         options.loss,
         options.motion,
         report,
-        notes,
+        (*notes, *extrapolation(harmful)),
     )
 
 

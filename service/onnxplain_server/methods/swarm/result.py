@@ -9,6 +9,7 @@ import numpy as np
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm.options import Motion, Report, Score, Search
+from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.searching import Found
 from onnxplain_server.model import Note
 
@@ -33,6 +34,8 @@ class Effect:
         Rows that are moved.
     window_scores, window_shares : (n_windows,), (n_windows, n_classes)
     similarities : (n_classes,)
+    reach : Reach
+        Of the best weight.
     """
 
     class_name: str
@@ -45,6 +48,7 @@ class Effect:
     window_shares: Matrix
     similarities: Vector
     values: Histogram
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)

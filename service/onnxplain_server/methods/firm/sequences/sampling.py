@@ -98,8 +98,10 @@ def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:
 def _column(codes: Array, scores: Matrix, count: int) -> tuple[Matrix, Matrix, Matrix]:
     """Differences, importances and standard errors of all strings at a position."""
     n, found = len(codes), np.bincount(codes, minlength=count)
-    totals = np.stack([np.bincount(codes, s, count) for s in scores.T], axis=1)
-    squares = np.stack([np.bincount(codes, s**2, count) for s in scores.T], axis=1)
+    totals, squares = (
+        np.asarray([np.bincount(codes, s, count) for s in values.T], np.float64).T
+        for values in (scores, scores**2)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = totals / found[:, None]
         odds = np.where((found > 0) & (found < n), found / np.maximum(n - found, 1), 0.0)
