@@ -184,7 +184,6 @@ def test_a_trace_shows_all_parts_of_an_explanation_where_they_belong(
         "queue": [name],
         "compute": [name],
         "decode": ["compute", name],
-        "load": ["compute", name],
         "choose": ["compute", name],
         "method interactions": ["compute", name],
         "method partial_dependence": ["compute", name],
@@ -192,9 +191,10 @@ def test_a_trace_shows_all_parts_of_an_explanation_where_they_belong(
         "draw": ["compute", name],
         "encode": ["compute", name],
     }
-    assert {span.name: ancestors(of(spans, span.name), spans) for span in spans}.items() >= (
-        expected.items()
-    )
+    found = {span.name: ancestors(of(spans, span.name), spans) for span in spans}
+    assert {part: found.get(part) for part in expected} == expected
+    # The serving process times it, so it may end after a method has begun in the worker.
+    assert found["load"][-2:] == ["compute", name]
     cached = [span for span in spans if span.name in {"cache get", "cache set"}]
     assert {span.name for span in cached} == {"cache get", "cache set"}
     assert all(ancestors(span, spans)[-2:] == ["compute", name] for span in cached)
