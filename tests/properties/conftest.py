@@ -1,0 +1,17 @@
+"""One runner in this process for all requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asked.ask import Ask
+from onnxplain_server.adapters.in_process import InProcess
+
+
+@pytest.fixture(scope="session")
+def ask(make: Any) -> Iterator[Ask]:
+    runner = InProcess(1, model_count=80)
+    yield Ask(runner, make.host)
+    runner.close()
