@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from asked.case import Case, Values
@@ -18,6 +19,7 @@ _WEIGHTS: dict[str, list[float]] = {
     "tiny": [1e-300, 3e-300, 1e-310],
     "far apart": [1e-12, 1.0, 1e12],
 }
+_ENGINES = [*6 * ["ENGINE_UNSPECIFIED"], *3 * ["BLACK_BOX"], "TREES"]
 _ODD = [0.0, -0.0, 1e30, -1e30, 1e-40, 0.5, 3.0]
 
 
@@ -42,13 +44,13 @@ def cases(draw: st.DrawFn, method: str) -> Case:
         choice = _WEIGHTS[draw(st.sampled_from(sorted(_WEIGHTS)))]
         columns["w"] = [draw(st.sampled_from(choice)) for _ in range(n_rows)]
         options["weightColumn"] = "w"
-    if draw(st.integers(0, 4)) == 4:
+    if draw(st.integers(0, 9)) == 9:
         options["scale"] = "MARGIN"
     if draw(st.integers(0, 5)) == 5:
-        options["outputIndices"] = [draw(st.integers(0, 2))]
+        options["outputIndices"] = [draw(st.sampled_from([0, 0, 0, 1, 2]))]
     if draw(st.integers(0, 5)) == 5:
         options |= {"rowCount": draw(st.integers(2, n_rows)), "seed": draw(st.integers(0, 9))}
-    options["engine"] = draw(st.sampled_from(["ENGINE_UNSPECIFIED", "BLACK_BOX", "TREES"]))
+    options["engine"] = draw(st.sampled_from(_ENGINES))
     names = (kind.features, tuple(columns), kind.classes, n_rows)
     options["methods"] = [{method: draw(options_of(method, *names))}]
     form = draw(st.sampled_from(["columns", "arrow", "csv"]))
@@ -114,3 +116,16 @@ def _target(draw: st.DrawFn, kind: Kind, n_rows: int) -> Values:
     usual = ["text", "text", "whole"] if kind.classes else ["fraction", "fraction", "whole"]
     choice = draw(st.sampled_from([*2 * usual, *choices]))
     return [draw(st.sampled_from(choices[choice])) for _ in range(n_rows)]
+
+
+def waits_for_weights(case: Case, change: str) -> bool:
+    """Whether a case has weights that only a later state of the code takes: TEMPORARY.
+
+    Rows of weight 0 end trees, and sums of weights overflow, as long as no module prepares weights.
+    """
+    if find_spec("onnxplain_server.explain.weighing") is not None:
+        return False
+    weights = case.columns.get("w", [])
+    return change == "rows of weight 0" or any(
+        weight == 0 or not 1e-290 < weight < 1e290 for weight in weights
+    )

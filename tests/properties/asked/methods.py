@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 Options = st.SearchStrategy[dict[str, Any]]
-_LOSSES = ["ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS", "MLOGLOSS", *3 * ["SQUARED_ERROR"]]
+_LOSSES = ["ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS", "MLOGLOSS", *8 * ["SQUARED_ERROR"]]
 
 METHODS = (
     "interactions",
@@ -72,9 +72,9 @@ def _interactions(features: tuple[str, ...]) -> Options:
     )
 
 
+_GRID_SIZE: dict[str, Any] = {"gridSize": st.sampled_from([2, 3, 5])}
 _GRID: dict[str, Any] = {
-    "gridSize": st.sampled_from([2, 3, 5]),
-    "strategy": st.sampled_from(["UNIFORM", "QUANTILE", "STEPS"]),
+    "strategy": st.sampled_from(["UNIFORM", "UNIFORM", "QUANTILE", "QUANTILE", "STEPS"]),
     "trimLower": st.sampled_from([0.0, 0.2]),
     "trimUpper": st.sampled_from([0.8, 1.0]),
     "includeMissing": st.booleans(),
@@ -83,7 +83,7 @@ _GRID: dict[str, Any] = {
 
 def _partial_dependence(names: Any, column: Any) -> Options:
     grouped = {"groupColumn": column, "groupCount": st.sampled_from([1, 2, 3])}
-    return _some({"features": _groups(names), "gridSize": st.just(3)}, _GRID | grouped)
+    return _some({"features": _groups(names)} | _GRID_SIZE, _GRID | grouped)
 
 
 def _single_rows(names: Any, column: Any) -> Options:
@@ -93,7 +93,7 @@ def _single_rows(names: Any, column: Any) -> Options:
         "groupCount": st.sampled_from([1, 2, 3]),
         "centered": st.booleans(),
     }
-    return _some({"features": names, "gridSize": st.just(3)}, _GRID | others)
+    return _some({"features": names} | _GRID_SIZE, _GRID | others)
 
 
 _COMPARED: dict[str, Any] = {
@@ -138,7 +138,7 @@ def _feature_vectors(features: tuple[str, ...], rows: Any) -> Options:
 
 def _firm(features: tuple[str, ...], columns: tuple[str, ...]) -> Options:
     first = features[0]
-    texts = [*columns, f"{first} > 0.5", f"not ({first} > 0.5)", f"{first} + {features[1]}"]
+    texts = [*features, *columns, f"{first} > 0.5", f"not ({first} > 0.5)", f"{first} + {features[1]}"]
     texts += ["city == 'Oslo'"] if "city" in columns else []
     return _some(
         {"features": st.lists(st.sampled_from(texts), min_size=1, max_size=3, unique=True)},
