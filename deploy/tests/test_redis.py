@@ -56,8 +56,8 @@ def process(
 @pytest.fixture(scope="module")
 def user(process: subprocess.Popen[bytes], port: int) -> Iterator[redis.Redis]:
     """The user of the service, once Redis answers."""
-    client = redis.Redis(port=port, username="onnxplain", password=PASSWORD, socket_timeout=60)
-    end = time.monotonic() + 60
+    client = redis.Redis(port=port, username="onnxplain", password=PASSWORD, socket_timeout=120)
+    end = time.monotonic() + 120
     while True:
         try:
             client.ping()
@@ -75,7 +75,7 @@ def link(user: redis.Redis, port: int, production: Any) -> Iterator[Link]:
     """The service's own, by the address that the chart gives it."""
     given = production.environment["ONNXPLAIN_REDIS_URL"]
     address = given.replace("$(REDIS_PASSWORD)", PASSWORD)
-    found = Link(address.replace(address.partition("@")[2], f"127.0.0.1:{port}/0"), timeout=60)
+    found = Link(address.replace(address.partition("@")[2], f"127.0.0.1:{port}/0"), timeout=120)
     yield found
     found.close()
 
@@ -125,7 +125,7 @@ def test_the_service_s_user_may_do_nothing_else(user: redis.Redis, command: Any)
 @pytest.mark.parametrize("password", [None, "wrong", PASSWORD])
 def test_nobody_else_may_call(user: redis.Redis, port: int, password: str | None) -> None:
     with (
-        redis.Redis(port=port, password=password, socket_timeout=60) as stranger,
+        redis.Redis(port=port, password=password, socket_timeout=120) as stranger,
         pytest.raises(redis.AuthenticationError),
     ):
         stranger.ping()

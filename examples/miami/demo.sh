@@ -10,6 +10,7 @@ out=.demo
 mkdir -p "$out"
 gunzip -c "$here/miami_housing.csv.gz" >"$out/miami_housing.csv"
 
+: >"$out/server.log"
 # Ports 0: free ones, which the log tells.
 "$onnxplain" serve --rest-port 0 --grpc-port 0 --metrics-port 0 2>"$out/server.log" &
 server=$!

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 
 
 class Scale(Enum):
@@ -96,6 +96,13 @@ class Model(Protocol):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What to know before trusting its predictions."""
+
+    @property
+    def roundings(self) -> Vector:
+        """Relative error of a single rounding in each prediction column: (n_outputs,).
+
+        2^-24 for what is computed in float32, even if it is given as float64; 0 for labels.
+        """
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that certainly change nothing in some of the prediction columns.

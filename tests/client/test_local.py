@@ -176,7 +176,11 @@ def test_closing_ends_what_runs(client: onnxplain.Client) -> None:
         told.append((done, planned))
         begun.set()
 
-    closer = threading.Thread(target=lambda: begun.wait(120) and client.close())
+    def close() -> None:
+        begun.wait(120)
+        client.close()
+
+    closer = threading.Thread(target=close)
     closer.start()
     with pytest.raises(onnxplain.ExplainError) as caught:
         client.explain(

@@ -22,8 +22,10 @@ def drawn(
     group_column: str = "",
 ) -> Plot:
     """Draw losses: group, values, weight."""
+    whole = sum(weight for _, _, weight in losses)
     found = tuple(
-        AverageLoss(group, np.atleast_1d(values) * 1.0, weight) for group, values, weight in losses
+        AverageLoss(group, np.atleast_1d(values) * 1.0, weight, weight / whole)
+        for group, values, weight in losses
     )
     (plot,) = plots(Result(outputs, found, loss, group_column))
     return plot

@@ -95,7 +95,9 @@ def test_a_planted_fault_is_found_by_its_check(
     asked = case(method, "BLACK_BOX")
 
     def faults() -> list[str]:
-        return ask.faults_of_engines(asked) if check == "engines" else ask.faults_of(check, asked, 1)
+        return (
+            ask.faults_of_engines(asked) if check == "engines" else ask.faults_of(check, asked, 1)
+        )
 
     assert faults() == []
     plant(monkeypatch)

@@ -45,8 +45,12 @@ class Server:
         return _children(self.process.pid)
 
     def processor_seconds(self) -> float:
-        """Of the server and its workers, without those that have ended."""
+        """Of the server and its workers, and of those that have ended."""
         return sum(map(_processor_seconds, [self.process.pid, *self.workers()]))
+
+    def computes(self) -> bool:
+        """Whether a worker works, or would if the machine were not busy."""
+        return any(map(_wants_processor, self.workers()))
 
     def memory(self, what: str) -> int:
         """Bytes of VmRSS (now) or VmHWM (at most): of the server and of its largest worker."""
@@ -74,7 +78,17 @@ def _processor_seconds(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    # Its own, and that of children that it has waited for.
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _wants_processor(pid: int) -> bool:
+    with suppress(OSError):  # of a process or a thread that ends meanwhile
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                if (thread / "stat").read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+    return False
 
 
 def _memory(pid: int, what: str) -> int:
@@ -91,6 +105,13 @@ def serve() -> Iterator[Callable[..., Server]]:
     """Start servers; settings by name. Those that a test does not kill must end well."""
     with ExitStack() as running:
         yield lambda **settings: running.enter_context(_running(settings))
+
+
+@pytest.fixture(scope="module")
+def lasting_server() -> Iterator[Server]:
+    """A server with its default settings, for all tests of a file."""
+    with _running({}) as running:
+        yield running
 
 
 @pytest.fixture

@@ -63,6 +63,19 @@ def is_healthy(server: Any) -> bool:
     return bool(by_rest and found.status == found.SERVING)
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def server(lasting_server: Any) -> Any:
+    """One for all, since each has to outlive what comes."""
+    return lasting_server
+
+
 @pytest.fixture
 def server(shared_server: Any) -> Any:
     """Share one server: connections of one test are nothing to the next."""
@@ -128,10 +141,7 @@ def test_idle_connections_cost_no_memory_and_are_closed(server: Any, connect: An
     assert is_healthy(server)
 
     assert server.memory("VmRSS") - memory < IDLE_COUNT * 2**16
-    end = time.monotonic() + PATIENCE
-    while files(server) > before + 20:
-        assert time.monotonic() < end
-        time.sleep(0.5)
+    wait_until(lambda: files(server) <= before + 20)
 
 
 class Withheld:
@@ -156,10 +166,7 @@ def test_calls_whose_message_does_not_come_keep_nobody_waiting(server: Any) -> N
         call = channel.stream_unary("/onnxplain.v1.ExplanationService/DescribeModel")
         calls = [call.future(withheld, timeout=PATIENCE) for _ in range(60)]
         assert is_healthy(server)
-        end = time.monotonic() + PATIENCE
-        while sum(each.done() for each in calls) < 30:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        wait_until(lambda: sum(each.done() for each in calls) >= 30)
         refused = [each.code() for each in calls if each.done()]
         with pytest.raises(grpc.RpcError) as told:
             ExplanationServiceStub(channel).DescribeModel(DescribeModelRequest(), timeout=PATIENCE)

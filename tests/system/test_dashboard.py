@@ -75,11 +75,11 @@ def page(server: Any, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metri
         with pytest.raises(onnxplain.ExplainError):
             client.explain(b"no model", few, METHODS[0])
         client.describe(network)
-    rest = HTTPConnection("127.0.0.1", server.rest_port, timeout=30)
+    rest = HTTPConnection("127.0.0.1", server.rest_port, timeout=120)
     rest.request("POST", "/v1/explanations", b"{}", {"Content-Type": "application/json"})
     assert rest.getresponse().status == 400
     rest.close()
-    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=30) as reply:
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
         return list(text_string_to_metric_families(reply.read().decode()))
 
 

@@ -47,7 +47,7 @@ def explained(server: Any, network: bytes, rows: Mapping[str, list[float]]) -> A
         return client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=2))
 
 
-def test_row_45_a_full_disk_fails_bodies_that_wait_there_and_nothing_else(
+def test_a_full_disk_fails_bodies_that_wait_there_and_nothing_else(
     server: Any, network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     with limited(server.process.pid, resource.RLIMIT_FSIZE, 0):
@@ -59,7 +59,7 @@ def test_row_45_a_full_disk_fails_bodies_that_wait_there_and_nothing_else(
     assert (status, document["reason"]) == (400, "INVALID_REQUEST")
 
 
-def test_row_45_without_file_descriptors_it_waits_and_goes_on_when_there_are_some(
+def test_without_file_descriptors_it_waits_and_goes_on_when_there_are_some(
     server: Any, network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     before = explained(server, network, rows)

@@ -64,7 +64,7 @@ def flood(server: Any, head: str, piece: bytes) -> bytes:
     ],
     ids=["announced", "in chunks"],
 )
-def test_row_16_a_body_of_300_times_the_limit_is_refused_whole(
+def test_a_body_of_300_times_the_limit_is_refused_whole(
     server: Any, head: str, piece: bytes
 ) -> None:
     reply = flood(server, head, piece)
@@ -73,7 +73,7 @@ def test_row_16_a_body_of_300_times_the_limit_is_refused_whole(
     assert json.loads(reply.partition(b"\r\n\r\n")[2])["reason"] == "REQUEST_TOO_LARGE"
 
 
-def test_row_16_a_message_over_the_limit_is_refused_over_grpc(server: Any) -> None:
+def test_a_message_over_the_limit_is_refused_over_grpc(server: Any) -> None:
     request = DescribeModelRequest(model=Model(content=bytes(64 * LIMIT)))
     with (
         grpc.insecure_channel(server.endpoint) as channel,
@@ -84,7 +84,7 @@ def test_row_16_a_message_over_the_limit_is_refused_over_grpc(server: Any) -> No
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_row_16_an_upload_without_end_is_refused_at_the_limit(server: Any) -> None:
+def test_an_upload_without_end_is_refused_at_the_limit(server: Any) -> None:
     sent = iter(range(ANNOUNCED // len(PIECE)))
     parts = (UploadModelRequest(content=PIECE) for _ in sent)
     with (

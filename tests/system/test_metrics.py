@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 def scrape(server: Any) -> Mapping[tuple[str, str], float]:
     """Read the page: values by the sample's name and its labels' values."""
-    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=5) as reply:
+    with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
         text = reply.read().decode()
     return {
         (sample.name, " ".join(sample.labels.values())): sample.value

@@ -20,7 +20,7 @@ def replicas(serve: Callable[..., Any]) -> tuple[Any, Any]:
     return serve(), serve()
 
 
-def test_row_26_a_killed_server_costs_its_clients_a_retry_and_leaves_nothing(
+def test_a_killed_server_costs_its_clients_a_retry_and_leaves_nothing(
     replicas: tuple[Any, Any], network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     addresses = ",".join(f"127.0.0.1:{server.grpc_port}" for server in replicas)

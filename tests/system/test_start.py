@@ -18,7 +18,7 @@ CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 
 def status(server: Any, path: str) -> int:
     try:
-        with urlopen(server.url + path, timeout=60) as reply:  # noqa: S310 - our own server
+        with urlopen(server.url + path, timeout=120) as reply:  # noqa: S310 - our own server
             return int(reply.status)
     except HTTPError as error:
         return error.code

@@ -100,7 +100,7 @@ def reference(network: bytes, few: Mapping[str, list[float]]) -> Any:
         return client.explain(network, few, CURVE).partial_dependence.curves[0].values
 
 
-def test_row_30_nothing_is_lost_when_servers_stop_under_load(
+def test_nothing_is_lost_when_servers_stop_under_load(
     serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
 ) -> None:
     replicas = Replicas(serve, free_ports(2))
@@ -113,7 +113,7 @@ def test_row_30_nothing_is_lost_when_servers_stop_under_load(
     check(outcomes, reference)
 
 
-def test_row_31_a_rolling_restart_of_three_replicas_costs_one_retry_at_most(
+def test_a_rolling_restart_of_three_replicas_costs_one_retry_at_most(
     serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
 ) -> None:
     replicas = Replicas(serve, free_ports(3))
@@ -141,7 +141,7 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_row_25_readiness_dips_when_the_zygote_dies_and_recovers(
+def test_readiness_dips_when_the_zygote_dies_and_recovers(
     server: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
 ) -> None:
     (zygote,) = server.children()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import socket
 import threading
@@ -17,6 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelResponse,
     ExplainRequest,
     ExplainResponse,
+    Progress,
     Receipt,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
@@ -27,6 +29,11 @@ from onnxplain_server.adapters.seal import Seal
 from onnxplain_server.run import Blobs, Host, Runner
 from onnxplain_server.serve import Server
 from onnxplain_server.settings import load
+from onnxplain_server.transport import service
+from onnxplain_server.transport.progress import Latest
+
+PATIENCE = 120.0
+"""Seconds that only something endless takes, even on a busy machine."""
 
 
 class FakeRunner:
@@ -112,13 +119,13 @@ class Client:
 
     def connect(self) -> socket.socket:
         """Open a bare connection to REST."""
-        return socket.create_connection(("127.0.0.1", self.server.rest_port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.server.rest_port), timeout=PATIENCE)
 
 
 def _ask(
     port: int, method: str, path: str, body: bytes | str | None, headers: Mapping[str, str] | None
 ) -> Reply:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()
@@ -154,13 +161,38 @@ def start() -> Iterator[Callable[..., Client]]:
 
 
 @pytest.fixture
-def endless() -> Callable[[Host], None]:
-    """Work that ends only when it is stopped; its steps take a hundredth of a second."""
+def endless() -> Iterator[Callable[[Host], None]]:
+    """Work that ends only when it is stopped, or with its test."""
+    over = threading.Event()
 
     def work(host: Host) -> None:
-        pause = threading.Event()
-        for step in range(10_000):
-            host.advance(step, 10_000)
-            pause.wait(0.01)
+        for step in itertools.count():
+            host.advance(min(step, 9_999), 10_000)
+            if over.wait(0.01):
+                return
 
-    return work
+    yield work
+    over.set()
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Wait until the server has looked for progress since, and has told what there was."""
+    looked = threading.Semaphore(0)
+
+    class Looked(Latest):
+        def take(self) -> Progress | None:
+            found = super().take()
+            looked.release()
+            return found
+
+    monkeypatch.setattr(service, "Latest", Looked)
+
+    def wait() -> None:
+        while looked.acquire(blocking=False):
+            pass
+        # The first may have begun before.
+        for _ in range(2):
+            assert looked.acquire(timeout=PATIENCE)
+
+    return wait

@@ -1,4 +1,4 @@
-"""Rows 16, 36, 44: what arrives at REST and is no proper request is answered, and then gone."""
+"""Requests to REST that are not proper: each is answered, and then gone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sent(client: Any, raw: bytes) -> bytes:
         b"GET",
     ],
 )
-def test_row_36_a_first_line_that_cannot_be_read_is_answered(
+def test_a_first_line_that_cannot_be_read_is_answered(
     start: Any, make_runner: Any, line: bytes
 ) -> None:
     found = sent(start(make_runner()), line + b"\r\nHost: a\r\n\r\n")
@@ -38,7 +38,7 @@ def test_row_36_a_first_line_that_cannot_be_read_is_answered(
 
 
 @pytest.mark.parametrize("header", [b"X-Request-Id: a\x1b[1mb", b"A\x00: b", b"no colon", b" : a"])
-def test_row_36_a_header_that_cannot_be_read_is_answered(
+def test_a_header_that_cannot_be_read_is_answered(
     start: Any, make_runner: Any, header: bytes
 ) -> None:
     found = sent(start(make_runner()), b"GET /livez HTTP/1.1\r\n" + header + b"\r\n\r\n")
@@ -46,9 +46,7 @@ def test_row_36_a_header_that_cannot_be_read_is_answered(
     assert b" 400 Bad Request\r\n" in found
 
 
-def test_row_36_unreadable_requests_leave_no_connection_behind(
-    start: Any, make_runner: Any
-) -> None:
+def test_unreadable_requests_leave_no_connection_behind(start: Any, make_runner: Any) -> None:
     client = start(make_runner())
 
     for _ in range(300):  # more than there are connections
@@ -57,7 +55,7 @@ def test_row_36_unreadable_requests_leave_no_connection_behind(
     assert client.rest("GET", "/livez").status == 200
 
 
-def test_row_16_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any) -> None:
+def test_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any) -> None:
     runner = make_runner()
     head = f"POST /v1/explanations HTTP/1.1\r\nHost: a\r\n{JSON}\r\n"
     both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
@@ -69,7 +67,7 @@ def test_row_16_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any)
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/tables"])
-def test_row_16_an_upload_in_chunks_over_the_limit_is_refused_whole(
+def test_an_upload_in_chunks_over_the_limit_is_refused_whole(
     start: Any, make_runner: Any, path: str
 ) -> None:
     client = start(make_runner(), max_message_bytes=2**16)
@@ -86,7 +84,7 @@ def test_row_16_an_upload_in_chunks_over_the_limit_is_refused_whole(
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\x00b", "\x1b[31mred", "a\u202eb"])
-def test_row_44_names_of_files_are_names_only(start: Any, make_runner: Any, name: str) -> None:
+def test_names_of_files_are_names_only(start: Any, make_runner: Any, name: str) -> None:
     runner = make_runner()
     part = f'--B\r\nContent-Disposition: form-data; name="model"; filename="{name}"\r\n\r\nm\r\n'
     last = '--B\r\nContent-Disposition: form-data; name="request"\r\n\r\n{}\r\n--B--\r\n'
@@ -98,7 +96,7 @@ def test_row_44_names_of_files_are_names_only(start: Any, make_runner: Any, name
     assert [request.model.content for request in runner.requests] == [b"m"]
 
 
-def test_row_44_no_text_of_a_caller_breaks_a_line_of_the_log(
+def test_no_text_of_a_caller_breaks_a_line_of_the_log(
     start: Any, make_runner: Any, caplog: Any
 ) -> None:
     caplog.set_level("INFO")

@@ -21,6 +21,8 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.transport.status import STATUS
 
+PATIENCE = 120.0
+
 
 def details(error: Any) -> dict[Any, Any]:
     """Return the details of a gRPC error by type."""
@@ -185,16 +187,14 @@ def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, en
 def test_the_caller_sets_less_time(start: Any, make_runner: Any, endless: Any) -> None:
     runner = make_runner(endless)
     client = start(runner)
-    begin = time.monotonic()
 
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest(), timeout=0.1)
     answer = client.post({}, X_Request_Timeout_Ms="100")
 
     assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert answer.status == 504
-    assert all(runner.ended.acquire(timeout=1) for _ in range(2))
-    assert time.monotonic() - begin < 1
+    assert (answer.status, answer.json["reason"]) == (504, "DEADLINE_EXCEEDED")
+    assert all(runner.ended.acquire(timeout=PATIENCE) for _ in range(2))
 
 
 def test_a_time_that_is_none_is_refused(start: Any, make_runner: Any) -> None:
@@ -226,20 +226,37 @@ def leave_rest_stream(client: Any) -> Any:
 
 
 @pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
-def test_leaving_frees_the_server_at_the_next_step(
-    start: Any, make_runner: Any, endless: Any, ask: Any
-) -> None:
-    runner = make_runner(endless)
+def test_leaving_frees_the_server_at_the_next_step(start: Any, make_runner: Any, ask: Any) -> None:
+    hosts: list[Any] = []
+    may_step = threading.Semaphore(0)
+
+    def work(host: Any) -> None:
+        hosts.append(host)
+        for step in range(100):
+            assert may_step.acquire(timeout=PATIENCE)
+            host.advance(step, 100)
+
+    runner = make_runner(work)
     client = start(runner)
     leave = ask(client)
-    assert runner.started.acquire(timeout=2)
-    begin = time.monotonic()
+    assert runner.started.acquire(timeout=PATIENCE)
+    may_step.release()
 
     leave()
 
-    assert runner.ended.acquire(timeout=2)
-    assert time.monotonic() - begin < 0.2
-    assert client.server._turns.wait_empty(1)
+    wait_until(lambda: is_over(hosts[0]))
+    may_step.release()
+    assert runner.ended.acquire(timeout=PATIENCE)
+    assert client.server._turns.wait_empty(PATIENCE)
+
+
+def is_over(host: Any) -> bool:
+    """Whether the next step of a computation will end it."""
+    try:
+        host.check("")
+    except ExplainError:
+        return True
+    return False
 
 
 @pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
@@ -249,7 +266,7 @@ def test_leaving_gives_up_a_waiting_place(
     runner = make_runner(endless)
     client = start(runner, running_count=1)
     running = client.stub.Explain.future(ExplainRequest())
-    assert runner.started.acquire(timeout=2)
+    assert runner.started.acquire(timeout=PATIENCE)
     leave = ask(client)
     wait_until(lambda: client.server._turns.counts().waiting_count == 1)
 
@@ -265,7 +282,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(
     runner = make_runner(endless)
     client = start(runner, running_count=1, waiting_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
-    assert runner.started.acquire(timeout=2)
+    assert runner.started.acquire(timeout=PATIENCE)
     wait_until(lambda: client.server._turns.counts().place_count == 2)
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -282,7 +299,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(
 
 def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) -> None:
     release = threading.Semaphore(0)
-    runner = make_runner(lambda _host: release.acquire(timeout=5))
+    runner = make_runner(lambda _host: release.acquire(timeout=PATIENCE))
     client = start(runner, running_count=1)
     calls = []
     for seed in range(4):
@@ -291,7 +308,7 @@ def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) ->
 
     release.release(4)
 
-    assert [call.result(timeout=2).receipt.seed for call in calls] == [0, 1, 2, 3]
+    assert [call.result(timeout=PATIENCE).receipt.seed for call in calls] == [0, 1, 2, 3]
     assert [request.seed for request in runner.requests] == [0, 1, 2, 3]
 
 
@@ -315,18 +332,18 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
     def work(host: Any) -> None:
         if runner.requests[-1].seed == 0:
             with host.alone("method"):
-                release.wait(5)
+                release.wait(2 * PATIENCE)
 
     runner = make_runner(work)
     client = start(runner, running_count=2)
     same = [client.stub.Explain.future(ExplainRequest()) for _ in range(5)]
-    assert all(runner.started.acquire(timeout=2) for _ in range(5))
+    assert all(runner.started.acquire(timeout=PATIENCE) for _ in range(5))
 
-    assert client.stub.Explain(ExplainRequest(seed=1), timeout=2).receipt.seed == 1
+    assert client.stub.Explain(ExplainRequest(seed=1), timeout=PATIENCE).receipt.seed == 1
 
     assert not any(call.done() for call in same)
     release.set()
-    assert all(call.result(timeout=2) is not None for call in same)
+    assert all(call.result(timeout=PATIENCE) is not None for call in same)
 
 
 def admitted(client: Any) -> int:
@@ -334,8 +351,8 @@ def admitted(client: Any) -> int:
     return int(counts.running_count + counts.waiting_count)
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 2.0) -> None:
-    end = time.monotonic() + seconds
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)

@@ -30,6 +30,7 @@ EXPLAIN = {
     "grpc_method": "Explain",
 }
 ROUTE = {"http_request_method": "POST", "http_route": "/v1/explanations"}
+PATIENCE = 120.0
 INTERACTIONS = MethodOptions(interactions=InteractionsOptions())
 CURVES = MethodOptions(partial_dependence=PartialDependenceOptions())
 
@@ -57,7 +58,7 @@ def scrape(client: Any) -> Page:
 
 def scrape_until(client: Any, true: Callable[[Page], bool]) -> Page:
     """Scrape again while counts of what just ended are on their way."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE
     while not true(page := scrape(client)):
         assert time.monotonic() < end, page.samples
         time.sleep(0.01)
@@ -85,6 +86,7 @@ def test_calls_on_grpc_are_counted_by_method_and_code(start: Any, make_runner: A
 
 def test_streams_are_counted_when_they_end(start: Any, make_runner: Any) -> None:
     client = start(make_runner(lambda _host: time.sleep(0.15)))
+    begin = time.monotonic()
     stream = {**EXPLAIN, "grpc_type": "server_stream", "grpc_method": "ExplainStream"}
 
     list(client.stub.ExplainStream(ExplainStreamRequest(request=ExplainRequest())))
@@ -92,7 +94,8 @@ def test_streams_are_counted_when_they_end(start: Any, make_runner: Any) -> None
     page = scrape_until(
         client, lambda page: page("grpc_server_handled_total", **stream, grpc_code="OK") == 1
     )
-    assert 0.15 < (page("grpc_server_handling_seconds_sum", **stream) or 0) < 5
+    elapsed = time.monotonic() - begin
+    assert 0.15 < (page("grpc_server_handling_seconds_sum", **stream) or 0) < elapsed
 
 
 def test_a_caller_that_leaves_a_stream_is_counted(
@@ -168,6 +171,7 @@ def test_bytes_that_are_no_message_are_counted(start: Any, make_runner: Any) -> 
 
 def test_answers_are_timed_by_method_and_their_rows_added(start: Any, make_runner: Any) -> None:
     client = start(Predicting(make_runner(lambda _host: time.sleep(0.02)), rows=1_000))
+    begin = time.monotonic()
     for methods in ([INTERACTIONS], [INTERACTIONS, CURVES], [CURVES], [CURVES]):
         client.stub.Explain(ExplainRequest(methods=methods))
 
@@ -178,7 +182,7 @@ def test_answers_are_timed_by_method_and_their_rows_added(start: Any, make_runne
     assert page(name, method="several") == 1
     assert page(name, method="partial_dependence") == 2
     seconds = page("onnxplain_explain_duration_seconds_sum", method="partial_dependence")
-    assert 0.04 <= (seconds or 0) < 5
+    assert 0.04 <= (seconds or 0) < time.monotonic() - begin
     assert page("onnxplain_predicted_rows_total") == 4_000
 
 
@@ -188,7 +192,7 @@ def test_the_page_answers_while_every_worker_is_busy(
     runner = make_runner(endless)
     client = start(runner, running_count=1, waiting_count=2)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(3)]
-    assert runner.started.acquire(timeout=5)
+    assert runner.started.acquire(timeout=PATIENCE)
 
     page = scrape_until(client, lambda page: page("onnxplain_waiting_requests") == 2)
     with pytest.raises(grpc.RpcError):
@@ -226,19 +230,22 @@ def test_work_that_another_request_does_is_counted(start: Any, make_runner: Any)
     def work(host: Any) -> None:
         with host.alone("a") as first:
             if first:
-                assert go_on.wait(5)
+                assert go_on.wait(PATIENCE)
 
     runner = make_runner(work)
     client = start(runner)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
-    assert all(runner.started.acquire(timeout=5) for _ in calls)
+    assert all(runner.started.acquire(timeout=PATIENCE) for _ in calls)
     assert scrape(client)("onnxplain_coalesced_total") == 0
-    # Long enough for both to have asked.
-    time.sleep(0.2)
+    # The other one stands aside.
+    end = time.monotonic() + PATIENCE
+    while client.server._turns.counts().running_count > 1:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
     go_on.set()
 
-    assert all(call.result(timeout=5) for call in calls)
+    assert all(call.result(timeout=PATIENCE) for call in calls)
     assert scrape(client)("onnxplain_coalesced_total") == 1
 
 
@@ -317,11 +324,11 @@ def test_the_page_is_there_until_the_last_request_has_ended(start: Any, make_run
 
     runner.work = work
     running = client.stub.Explain.future(ExplainRequest())
-    assert runner.started.acquire(timeout=5)
+    assert runner.started.acquire(timeout=PATIENCE)
 
-    client.server.drain(5)
+    client.server.drain(PATIENCE)
 
-    assert running.result(timeout=1)
+    assert running.result(timeout=PATIENCE)
     assert pages[0]("onnxplain_running_requests") == 1
 
 
@@ -354,7 +361,7 @@ def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(
     runner = make_runner(endless)
     client = start(runner, running_count=1, extra_count=0)
     first = client.stub.Explain.future(ExplainRequest())
-    assert runner.started.acquire(timeout=5)
+    assert runner.started.acquire(timeout=PATIENCE)
     with pytest.raises(grpc.RpcError):
         client.stub.Explain(ExplainRequest(), timeout=0.3)
     first.cancel()
@@ -362,7 +369,8 @@ def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(
     page = scrape_until(client, lambda page: page("onnxplain_queue_wait_seconds_count") == 2)
 
     assert (page("onnxplain_queue_wait_seconds_sum") or 0) >= 0.2
-    assert page("onnxplain_queue_wait_seconds_bucket", le="0.05") == 1
+    # Not the second; on a busy machine the first neither.
+    assert (page("onnxplain_queue_wait_seconds_bucket", le="0.05") or 0) <= 1
 
 
 def test_time_of_predicting_is_that_of_all_calls_of_a_request(start: Any, make_runner: Any) -> None:
@@ -372,10 +380,12 @@ def test_time_of_predicting_is_that_of_all_calls_of_a_request(start: Any, make_r
             current().count("predict", now - seconds, 10)
 
     client = start(make_runner(work))
+    begin = time.monotonic()
     client.stub.Explain(ExplainRequest())
 
     page = scrape_until(client, lambda page: page("onnxplain_predict_seconds_count") == 1)
-    assert 3 <= (page("onnxplain_predict_seconds_sum") or 0) < 30
+    elapsed = time.monotonic() - begin
+    assert 3 <= (page("onnxplain_predict_seconds_sum") or 0) < 3 + 2 * elapsed
 
 
 def test_models_loaded_and_those_that_could_not_be_are_counted(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -198,11 +197,8 @@ def test_probes_are_answered_while_all_are_busy(
     client = start(make_runner(endless), running_count=1, waiting_count=3)
     connections = [occupy(client) for _ in range(8)]
 
-    begin = time.monotonic()
-    answer = client.rest("GET", path)
-
-    assert answer.status == 200
-    assert time.monotonic() - begin < 0.5
+    # Their work never ends: the answer does not wait for it.
+    assert client.rest("GET", path).status == 200
     for connection in connections:
         connection.close()
 
@@ -228,11 +224,11 @@ def events(answer: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any) -> None:
+def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any, looks: Any) -> None:
     def work(host: Any) -> None:
         for done, planned in ((1, 9), (3, 8), (2, 9), (8, 8)):
             host.advance(done, planned)
-            time.sleep(0.12)
+            looks()
 
     answer = start(make_runner(work)).post({"seed": 3}, Accept="text/event-stream")
 
@@ -240,9 +236,7 @@ def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any) 
     assert answer.headers["Content-Type"].startswith("text/event-stream")
     assert [name for name, _ in steps] == ["progress"] * len(steps)
     told = [(step["done"], step["planned"]) for _, step in steps]
-    assert set(told) <= {(1, 9), (3, 8), (8, 8)}  # a slow machine may miss some
-    assert told[-1] == (8, 8)
-    assert told == sorted(told, key=lambda step: (step[0], -step[1]))
+    assert told == [(1, 9), (3, 8), (3, 8), (8, 8)]
     assert last == "response"
     assert response["receipt"]["seed"] == 3
 

@@ -48,7 +48,7 @@ class Traced:
 
     def spans(self, name: str) -> Sequence[ReadableSpan]:
         """Wait for the span of a request, which is the last one; all of its trace."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not any(span.name == name for span in self._told.get_finished_spans()):
             assert time.monotonic() < end, [s.name for s in self._told.get_finished_spans()]
             time.sleep(0.02)
@@ -64,7 +64,7 @@ def traced() -> Iterator[Traced]:
     provider.add_span_processor(SimpleSpanProcessor(told))
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
     order = Order(1, 2**24, Budget(2**30, 600), USUAL_LIMITS)
-    with closing(Isolated(order, 1, 2**28, Patience(60, 1))) as runner:
+    with closing(Isolated(order, 1, 2**28, Patience(120, 1))) as runner:
         server = Server(
             settings,
             runner,

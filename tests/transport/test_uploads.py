@@ -24,6 +24,7 @@ from onnxplain_server.transport.uploads import Uploads
 
 OCTETS = {"Content-Type": "application/octet-stream"}
 CSV = b"a\n1\n"
+PATIENCE = 120.0
 NOWHERE = "sha256:" + "0" * 64
 
 
@@ -249,7 +250,7 @@ def test_bytes_that_are_no_message_are_the_callers_fault(start: Any, make_runner
 
 def never(stop: threading.Event) -> Iterator[UploadModelRequest]:
     yield UploadModelRequest(content=b"a")
-    stop.wait(10)
+    stop.wait(2 * PATIENCE)
 
 
 def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(
@@ -259,11 +260,11 @@ def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(
     stop = threading.Event()
 
     with pytest.raises(grpc.RpcError) as caught:
-        client.stub.UploadModel(never(stop), timeout=10)
+        client.stub.UploadModel(never(stop), timeout=PATIENCE)
 
     stop.set()
     assert caught.value.code() is grpc.StatusCode.CANCELLED
-    assert client.server._turns.wait_empty(2)
+    assert client.server._turns.wait_empty(PATIENCE)
 
 
 def test_leaving_during_an_upload_gives_its_place_back(
@@ -277,7 +278,7 @@ def test_leaving_during_an_upload_gives_its_place_back(
 
     call.cancel()
 
-    assert client.server._turns.wait_empty(2)
+    assert client.server._turns.wait_empty(PATIENCE)
     stop.set()
     assert not [record for record in caplog.records if record.exc_info]
 

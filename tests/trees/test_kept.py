@@ -105,7 +105,8 @@ def test_where_code_can_be_written_later_processes_find_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    config.reload_config()  # as numba does when it first compiles something
+    # As numba does when it first compiles something.
+    config.reload_config()  # type: ignore[no-untyped-call]
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
 

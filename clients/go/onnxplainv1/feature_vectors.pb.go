@@ -169,8 +169,9 @@ type FeatureVectorsOptions struct {
 	// Default: the one of 2, 3, 4, 5, 6, 8, 10, 14 and 20 that does best in
 	// threefold cross-validation.
 	Depth *int32 `protobuf:"varint,8,opt,name=depth,proto3,oneof" json:"depth,omitempty"`
-	// Optional. For LABELS: whether the target names classes. Default: where it
-	// is text.
+	// Optional. For LABELS: whether the target names classes.
+	// Default: where it is text, or holds whole numbers and the model's outputs
+	// score classes, or where `ExplainRequest.class_labels` are given.
 	OneHotTarget *bool `protobuf:"varint,9,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Components of a vector; plots show the first two. At least 2, at
 	// most 100 and the number of features; default 2.

@@ -420,8 +420,9 @@ type FirmOptions struct {
 	Standardize bool `protobuf:"varint,8,opt,name=standardize,proto3" json:"standardize,omitempty"`
 	// Optional. Other measures, to be set beside. Default: none.
 	Contrasts []FirmOptions_Contrast `protobuf:"varint,9,rep,packed,name=contrasts,proto3,enum=onnxplain.v1.FirmOptions_Contrast" json:"contrasts,omitempty"`
-	// Optional. For LABELS and BOTH: whether the target names classes. Default:
-	// where it is text.
+	// Optional. For LABELS and BOTH: whether the target names classes.
+	// Default: where it is text, or holds whole numbers and the model's outputs
+	// score classes, or where `ExplainRequest.class_labels` are given.
 	OneHotTarget *bool `protobuf:"varint,10,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Replicates of the rows (bootstrap) from which standard errors and
 	// intervals are computed, without further predictions. 0, or in [10, 10000];

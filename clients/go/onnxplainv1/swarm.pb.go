@@ -266,7 +266,7 @@ type SwarmOptions struct {
 	Score SwarmOptions_Score `protobuf:"varint,4,opt,name=score,proto3,enum=onnxplain.v1.SwarmOptions_Score" json:"score,omitempty"`
 	// Optional; required for models of one output. What a search raises instead of lowering a score:
 	// the average over all rows, summed over outputs. With LOGLOSS and MLOGLOSS and several outputs,
-	// the target names classes.
+	// the target names classes; with other losses, where AverageLossOptions has it so.
 	Loss AverageLossOptions_Loss `protobuf:"varint,5,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. Columns with the true values: one, or one per output with a loss. Default: the
 	// request's `target_column`.
@@ -1034,7 +1034,7 @@ type SwarmHistogram struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Borders of bins, ascending.
 	Borders []float64 `protobuf:"fixed64,1,rep,packed,name=borders,proto3" json:"borders,omitempty"`
-	// Total weight of the rows in each bin.
+	// Total weight of the rows in each bin; Infinity where the sum is beyond double.
 	Counts        []float64 `protobuf:"fixed64,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

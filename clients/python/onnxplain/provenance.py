@@ -108,9 +108,9 @@ class RowsUsed:
     Attributes
     ----------
     drawn_row_count : int
-        Rows drawn for the method: all, where the table has no more than it takes.
+        Rows drawn for the method, of those of a weight above 0.
     used_row_count : int
-        Those that count, because their weight is not 0.
+        Those that count: for FIRM on sequences, those where the sequence is not missing.
     weight : float
         Their total weight; their number where no weights are given.
     seed : int

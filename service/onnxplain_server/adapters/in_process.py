@@ -25,7 +25,7 @@ from onnxplain_server.adapters.uncached import Uncached
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain import Answer, Margin, Means, Question, bind_features, explain
+from onnxplain_server.explain import Answer, Margin, Means, Question, bind_features, explain, weigh
 from onnxplain_server.model import Description, Scale
 from onnxplain_server.rows import feeds
 from onnxplain_server.run import Blobs, Host
@@ -167,9 +167,12 @@ class InProcess:
     def _judged(self, loaded: _Loaded, rows: Table, asked: Question) -> OnnxModel:
         """Judge a model by some of the rows that it is asked about, once for each of them."""
         try:
-            features = bind_features(loaded.model, rows, asked)
-            taken = np.unique(np.linspace(0, rows.n_rows - 1, _JUDGED_ROWS).astype(np.intp))
-            some = merge(features.take(taken), np.ones(len(taken)), taken)
+            weighed = weigh(rows, asked)
+            features = bind_features(loaded.model, weighed, asked)
+            last = weighed.table.n_rows - 1
+            taken = np.unique(np.linspace(0, last, _JUDGED_ROWS).astype(np.intp))
+            source = weighed.table.as_sent(taken)
+            some = merge(features.take(taken), np.ones(len(taken)), source)
         except ExplainError:
             return loaded.model  # what of the table does not fit is told where it is explained
         if len(some) < 2:

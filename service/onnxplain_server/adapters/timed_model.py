@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 from onnxplain_server.model import Model
 from onnxplain_server.spans import Spans
 
@@ -27,6 +27,11 @@ class TimedModel:
         self.notes = model.notes
         self._model = model
         self._spans = spans
+
+    @property
+    def roundings(self) -> Vector:
+        """See `Model.roundings`."""
+        return self._model.roundings
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """See `Model.unused`."""

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single, beyond_parts
 from onnxplain_server.effects.hybrids import Hybrids
 from onnxplain_server.effects.mover import Mover, Path, over_rows_only
+from onnxplain_server.effects.noise import of_predictions
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted import mean
@@ -95,6 +96,10 @@ class BlackBox:
         if self._predictions is None:
             self._predictions = self._recall_or_predict()
         return self._predictions
+
+    def noise(self) -> Vector:
+        """See `Effects.noise`: that of the model's predictions."""
+        return of_predictions(self.outputs(), self._caller.roundings)
 
     def _recall_or_predict(self) -> Matrix:
         background, label = self._background, Label("outputs", len(self._background))

@@ -73,7 +73,7 @@ class Interpolated:
         self.output_names = engine.output_names
         self.outputs, self.curve, self.curves = engine.outputs, engine.curve, engine.curves
         self.individual, self.exchanged = engine.individual, engine.exchanged
-        self.cached, self.settle = engine.cached, engine.settle
+        self.cached, self.settle, self.noise = engine.cached, engine.settle, engine.noise
         self.batches, self.batch_count = engine.batches, engine.batch_count
 
     def restrict(self, background: Background) -> Interpolated:

@@ -4,6 +4,7 @@ from onnxplain_server.explain.engine import Margin, Means
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import RowsUsed, bind_features
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
+from onnxplain_server.explain.weighing import weigh
 
 __all__ = [
     "Answer",
@@ -15,4 +16,5 @@ __all__ = [
     "RowsUsed",
     "bind_features",
     "explain",
+    "weigh",
 ]

@@ -92,8 +92,7 @@ def prepare(  # noqa: PLR0917 - as other methods
         parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
     ]
     options = replace(options, features=tuple(wanted.texts))
-    drawn = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
-    rows = drawn[sample.weights[drawn] > 0]
+    rows = sample.draw(sample.rows, len(sample.rows))
     task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
     _check(task)
     labels = None
@@ -115,7 +114,7 @@ def prepare(  # noqa: PLR0917 - as other methods
         options,
         _cost(task, *compared),
         run,
-        sample.used(drawn),
+        sample.used(rows),
         _sampled(options, compared[0], rows),
         pairings=pairings,
     )
@@ -135,7 +134,7 @@ def _sampled(options: Options, beside: Effects, rows: Indices) -> tuple[Note, ..
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
     """Bring the engine onto rows, unless it is there."""
-    if np.array_equal(effects.background.source, rows):
+    if np.array_equal(effects.background.source, sample.table.as_sent(rows)):
         return effects
     return effects.restrict(sample.each(rows))
 

@@ -11,7 +11,7 @@ from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import firm as firm_jobs
-from onnxplain_server.explain.approximation import approximated, too_coarse
+from onnxplain_server.explain.approximation import approximated, remarks
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -110,12 +110,14 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
     actual = _tested_against(sample, question, options, outputs, path)
-    truth = None if actual is None else actual.values
-    rows = sample.drawn[sample.weights[sample.drawn] > 0]
+    rows = sample.drawn
+    truth = None if actual is None else actual.values[rows]
     features = interactions.approximate(sample.features.take(rows), options)
     # Resampling and tests are about single rows; otherwise equal ones are merged.
     take = keep if options.resampling.repeat_count or options.permutation_count else merge
-    background = take(features, sample.weights[rows], rows)
+    background = take(
+        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
+    )
     # An engine of its own, so that what is planned for this method is done in it.
     effects, unnecessary = approximated(effects.restrict(background), options)
     cost = interactions.cost(effects, options)
@@ -126,7 +128,7 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
         lambda: interactions.compute(effects, options, sample.seed, truth),
         sample.used(sample.drawn),
         (*notes, *unnecessary),
-        too_coarse,
+        remarks,
         actual.pairings if actual else (),
     )
 
@@ -206,13 +208,6 @@ def _parts(
     for group in sample.groups(options.group_column, options.group_count, path):
         drawn.append(sample.draw(group.rows))
         background = sample.merged(drawn[-1])
-        if not len(background):
-            raise ExplainError(
-                Reason.INVALID_WEIGHTS,
-                f"all rows drawn with {options.group_column} {group.label} have weight 0; "
-                "raise row_count",
-                path,
-            )
         parts.append(partial_dependence.Part(group.label, background))
     return parts, np.concatenate(drawn)
 
@@ -259,7 +254,7 @@ def _importance(  # noqa: PLR0917 - all that it is made of
     options = permutation_importance.resolve(options, names, table, column, outputs, path)
     truth = target.read(options.comparison, table, outputs, path)
     actual = truth.values
-    rows = sample.draw(np.arange(table.n_rows), _SHUFFLED_ROWS)
+    rows = sample.draw(sample.rows, _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
     return Job(
@@ -282,8 +277,7 @@ def _loss(  # noqa: PLR0917 - all that it is made of
     options = average_loss.resolve(options, sample.table, question.target_column, outputs, path)
     truth = target.read(options.comparison, sample.table, outputs, path)
     actual = truth.values
-    every = np.arange(sample.table.n_rows)
-    rows = sample.draw(every, len(every))
+    rows = sample.draw(sample.rows, len(sample.rows))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
     effects = effects.restrict(sample.each(rows))
     return Job(

@@ -37,7 +37,7 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
-    options = swarm.resolve(options, movable, sample.table.n_rows, path)
+    options = swarm.resolve(options, movable, sample.weighed.sent_row_count, path)
     truth, pairings = _truth(sample, question, options, reader.outputs.whole, path)
     found = exactly(options, reader, features, question.engine)
     options, exact, why = _searching(options, found, f"{path}.search")
@@ -128,10 +128,9 @@ def _check_classes(classes: Indices, path: str) -> None:
 
 def _rows(sample: Sample, options: Options) -> Indices:
     """Rows that are used: those drawn, and those that are explained by themselves."""
-    every = np.arange(sample.table.n_rows)
-    most = len(every) if options.search is Search.EXACT else _SEARCHED_ROWS
-    drawn = sample.draw(every, most)
-    return np.union1d(drawn, np.array(options.row_indices, dtype=np.intp))
+    most = len(sample.rows) if options.search is Search.EXACT else _SEARCHED_ROWS
+    drawn = sample.draw(sample.rows, most)
+    return np.union1d(drawn, sample.places(options.row_indices))
 
 
 def _subject(  # noqa: PLR0917 - all that it is made of
@@ -148,7 +147,7 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     outputs = reader.caller.output_names
     truth = truth.take(rows)
     chosen = _chosen(truth, options, outputs, question.output_indices, path)
-    alone = np.searchsorted(rows, np.array(options.row_indices, dtype=np.intp))
+    alone = np.searchsorted(rows, sample.places(options.row_indices))
     names = outputs if truth.classes is not None else ()
     oracle = Oracle(reader.caller, reader.unplanned, background)
     steps = exact(oracle, background) if exact else None

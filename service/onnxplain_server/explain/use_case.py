@@ -27,6 +27,7 @@ from onnxplain_server.explain.sample import (
     take_sample,
 )
 from onnxplain_server.explain.sequences import explain as explain_sequences
+from onnxplain_server.explain.weighing import weigh
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.firm import sequences
@@ -101,13 +102,14 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         return _explain_model(model, question, means)
     host = Coalescing(means.host)
     means = replace(means, host=host)
-    features = bind_features(model, table, question)
+    weighed = weigh(table, question)
+    features = bind_features(model, weighed, question)
     outputs = _outputs(model, question.output_indices)
     with span("choose"):
         choice, ledger = choose(model, features, outputs, question, means)
     # Of rows that are predicted once each, all are taken, and none are compared with others.
     once = all(isinstance(options, firm.Options) for options in question.methods)
-    sample = take_sample(table, features, question, None if once else choice.row_count)
+    sample = take_sample(weighed, features, question, None if once else choice.row_count)
     take = sample.each if once else sample.merged
     effects = choice.on(take(sample.drawn))
     compared = _compared(model, question)
@@ -224,7 +226,7 @@ def _drawn(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ..
 
 def _rows_drawn(jobs: Sequence[Job], sample: Sample) -> tuple[Note, ...]:
     counts = [(_method(job.options), job.rows.drawn) for job in jobs if job.rows]
-    return rows_drawn(counts, sample.table.n_rows, sample.seed)
+    return rows_drawn(counts, len(sample.rows), sample.seed)
 
 
 def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.shelf import kept
 from onnxplain_server.errors import ExplainError, Reason
@@ -71,7 +71,7 @@ def with_table(  # noqa: PLR0917 - as `prepare`
     names = sample.features.names
     found = reader.trees(len(names))
     options = _with_source(options, found)
-    options = feature_vectors.resolve(options, names, sample.table.n_rows, path)
+    options = feature_vectors.resolve(options, names, sample.weighed.sent_row_count, path)
     if options.source is Source.MODEL:
         grove = _trees(found, path)
         return Job(
@@ -98,8 +98,7 @@ def _grown(  # noqa: PLR0917 - likewise
     path: str,
 ) -> Job:
     """Make a forest ready that is grown on predictions, or on the target."""
-    drawn = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
-    rows = drawn[sample.weights[drawn] > 0]
+    rows = sample.draw(sample.rows, _GROWN_ON)
     chosen = feature_vectors.positions(options, sample.features.names)
     columns = tuple(sample.features.columns[j] for j in chosen)
     if options.knockoffs is not None:
@@ -117,20 +116,26 @@ def _grown(  # noqa: PLR0917 - likewise
     def run() -> Result:
         learned = background.outputs() if truth is None else truth
         _check_varied(learned, "target_column" if of_labels else "model")
-        asked = np.array(options.row_indices, dtype=np.intp)
+        asked = sample.places(options.row_indices)
         lesson = Lesson(
             tuple(column[rows] for column in columns),
             tuple(column[asked] for column in columns) if len(asked) else None,
             learned,
             learned.ndim == 1,
-            sample.weights[rows],
+            _of_largest(sample.weights[rows]),
         )
         return feature_vectors.of_lesson(
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
     cost = 0 if of_labels else len(rows)
-    return Job(options, cost, run, sample.used(drawn), pairings=pairings)
+    return Job(options, cost, run, sample.used(rows), pairings=pairings)
+
+
+def _of_largest(weights: Vector) -> Vector:
+    """Divide by the largest, so that multiples of weights break ties between splits alike."""
+    shares: Vector = weights / weights.max()
+    return shares
 
 
 def _with_source(options: Options, found: Grove | Refusal) -> Options:
@@ -176,7 +181,7 @@ def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str,
 def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
     if not options.row_indices:
         return None
-    taken = sample.each(np.array(options.row_indices, dtype=np.intp))
+    taken = sample.each(sample.places(options.row_indices))
     return visits(grove.ensemble, taken.columns)
 
 

@@ -35,12 +35,15 @@ class AverageLoss:
         Empty where rows are not grouped.
     values : (n_outputs,)
     weight : float
-        Total weight of the rows.
+        Total weight of the rows; infinity where that is beyond float64.
+    share : float
+        Of the weight of all rows.
     """
 
     group: str
     values: Vector
     weight: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +93,8 @@ def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence
             options.comparison.average(
                 actual[group.rows], predicted[group.rows], weights[group.rows]
             ),
-            float(weights[group.rows].sum()),
+            effects.background.weight(group.rows),
+            float(weights[group.rows].sum() / weights.sum()),
         )
         for group in groups
     )

@@ -31,6 +31,7 @@ from onnxplain_server.methods.measuring import Measure, Plan
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.permutation_test import PermutationTest
 from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
+from onnxplain_server.model import Note
 from onnxplain_server.rows import Features
 
 
@@ -109,6 +110,7 @@ class Result:
     total : Statistic
     overall, pairwise, threeway, importance : tuple of Statistic
     resampling : Resampling
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
@@ -119,6 +121,7 @@ class Result:
     threeway: tuple[Statistic, ...]
     importance: tuple[Statistic, ...]
     resampling: Resampling = field(default_factory=Resampling)
+    notes: tuple[Note, ...] = ()
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -176,7 +179,7 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     Parameters
     ----------
     actual : (n, n_outputs)
-        True values of all rows of the table; only where terms are tested, on a background that
+        True values of the background's rows; only where terms are tested, on a background that
         keeps every row.
     """
     test = None if actual is None else _test(effects, options, seed, actual)
@@ -199,6 +202,7 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
         presented.all("threeway", 3),
         presented.all("importance", 1),
         options.resampling,
+        presented.below_threshold(options.absolute_threshold),
     )
 
 
@@ -213,7 +217,7 @@ def _plan(effects: Effects, options: Options) -> Plan:
 
 def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
     rows = effects.background
-    residuals = actual[rows.source] - effects.outputs()
+    residuals = actual - effects.outputs()
     return PermutationTest(
         options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
     )
@@ -234,6 +238,21 @@ class _Presented:
         shown = self._measure.shown(order)
         return tuple(self.one(order, group) for group in combinations(shown, size))
 
+    def below_threshold(self, absolute: float | None) -> tuple[Note, ...]:
+        """Name the terms that the threshold has set to 0, though they are not negligible."""
+        cut = self._measure.cut
+        if not cut:
+            return ()
+        terms = dict.fromkeys(
+            _term(order, tuple(self._names[j] for j in group)) for order, group in cut
+        )
+        message = (
+            f"{', '.join(list(terms)[:_NAMED])}{' and others' * (len(terms) > _NAMED)}: told as 0, "
+            f"but up to {max(cut.values()):.2g} of the mean square of the predictions. "
+            + (_ROUNDED if absolute is None else _ASKED)
+        )
+        return (Note("BELOW_THRESHOLD", message),)
+
     def one(self, order: str, group: tuple[int, ...]) -> Statistic:
         """Present one; what was not measured, because it pads a list, is 0 of 1."""
         names = tuple(self._names[j] for j in group)
@@ -249,6 +268,22 @@ class _Presented:
         told = spread(self._resampling, values[0], values[1:]) if len(values) > 1 else None
         p_values = self._measure.p_values(order, group)
         return Statistic(names, numerators[0], denominators[0], told, p_values, found[0].errors)
+
+
+_NAMED = 8
+_ROUNDED = (
+    "They are below what rounding of predictions as large as these can bring about, so that they "
+    "may be nothing or something. Export the model in float64, or without the large number that "
+    "all its predictions contain; absolute_threshold sets another threshold."
+)
+_ASKED = "They are below absolute_threshold; lower it, or leave it out."
+
+
+def _term(order: str, names: tuple[str, ...]) -> str:
+    """Name a statistic."""
+    if order == "total":
+        return "total"
+    return f"{order} {' × '.join(map(repr, names))}"
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:

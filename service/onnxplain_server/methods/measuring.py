@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods.permutation_test import PermutationTest
-from onnxplain_server.methods.strength import Clip, OneWay, Parts, add_errors, of_joint, threshold
+from onnxplain_server.methods.strength import OneWay, Parts, add_errors, clip, of_joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Plan:
     pairwise_count, threeway_count : int
         How many of them, of each output, enter pairs and triples.
     absolute_threshold : float or None
-        As in `strength.threshold`.
+        As in `strength.clip`.
     """
 
     positions: tuple[int, ...]
@@ -94,6 +94,9 @@ class Measure:
     found : dict of (order, features) to list of Parts
         One entry for each run. Orders are "total", "overall", "pairwise", "threeway" and
         "importance".
+    cut : dict of (order, features) to float
+        Terms that the threshold has set to 0, though not negligible, and which share of the
+        predictions' mean square they are, at most of all outputs.
     """
 
     def __init__(
@@ -110,12 +113,14 @@ class Measure:
         self._test = test
         self._joint_test = test and test.take(self._joint_rows())
         outputs, weights = effects.outputs(), effects.background.weights
-        self._clip = Clip(threshold(outputs, weights, plan.absolute_threshold))
+        noise = effects.noise()
+        self._clip = clip(outputs, weights, noise, plan.absolute_threshold)
         self._chosen: dict[str, list[int]] = {}
         self._costs = {j: self._for_joint.cost((j,)) for j in plan.positions}
         self._bounds: dict[tuple[tuple[int, ...], ...], int] = {}
         self._planned = plan.joint_bound(self._for_joint)
         self.found: dict[tuple[str, tuple[int, ...]], list[Parts]] = {}
+        self.cut: dict[tuple[str, tuple[int, ...]], float] = {}
 
     def run(self, weights: Array) -> None:
         """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
@@ -198,6 +203,8 @@ class Measure:
         """Keep what was measured, and test a term that is new."""
         measured = self.found.setdefault((order, group), [])
         measured.append(parts)
+        if self._clip.cut and len(measured) == 1:
+            self.cut[order, group] = self._clip.cut
         test = self._joint_test if order in _JOINT else self._test
         if test and len(measured) == 1:
             own = term if term.ndim == 2 else term[0]

@@ -236,7 +236,8 @@ def filled(table: Table, name: str, field: str) -> Array:
     if len(rows):
         raise ExplainError(
             Reason.INVALID_TABLE,
-            f"target column {name!r} has no value in rows {listed(tuple(rows[:5].tolist()))} "
+            f"target column {name!r} has no value in rows "
+            f"{listed(tuple(table.as_sent(rows[:5]).tolist()))} "
             "(counted from 0); leave these rows out",
             "table",
         )

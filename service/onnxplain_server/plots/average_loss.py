@@ -35,10 +35,10 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _groups(result: Result) -> Bars:
     """Give one row to all rows used and to each of the largest groups."""
-    weights = np.array([one.weight for one in result.losses])
+    shares = np.array([one.share for one in result.losses])
     losses = np.array([one.values for one in result.losses])
-    rows = np.sort(np.argsort(-weights, kind="stable")[: MOST_BARS - 1])
-    overall = mean(losses, weights)
+    rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
+    overall = mean(losses, shares)
     names = ["all rows used", *(result.losses[row].group for row in rows)]
     columns = _worst(overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]

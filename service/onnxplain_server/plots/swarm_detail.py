@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -346,7 +347,7 @@ def _histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
     """How the features' values are distributed in these rows."""
     rows = [
         {"feature": label, "low": data_number(low), "high": data_number(high),
-         "rows": data_number(count)}
+         "rows": data_number(min(count, sys.float_info.max))}
         for effect, label in zip(chosen, labels, strict=True)
         for low, high, count in zip(
             effect.values.borders[:-1], effect.values.borders[1:], effect.values.counts, strict=True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 from asked.case import Case, Values
@@ -116,16 +115,3 @@ def _target(draw: st.DrawFn, kind: Kind, n_rows: int) -> Values:
     usual = ["text", "text", "whole"] if kind.classes else ["fraction", "fraction", "whole"]
     choice = draw(st.sampled_from([*2 * usual, *choices]))
     return [draw(st.sampled_from(choices[choice])) for _ in range(n_rows)]
-
-
-def waits_for_weights(case: Case, change: str) -> bool:
-    """Whether a case has weights that only a later state of the code takes: TEMPORARY.
-
-    Rows of weight 0 end trees, and sums of weights overflow, as long as no module prepares weights.
-    """
-    if find_spec("onnxplain_server.explain.weighing") is not None:
-        return False
-    weights = case.columns.get("w", [])
-    return change == "rows of weight 0" or any(
-        weight == 0 or not 1e-290 < weight < 1e290 for weight in weights
-    )

@@ -138,7 +138,13 @@ def _feature_vectors(features: tuple[str, ...], rows: Any) -> Options:
 
 def _firm(features: tuple[str, ...], columns: tuple[str, ...]) -> Options:
     first = features[0]
-    texts = [*features, *columns, f"{first} > 0.5", f"not ({first} > 0.5)", f"{first} + {features[1]}"]
+    texts = [
+        *features,
+        *columns,
+        f"{first} > 0.5",
+        f"not ({first} > 0.5)",
+        f"{first} + {features[1]}",
+    ]
     texts += ["city == 'Oslo'"] if "city" in columns else []
     return _some(
         {"features": st.lists(st.sampled_from(texts), min_size=1, max_size=3, unique=True)},

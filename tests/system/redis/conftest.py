@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,19 +160,27 @@ def undisturbed() -> Callable[..., None]:
     ) -> None:
         for number in range(20):
             for server in servers:
-                assert _soon(lambda server=server: _is_back(server, ask))
-            before = [_times(server, LEFT_OUT) for server in servers]
+                assert _soon(partial(_is_back, server, ask))
+            before = _left_out_count(servers)
             try:
                 attempt(number)
             except Exception:
                 # The log is read by a thread of its own.
-                if not _soon(lambda: [_times(each, LEFT_OUT) for each in servers] != before, 2):  # noqa: B023
+                if not _soon(partial(_is_more, servers, before), 2):
                     raise
             else:
                 return
         raise AssertionError("Redis never answered in time")
 
     return run
+
+
+def _left_out_count(servers: Sequence[Any]) -> int:
+    return sum(_times(server, LEFT_OUT) for server in servers)
+
+
+def _is_more(servers: Sequence[Any], before: int) -> bool:
+    return _left_out_count(servers) > before
 
 
 def _times(server: Any, told: str) -> int:

@@ -1,4 +1,4 @@
-"""Row 40: callers share a server and a Redis, and nothing that is in them."""
+"""Callers share a server and a Redis, and nothing that is in them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def told(server: Any, caller: str, name: str) -> Any:
     return status, answer.get("reason"), str(answer.get("detail")).replace(name, "ID")
 
 
-def test_row_40_callers_find_nothing_of_each_other(
+def test_callers_find_nothing_of_each_other(
     pair: list[Any],
     network: bytes,
     rows: Rows,

@@ -218,7 +218,7 @@ def test_a_file_larger_than_all_room_displaces_nothing(blobs: RedisBlobs) -> Non
     assert blobs.get("b") is None
 
 
-def test_row_39_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlobs) -> None:
     end = time.time() + 1_000
     lies = [b"\xff\xfe", "no entry", "0" * 32 + " 999999 1", "0" * 32 + " 1 " + "9" * 18]
     redis_server.admin.zadd("onnxplain:blobs", dict.fromkeys(lies, end))
@@ -230,7 +230,7 @@ def test_row_39_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: R
 
 
 @pytest.mark.parametrize("kind", ["blob", "part"])
-def test_row_39_a_change_of_any_value_makes_a_file_absent(
+def test_a_change_of_any_value_makes_a_file_absent(
     redis_server: Any, blobs: RedisBlobs, kind: str
 ) -> None:
     given = blob(2 * MIB)
@@ -252,7 +252,7 @@ def test_row_39_a_change_of_any_value_makes_a_file_absent(
     assert is_kept(blobs, "a", given)
 
 
-def test_row_39_parts_in_each_others_places_make_a_file_absent(
+def test_parts_in_each_others_places_make_a_file_absent(
     redis_server: Any, blobs: RedisBlobs
 ) -> None:
     blobs.put("a", blob(2 * MIB))
@@ -264,7 +264,7 @@ def test_row_39_parts_in_each_others_places_make_a_file_absent(
     assert blobs.get("a") is None
 
 
-def test_row_39_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlobs) -> None:
     """As if somebody gave a caller the file of another."""
     blobs.put("ada", blob(100))
     (ada,) = redis_server.keys("blob")
@@ -275,9 +275,7 @@ def test_row_39_a_head_under_another_name_is_no_file(redis_server: Any, blobs: R
     assert blobs.get("bob") is None
 
 
-def test_row_38_redis_that_is_full_keeps_nothing_of_a_file(
-    redis_server: Any, blobs: RedisBlobs
-) -> None:
+def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: RedisBlobs) -> None:
     redis_server.admin.config_set("maxmemory", "6mb")
 
     blobs.put("a", blob(15 * MIB))
@@ -287,7 +285,7 @@ def test_row_38_redis_that_is_full_keeps_nothing_of_a_file(
 
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
-def test_row_37_where_redis_fails_this_process_still_keeps_files(
+def test_where_redis_fails_this_process_still_keeps_files(
     redis_server: Any, link_to: Callable[..., Link], tries: list[str], fault: str
 ) -> None:
     """At the cost of one timeout, though the file has ten parts."""

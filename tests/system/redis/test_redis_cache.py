@@ -64,7 +64,7 @@ def test_values_live_as_long_as_they_are_told_to(redis_server: Any, cache: Redis
     assert 3_000 < redis_server.admin.ttl(key) <= 3_600
 
 
-def test_row_40_names_and_callers_cannot_be_read_from_the_keys(
+def test_names_and_callers_cannot_be_read_from_the_keys(
     redis_server: Any, cache: RedisCache
 ) -> None:
     cache.remember({"ada:salaries": b"1"})
@@ -73,7 +73,7 @@ def test_row_40_names_and_callers_cannot_be_read_from_the_keys(
 
 
 @pytest.mark.parametrize("caller", ["bob", "", "alice\n", "alice:", "a" * 10_000, "\x00\x1b[31m"])
-def test_row_40_a_value_of_one_caller_is_none_of_another(
+def test_a_value_of_one_caller_is_none_of_another(
     redis_server: Any, cache: RedisCache, caller: str
 ) -> None:
     """Not under the same name, nor where somebody copies it to the other's key."""
@@ -109,7 +109,7 @@ def test_many_large_values_travel_in_bounded_commands(cache: RedisCache) -> None
     assert cache.counts().error_count == 0
 
 
-def test_row_39_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
+def test_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
     redis_server: Any, cache: RedisCache
 ) -> None:
     cache.remember({"a": b"payload"})
@@ -150,7 +150,7 @@ class Bomb:
     ],
     ids=["nothing", "zeros", "later version", "pickle", "another secret"],
 )
-def test_row_39_a_value_that_was_not_sealed_here_is_absent(
+def test_a_value_that_was_not_sealed_here_is_absent(
     redis_server: Any, cache: RedisCache, lie: bytes
 ) -> None:
     cache.remember({"a": b"payload"})
@@ -163,7 +163,7 @@ def test_row_39_a_value_that_was_not_sealed_here_is_absent(
     assert not Bomb.exploded
 
 
-def test_row_39_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCache) -> None:
+def test_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCache) -> None:
     cache.remember({"a": b"payload"})
     (key,) = redis_server.keys("cache")
     whole = redis_server.admin.get(key)
@@ -173,9 +173,7 @@ def test_row_39_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: Re
         assert cache.recall(["a"]) == [None]
 
 
-def test_row_39_values_moved_to_each_others_names_are_absent(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_values_moved_to_each_others_names_are_absent(redis_server: Any, cache: RedisCache) -> None:
     """As if somebody replayed the numbers of one caller, model or table as those of another."""
     cache.remember({"a": b"1", "b": b"2"})
     first, second = redis_server.keys("cache")
@@ -187,7 +185,7 @@ def test_row_39_values_moved_to_each_others_names_are_absent(
     assert cache.counts().error_count == 2
 
 
-def test_row_39_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisCache) -> None:
+def test_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
     (key,) = redis_server.keys("cache")
     redis_server.admin.delete(key)
@@ -196,7 +194,7 @@ def test_row_39_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisC
     assert cache.recall(["a"]) == [None]
 
 
-def test_row_37_with_redis_gone_nothing_is_found_and_nothing_waits(
+def test_with_redis_gone_nothing_is_found_and_nothing_waits(
     redis_server: Any, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER))
@@ -209,7 +207,7 @@ def test_row_37_with_redis_gone_nothing_is_found_and_nothing_waits(
     assert len(tries) == 1
 
 
-def test_row_37_a_server_that_starts_without_redis_uses_it_once_it_is_there(
+def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
     redis_server: Any, link_to: Callable[..., Link]
 ) -> None:
     redis_server.kill()
@@ -226,7 +224,7 @@ def test_row_37_a_server_that_starts_without_redis_uses_it_once_it_is_there(
     assert cache.recall(["a"]) == [b"1"]
 
 
-def test_row_37_frozen_redis_costs_one_timeout_and_then_nothing(
+def test_frozen_redis_costs_one_timeout_and_then_nothing(
     redis_server: Any, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS))
@@ -240,8 +238,8 @@ def test_row_37_frozen_redis_costs_one_timeout_and_then_nothing(
     assert len(tries) == 1
 
 
-def test_row_37_frozen_redis_costs_every_thread_no_more_than_one_timeout(
-    redis_server: Any, link_to: Callable[..., Link]
+def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
+    redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     """More threads than the link has, each of which is busy until all who asked have gone on."""
     link = link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -250,20 +248,21 @@ def test_row_37_frozen_redis_costs_every_thread_no_more_than_one_timeout(
 
     def ask() -> None:
         with pytest.raises(LinkError):
-            link.ask(lambda _redis: thawed.wait(120))
+            link.ask(lambda _redis: thawed.wait(600))
         ended.append(thawed.is_set())
 
     threads = [threading.Thread(target=ask) for _ in range(30)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(100)
+    soon(lambda: len(ended) == len(threads))
     thawed.set()
+    for thread in threads:
+        thread.join()
 
     assert ended == [False] * 30
 
 
-def test_row_37_over_time_frozen_redis_costs_one_timeout_per_pause(
+def test_over_time_frozen_redis_costs_one_timeout_per_pause(
     redis_server: Any, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     clock = Clock()
@@ -276,7 +275,7 @@ def test_row_37_over_time_frozen_redis_costs_one_timeout_per_pause(
     assert len(tries) == 3
 
 
-def test_row_37_thawed_redis_gives_the_right_values_again(
+def test_thawed_redis_gives_the_right_values_again(
     redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     """The replies of commands that came too late must not be taken for those of later ones."""
@@ -299,9 +298,7 @@ def test_row_37_thawed_redis_gives_the_right_values_again(
     assert set(found) <= {(b"h", b"a"), (None,) * 2, tuple(entries.values()), (None,) * 8}
 
 
-def test_row_37_restarted_redis_is_used_at_the_next_command(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_restarted_redis_is_used_at_the_next_command(redis_server: Any, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
     redis_server.kill()
     redis_server.start()
@@ -324,7 +321,7 @@ def test_row_37_restarted_redis_is_used_at_the_next_command(
     ],
     ids=["sleep", "script"],
 )
-def test_row_37_busy_redis_costs_one_timeout_and_then_answers_rightly(
+def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
     redis_server: Any,
     link_to: Callable[..., Link],
     soon: Callable[..., bool],
@@ -343,7 +340,7 @@ def test_row_37_busy_redis_costs_one_timeout_and_then_answers_rightly(
     assert soon(lambda: cache.recall(["b"]) == [b"2"])
 
 
-def test_row_38_full_redis_keeps_what_it_has_and_the_rest_is_counted(
+def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
     redis_server: Any, cache: RedisCache
 ) -> None:
     cache.remember({"before": b"1"})
@@ -359,9 +356,7 @@ def test_row_38_full_redis_keeps_what_it_has_and_the_rest_is_counted(
     assert cache.recall(["before"]) == [b"1"]
 
 
-def test_row_38_redis_that_evicts_makes_values_absent_only(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_redis_that_evicts_makes_values_absent_only(redis_server: Any, cache: RedisCache) -> None:
     redis_server.admin.config_set("maxmemory", "3mb")
     redis_server.admin.config_set("maxmemory-policy", "allkeys-lru")
     entries = {str(i): bytes([i]) * 200_000 for i in range(50)}
@@ -375,7 +370,7 @@ def test_row_38_redis_that_evicts_makes_values_absent_only(
     assert all(value in {None, expected} for value, expected in pairs)
 
 
-def test_row_37_redis_that_refuses_everything_costs_numbers_only(
+def test_redis_that_refuses_everything_costs_numbers_only(
     redis_server: Any, cache: RedisCache
 ) -> None:
     """A user without rights, as after a mistake in its access rules."""
@@ -387,7 +382,7 @@ def test_row_37_redis_that_refuses_everything_costs_numbers_only(
     assert cache.counts().error_count == 2
 
 
-def test_row_37_a_wrong_password_costs_numbers_only(
+def test_a_wrong_password_costs_numbers_only(
     redis_server: Any, link_to: Callable[..., Link]
 ) -> None:
     redis_server.admin.config_set("requirepass", "right")
@@ -411,7 +406,7 @@ def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
     assert cache.counts().error_count == 0
 
 
-def test_row_37_an_address_that_swallows_everything_costs_one_timeout(
+def test_an_address_that_swallows_everything_costs_one_timeout(
     link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     """TEST-NET-1 (RFC 5737): nobody answers there, or nobody lets us."""
@@ -429,7 +424,7 @@ def test_row_37_an_address_that_swallows_everything_costs_one_timeout(
     assert time.monotonic() - start < 60  # the system itself tries for two minutes
 
 
-def test_row_37_a_slow_look_up_of_the_address_costs_one_timeout(
+def test_a_slow_look_up_of_the_address_costs_one_timeout(
     link_to: Callable[..., Link], tries: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who asks goes on before the address is found, or is not."""
@@ -456,7 +451,7 @@ def test_row_37_a_slow_look_up_of_the_address_costs_one_timeout(
     released.set()
 
 
-def test_row_37_a_command_that_came_too_late_is_not_tried_again(
+def test_a_command_that_came_too_late_is_not_tried_again(
     link_to: Callable[..., Link],
 ) -> None:
     """redis-py's own habit, on a thread that would be missing for later commands."""

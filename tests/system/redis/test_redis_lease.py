@@ -38,7 +38,7 @@ class Asker:
         self._leases = leases
         self._has_waited = threading.Event()
         self._first: list[bool] = []
-        self._thread = threading.Thread(target=self._ask)
+        self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
 
     def _ask(self) -> None:
@@ -67,7 +67,7 @@ class Holder:
         self._inside = threading.Event()
         self._end = threading.Event()
         self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._hold)
+        self._thread = threading.Thread(target=self._hold, daemon=True)
         self._thread.start()
         assert self._inside.wait(120)
 
@@ -103,9 +103,7 @@ def there(redis_server: Any, link_to: Callable[..., Link]) -> Leases:
     return Leases(link_to(redis_server.url), LONG_SECONDS)
 
 
-def test_row_41_who_asks_while_another_works_waits_until_it_is_done(
-    here: Leases, there: Leases
-) -> None:
+def test_who_asks_while_another_works_waits_until_it_is_done(here: Leases, there: Leases) -> None:
     holder, asker = Holder(here), Asker(there)
     assert asker.waits()
     holder.end()
@@ -115,7 +113,7 @@ def test_row_41_who_asks_while_another_works_waits_until_it_is_done(
     assert (here.coalesced_count, there.coalesced_count) == (0, 1)
 
 
-def test_row_41_all_who_wait_go_on_together_once_the_work_is_done(
+def test_all_who_wait_go_on_together_once_the_work_is_done(
     redis_server: Any, here: Leases, link_to: Callable[..., Link]
 ) -> None:
     holder = Holder(here)
@@ -240,7 +238,7 @@ def test_what_ends_the_waiting_is_raised_to_the_one_who_waits(here: Leases, ther
 
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
-def test_row_37_who_waits_goes_on_where_redis_fails(
+def test_who_waits_goes_on_where_redis_fails(
     redis_server: Any, here: Leases, link_to: Callable[..., Link], fault: str
 ) -> None:
     """Before the work is done: frozen, Redis gives nobody the lease and tells of no end."""
@@ -254,7 +252,7 @@ def test_row_37_who_waits_goes_on_where_redis_fails(
     holder.end()
 
 
-def test_row_37_without_redis_nobody_waits(
+def test_without_redis_nobody_waits(
     redis_server: Any, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     leases = Leases(link_to(redis_server.url, pause=1e9), LONG_SECONDS)
@@ -284,7 +282,7 @@ def test_where_scripts_are_refused_a_lease_ends_by_its_time(
     assert asker.first()
 
 
-def test_row_41_of_a_process_one_asker_at_a_time_asks_redis(
+def test_of_a_process_one_asker_at_a_time_asks_redis(
     redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     caches = [

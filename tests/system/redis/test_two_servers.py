@@ -104,7 +104,7 @@ METHODS = [
 
 
 @pytest.mark.slow
-def test_row_41_what_one_server_has_computed_no_other_computes_again(
+def test_what_one_server_has_computed_no_other_computes_again(
     pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
 ) -> None:
     asked: dict[str, Any] = {"target_column": "target", "feature_columns": list(rows)}
@@ -146,7 +146,7 @@ def test_a_restarted_server_finds_what_was_computed_before(
 
 
 @pytest.mark.slow
-def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
+def test_servers_with_different_secrets_do_not_trust_each_other(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     one, other = (
@@ -160,7 +160,7 @@ def test_row_40_servers_with_different_secrets_do_not_trust_each_other(
 
 
 @pytest.mark.slow
-def test_row_41_fifty_identical_requests_at_once_compute_once(
+def test_fifty_identical_requests_at_once_compute_once(
     pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
 ) -> None:
     def attempt(number: int) -> None:
@@ -178,7 +178,7 @@ def test_row_41_fifty_identical_requests_at_once_compute_once(
 
 
 @pytest.mark.slow
-def test_row_41_callers_of_three_servers_compute_once_in_each_at_most(
+def test_callers_of_three_servers_compute_once_in_each_at_most(
     serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     """Whatever Redis does: on a busy machine it may be too slow to keep the lock of all three."""
@@ -225,7 +225,7 @@ def test_work_of_a_server_that_is_killed_is_taken_over(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
-def test_row_37_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
+def test_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
     pair: list[Any],
     serve: Callable[..., Any],
     redis_server: Any,
@@ -293,7 +293,7 @@ class Askers:
 
 
 @pytest.mark.slow
-def test_row_37_answers_are_right_while_redis_fails_in_every_way(
+def test_answers_are_right_while_redis_fails_in_every_way(
     pair: list[Any], serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
 ) -> None:
     """Killed, restarted, frozen, thawed, full, and with every value damaged, under requests."""

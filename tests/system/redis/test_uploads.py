@@ -139,7 +139,7 @@ def test_a_hundred_megabytes_of_table_and_twenty_of_model_go_through_two_servers
 
 
 @pytest.mark.slow
-def test_row_37_uploads_work_while_redis_is_gone(
+def test_uploads_work_while_redis_is_gone(
     serve: Any, redis_server: Any, connect: Callable[[Any], Any], network: bytes
 ) -> None:
     server = serve(redis_url=redis_server.url, cache_secret=SECRET)

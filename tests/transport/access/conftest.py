@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 AUDIENCE = "onnxplain"
+PATIENCE = 300.0
 
 
 class Tokens:
@@ -91,8 +92,11 @@ class Provider:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    """A provider with one key, "first"."""
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """A provider with one key, "first", for which servers wait for as long as it takes."""
+    monkeypatch.setattr("onnxplain_server.adapters.access.provider._TIMEOUT_SECONDS", PATIENCE)
+    for name in ("_WAIT_SECONDS", "_SEARCH_SECONDS", "_LOST_SECONDS"):
+        monkeypatch.setattr(f"onnxplain_server.adapters.access.keys.{name}", PATIENCE)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -194,7 +198,7 @@ def eventually() -> Callable[[Callable[[], bool]], None]:
     """Wait until something is so: REST writes its line in the log after its answer."""
 
     def wait(so: Callable[[], bool]) -> None:
-        end = time.monotonic() + 300
+        end = time.monotonic() + PATIENCE
         while not so():
             assert time.monotonic() < end
             time.sleep(0.01)

@@ -215,7 +215,7 @@ def test_commands_speak_tls_with_certificates(
     flags = ("--endpoint", endpoint_of(mutual), "--ca-file", authority.file)
     own = ("--certificate-file", pair["certificate_file"], "--key-file", pair["key_file"])
 
-    assert run("health", *flags, *own).stdout == "SERVING\n"
+    assert run("health", *flags, *own, "--timeout", "120").stdout == "SERVING\n"
     assert run("describe", "MODEL", *flags, *own).exit_code == 0
     assert run("health", *flags, "--timeout", "5").exit_code == 1
 

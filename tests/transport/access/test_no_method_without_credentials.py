@@ -1,4 +1,4 @@
-"""Row 42: no method and no route answers without good credentials, but health.
+"""No method and no route answers without good credentials, but health.
 
 What there is to ask is found by walking what the server serves: the services by reflection,
 their methods by descriptors, the routes by Flask's map.
@@ -34,6 +34,7 @@ from onnxplain_server.transport.rest import create_app
 HEALTH = "grpc.health.v1.Health"
 PROBES = {"/livez", "/healthz", "/readyz", "/ping", "/v2/health/live", "/v2/health/ready"}
 
+PATIENCE = 120.0
 Metadata = list[tuple[str, str]]
 
 
@@ -66,12 +67,12 @@ def call(channel: grpc.Channel, method: MethodDescriptor, metadata: Metadata) ->
     begun = getattr(channel, kind)(path)
     try:
         if method.server_streaming:
-            running = begun(request, metadata=metadata, timeout=60)
+            running = begun(request, metadata=metadata, timeout=PATIENCE)
             # The first event is an answer already; health's Watch never ends.
             next(iter(running), None)
             running.cancel()
         else:
-            begun(request, metadata=metadata, timeout=60)
+            begun(request, metadata=metadata, timeout=PATIENCE)
     except grpc.RpcError as error:
         return error.code()
     return grpc.StatusCode.OK
@@ -123,11 +124,11 @@ def answers_nothing(client: Any, tokens: Any, authorization: str | None) -> None
             assert challenge(answer).startswith('Bearer realm="onnxplain"')
 
 
-def test_row_42_nothing_but_health_answers_without_credentials(client: Any, tokens: Any) -> None:
+def test_nothing_but_health_answers_without_credentials(client: Any, tokens: Any) -> None:
     answers_nothing(client, tokens, None)
 
 
-def test_row_42_nothing_but_health_answers_a_token_of_nobody(client: Any, tokens: Any) -> None:
+def test_nothing_but_health_answers_a_token_of_nobody(client: Any, tokens: Any) -> None:
     answers_nothing(client, tokens, "Bearer carl")
 
 
@@ -196,7 +197,7 @@ REFUSED: dict[str, Callable[[Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_row_42_a_bad_jwt_is_refused_by_every_method(
+def test_a_bad_jwt_is_refused_by_every_method(
     client: Any, tokens: Any, provider: Any, kind: str
 ) -> None:
     answers_nothing(client, tokens, f"Bearer {REFUSED[kind](provider)}")
@@ -206,7 +207,7 @@ def test_row_42_a_bad_jwt_is_refused_by_every_method(
     "given",
     ["Basic YTpi", "Bearer", "Bearer ", "Bearer a b", "bearer", "nna", "Bearer nna, Bearer nna"],
 )
-def test_row_42_what_is_no_bearer_token_is_refused(client: Any, given: str) -> None:
+def test_what_is_no_bearer_token_is_refused(client: Any, given: str) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest(), metadata=[("authorization", given)])
     answer = client.post({}, Authorization=given)
@@ -215,7 +216,7 @@ def test_row_42_what_is_no_bearer_token_is_refused(client: Any, given: str) -> N
     assert answer.status == 401
 
 
-def test_row_42_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) -> None:
+def test_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) -> None:
     twice = bearer(tokens.of("ann")) * 2
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -224,7 +225,7 @@ def test_row_42_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) 
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_row_42_good_credentials_of_each_kind_are_answered(
+def test_good_credentials_of_each_kind_are_answered(
     client: Any, tokens: Any, provider: Any
 ) -> None:
     for token in (tokens.of("ann"), tokens.of("bob"), provider.token()):
@@ -232,7 +233,7 @@ def test_row_42_good_credentials_of_each_kind_are_answered(
         assert client.post({}, Authorization=f"BEARER  {token}").status == 200
 
 
-def test_row_42_anothers_upload_is_as_if_it_had_never_been(
+def test_anothers_upload_is_as_if_it_had_never_been(
     client: Any, tokens: Any, provider: Any
 ) -> None:
     callers = [tokens.of("ann"), tokens.of("bob"), provider.token(), provider.token(sub="ann")]

@@ -14,6 +14,8 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest
 
 HEAD = "PUT /v1/models HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n"
 
+PATIENCE = 120.0
+
 
 @pytest.fixture
 def client(start: Any, make_runner: Any, tokens: Any) -> Any:
@@ -23,7 +25,7 @@ def client(start: Any, make_runner: Any, tokens: Any) -> Any:
 def first_answer(client: Any, head: str) -> bytes:
     """Send headers only, and return what comes before the server falls silent or closes."""
     with client.connect() as connection:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         connection.sendall(head.encode())
         answer = b""
         while b"\r\n\r\n" not in answer and (part := connection.recv(4096)):
@@ -71,7 +73,7 @@ def test_a_refused_client_that_goes_on_sending_reads_its_refusal(client: Any) ->
 def test_a_request_within_a_refused_body_is_not_answered(client: Any, tokens: Any) -> None:
     hidden = f"GET /version HTTP/1.1\r\nAuthorization: Bearer {tokens.of('ann')}\r\n\r\n"
     with client.connect() as connection:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         connection.sendall(f"{HEAD}Content-Length: {len(hidden)}\r\n\r\n{hidden}".encode())
         answer = b""
         while part := connection.recv(4096):
@@ -85,11 +87,11 @@ def test_a_message_over_grpc_is_not_waited_for(client: Any) -> None:
     never = threading.Event()
 
     def silent() -> Iterator[UploadModelRequest]:
-        never.wait(300)
+        never.wait(2 * PATIENCE)
         yield UploadModelRequest()
 
     with pytest.raises(grpc.RpcError) as caught:
-        client.stub.UploadModel(silent(), timeout=200)
+        client.stub.UploadModel(silent(), timeout=PATIENCE)
 
     never.set()
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
@@ -101,7 +103,7 @@ def test_the_only_message_over_grpc_is_not_waited_for_either(client: Any) -> Non
     call = client.channel.stream_unary("/onnxplain.v1.ExplanationService/Explain")
 
     with pytest.raises(grpc.RpcError) as caught:
-        call((never.wait(300) and b"" for _ in range(1)), timeout=200)
+        call((never.wait(2 * PATIENCE) and b"" for _ in range(1)), timeout=PATIENCE)
 
     never.set()
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
@@ -121,7 +123,7 @@ def test_an_unknown_caller_takes_no_place(
     client = start(runner, tokens_file=tokens.write("ann"), running_count=1, waiting_count=0)
     good = [("authorization", f"Bearer {tokens.of('ann')}")]
     running = client.stub.Explain.future(ExplainRequest(), metadata=good)
-    assert runner.started.acquire(timeout=60)
+    assert runner.started.acquire(timeout=PATIENCE)
 
     with pytest.raises(grpc.RpcError) as known:
         client.stub.Explain(ExplainRequest(), metadata=good)

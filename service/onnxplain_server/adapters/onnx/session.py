@@ -12,10 +12,11 @@ from onnx import ModelProto
 from onnxplain_server.adapters.onnx.affine import is_affine
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
+from onnxplain_server.adapters.onnx.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.reach import read_reach
 from onnxplain_server.adapters.onnx.run import Run
 from onnxplain_server.adapters.onnx.trees import read_trees
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input, Note
 from onnxplain_server.trees.ensemble import Ensemble
@@ -105,6 +106,17 @@ class OnnxModel:
             return is_affine(self._proto)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return False
+
+    @cached_property
+    def roundings(self) -> Vector:
+        """Relative errors of its columns, as `model.Model` says."""
+        columns = self._columns
+        try:
+            known = roundings(self._proto)
+            parts = np.array([known.get(part.tensor, FLOAT32) for part in columns.parts])
+        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            parts = np.full(len(columns.parts), FLOAT32)
+        return np.repeat(parts, columns.counts)
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that cannot reach these columns, as `model.Model` says."""

@@ -20,6 +20,7 @@ from onnxplain_server.methods.swarm.predicting import Oracle
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
 from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
 from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
+from onnxplain_server.methods.undefined import check_finite_before, infinite_after
 from onnxplain_server.model import Note
 
 _LEAST_POPULATION = 5
@@ -95,6 +96,7 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     """
     places = [subject.background.features.index(name) for name in options.features]
     predicted = subject.oracle.unmoved()
+    _check_finite(subject, predicted)
     parties = list(
         cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
     )
@@ -108,6 +110,18 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     return _result(
         subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted
     )
+
+
+def _check_finite(subject: Subject, predicted: Matrix) -> None:
+    """Refuse a loss that is infinite before anything is moved: it cannot get worse."""
+    comparison, weights = subject.truth.comparison, subject.truth.weights
+    if comparison is None:
+        return
+    losses = comparison.losses(subject.truth.actual, predicted).sum(axis=1, keepdims=True)
+    counted = np.flatnonzero(weights if not len(subject.alone) else weights + 1)
+    total = losses[counted].sum(axis=0)
+    background = subject.background.take(counted)
+    check_finite_before(comparison.loss, losses[counted], total, ("total",), background)
 
 
 def _doubted(count: int) -> Note:
@@ -189,10 +203,13 @@ def _result(  # noqa: PLR0917 - all that it is made of
                     scores,
                     shares,
                     one.curve.similarities(limit),
-                    histogram(column, cohort.truth.weights),
+                    histogram(column, cohort.truth.weights, subject.background.unit),
                 )
             )
     total, relative = over_classes(importances)
+    if options.loss is not None:
+        moved = [(name,) for name in options.features]
+        notes = (*notes, *infinite_after(options.loss, importances.T, moved, "moves"))
     assert options.search is not None  # noqa: S101
     return Result(
         subject.class_names,

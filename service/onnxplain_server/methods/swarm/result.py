@@ -15,7 +15,7 @@ from onnxplain_server.model import Note
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often values occur: borders (n + 1,), and weights of rows (n,)."""
+    """How often values occur: borders (n + 1,), and weights of rows, maybe infinite, (n,)."""
 
     borders: Vector
     counts: Vector
@@ -87,12 +87,13 @@ class Result:
         return [self.effects[i : i + m] for i in range(0, len(self.effects), m)]
 
 
-def histogram(values: Vector, weights: Vector) -> Histogram:
-    """Count values in up to 20 bins; those that are missing are left out."""
+def histogram(values: Vector, weights: Vector, unit: float) -> Histogram:
+    """Count values in up to 20 bins, by weights in a unit; those that are missing are left out."""
     finite = np.isfinite(values)
     values, weights = values[finite], weights[finite]
     if not len(values):
         return Histogram(np.zeros(0), np.zeros(0))
     count = min(20, max(1, int(np.ceil(np.sqrt(len(values))))))
     counts, borders = np.histogram(values, count, weights=weights)
-    return Histogram(borders, counts.astype(np.float64))
+    with np.errstate(over="ignore"):
+        return Histogram(borders, counts.astype(np.float64) * unit)
