@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from asked.case import Case
 from asked.models import read_kind
+from onnxplain_server import table
 from onnxplain_server.effects import weighted
 from onnxplain_server.explain import sample
 from onnxplain_server.methods import target
@@ -46,7 +48,7 @@ def weights_that_are_no_shares(patch: pytest.MonkeyPatch) -> None:
 def rows_of_weight_0_that_count(patch: pytest.MonkeyPatch) -> None:
     """Rows that all weigh the same, whatever their weights."""
     for module in (sample, *_modules_with("weights")):
-        patch.setattr(module, "weights", lambda table, _name: np.ones(table.n_rows), raising=False)
+        patch.setattr(module, "weights", lambda rows, _name: np.ones(rows.n_rows), raising=False)
 
 
 def later_rows_that_count_more(patch: pytest.MonkeyPatch) -> None:
@@ -68,10 +70,6 @@ def an_engine_off_by_a_factor(patch: pytest.MonkeyPatch) -> None:
 
 def _modules_with(name: str) -> list[Any]:
     """Modules of the code that have taken a function of the table by its name."""
-    import sys
-
-    from onnxplain_server import table
-
     honest = getattr(table, name)
     modules = [m for n, m in sys.modules.items() if n.startswith("onnxplain_server")]
     return [module for module in modules if getattr(module, name, None) is honest]
@@ -107,7 +105,7 @@ def test_a_planted_fault_is_found_by_its_check(
 def test_an_unexplained_nan_is_found(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of numbers that no comparison sees, since both answers have it."""
     monkeypatch.setattr(target, "mean", lambda values, _w: np.full(values.shape[1], np.nan))
-    with pytest.raises(AssertionError, match="average_loss.losses.values"):
+    with pytest.raises(AssertionError, match=r"average_loss\.losses\.values"):
         ask(case(LOSS, "BLACK_BOX"))
 
 
