@@ -57,7 +57,9 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 .PHONY: test-all
 test-all: $(ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
-	$(PYTEST) -m "" $(ARGS)
+	$(PYTEST) $(ARGS)
+	@# One after the other: some of them load the whole machine.
+	$(BIN)/pytest -m slow $(ARGS)
 	$(MAKE) chart
 	$(MAKE) test-clients
 	$(MAKE) test-image
