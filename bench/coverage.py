@@ -79,7 +79,9 @@ def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
 
 def effects(function: Function, rows: Matrix) -> BlackBox:
     caller = Caller(Predictor(function), np.arange(1), Ledger(Nowhere()), _PACE, _POOL)
-    return BlackBox(caller, engines.background(rows, FEATURES, merged=False), "RESPONSE")
+    return BlackBox(
+        caller, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"
+    )
 
 
 def drawn(row_count: int, seed: int) -> Matrix:

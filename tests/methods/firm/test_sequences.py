@@ -187,7 +187,9 @@ def test_standard_errors_of_common_letters_are_those_of_repeated_samples() -> No
     options = Options(max_length=1, sample_count=4_000)
 
     def ask(letters: np.ndarray) -> np.ndarray:
-        return np.where(letters[:, 0] == 0, 0.0, 2.0)[:, None] + letters[:, 1:] ** 2
+        first = np.where(letters[:, :1] == 0, 0.0, 2.0)
+        found: np.ndarray = first + letters[:, 1:].astype(float) ** 2
+        return found
 
     runs = [sequences.of_score(ask, setting, options, seed=seed).kmers[0] for seed in range(300)]
 

@@ -107,7 +107,7 @@ def _column(codes: Array, scores: Matrix, count: int) -> tuple[Matrix, Matrix, M
     return means, importances, _standard_errors(found, totals, squares, importances)
 
 
-def _standard_errors(found: Array, totals: Matrix, squares: Matrix, importances: Matrix) -> Matrix:
+def _standard_errors(found: Array, totals: Array, squares: Array, importances: Matrix) -> Matrix:
     """Standard errors of means minus the mean of all: (n_strings, n_outputs).
 
     That difference is (1 - p) times the one between sequences with the string and without it.
@@ -122,7 +122,7 @@ def _standard_errors(found: Array, totals: Matrix, squares: Matrix, importances:
     return np.where((lacking == 0)[:, None], 0.0, np.sqrt(variances))
 
 
-def _variance_of_mean(counts: Array, totals: Matrix, squares: Matrix) -> Matrix:
+def _variance_of_mean(counts: Array, totals: Array, squares: Array) -> Matrix:
     """Variances of means, NaN where fewer than `LEAST` sequences were averaged."""
     number = np.where(counts < LEAST, np.nan, counts)[:, None]
     variances = np.maximum(squares / number - (totals / number) ** 2, 0.0)
