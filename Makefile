@@ -288,6 +288,7 @@ studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken 
 	$(BIN)/python bench/feature_vectors_study.py knockoffs 40000
 	$(BIN)/python bench/feature_vectors_study.py stability
 	$(BIN)/python bench/synonyms.py
+	$(BIN)/python bench/interchangeable.py
 	$(BIN)/python bench/importance_curves.py curves
 	$(BIN)/python bench/importance_curves.py spread
 	$(BIN)/python bench/importance_curves.py report

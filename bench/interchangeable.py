@@ -2,7 +2,8 @@
 
     bench/interchangeable.py [KIND]
 
-KIND is the start of a name in KINDS; all without one. Prints for each kind of forest the share of
+KIND is the start of a name in KINDS; all without one. With EACH in the environment, every table
+gets a line. Prints for each kind of forest the share of
 pairs that are told on ten tables with independent columns, and the share of the copies that are
 told once columns have been duplicated with noise. Figures are in docs/studies/feature-vectors.md.
 """
