@@ -2,14 +2,16 @@
 
     bench/coverage.py [ROW_COUNT]...
 
-Writes its table into docs/studies/intervals.md where all row counts are measured, and prints it.
+What was measured is kept in build/coverage, so that a run can be ended and taken up again. The
+table of all that is kept is written into docs/studies/intervals.md.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -33,8 +35,9 @@ from onnxplain_server.model import Input, Note
 from scipy.stats import norm, qmc
 
 PAGE = Path(__file__).parents[1] / "docs/studies/intervals.md"
-LEVEL, REPEATS, SHUFFLES, FORESTS = 0.9, 200, 4, 10
-DRAWS = {50: 100, 150: 100, 500: 40, 2_000: 12}
+KEPT = Path(__file__).parents[1] / "build/coverage"
+LEVEL, REPEATS, SHUFFLES, FORESTS = 0.9, 100, 4, 10
+DRAWS = {50: 60, 150: 60, 500: 30, 2_000: 10}
 FEATURES = ("a", "b", "c")
 LEAST = 1e-4
 """Statistics below it are not judged."""
@@ -117,7 +120,7 @@ def whole(name: str) -> dict[tuple[str, str], interactions.Statistic]:
 
 def of_interactions(row_count: int, held: Held) -> None:
     """The truth is that of rows without end."""
-    for scheme, names in ((Scheme.BOOTSTRAP, FUNCTIONS), (Scheme.JACKKNIFE, ("waves", "heavy"))):
+    for scheme, names in ((Scheme.BOOTSTRAP, FUNCTIONS), (Scheme.JACKKNIFE, ("waves",))):
         resampling = Resampling(REPEATS, scheme, LEVEL)
         for name in names:
             function, truth = FUNCTIONS[name], whole(name)
@@ -210,7 +213,7 @@ def of_firm(row_count: int, held: Held) -> None:
     truth = true_importances()
     for seed in range(DRAWS[row_count]):
         for (feature, _), true, found in zip(
-            MEASURED, truth, measured(row_count, seed + 1, REPEATS // 2), strict=True
+            MEASURED, truth, measured(row_count, seed + 1, REPEATS), strict=True
         ):
             (one,) = found.importances
             if one.spread is not None and np.isfinite(one.spread.lower[0]):
@@ -245,38 +248,52 @@ def of_lengths(row_count: int, held: Held) -> None:
             held[f"feature vectors: lengths|{name}"].append(is_inside)
 
 
+MEASURES = (of_interactions, of_shuffles, of_firm, of_lengths)
+
+
+def measure(row_count: int) -> None:
+    """Measure what is not kept yet."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for one in MEASURES:
+        path = KEPT / f"{one.__name__}-{row_count}.json"
+        if not path.exists():
+            held: Held = defaultdict(list)
+            one(row_count, held)
+            path.write_text(json.dumps(held))
+        print(f"{row_count:,} rows: {one.__name__}", file=sys.stderr, flush=True)
+
+
 def shares(row_count: int) -> dict[str, str]:
-    """Measure all kinds: the mean over their numbers, and the lowest and highest of these."""
-    held: Held = defaultdict(list)
-    for measure in (of_interactions, of_shuffles, of_firm, of_lengths):
-        measure(row_count, held)
-        print(f"{row_count:,} rows: {measure.__name__}", file=sys.stderr, flush=True)
-    kinds = dict.fromkeys(key.split("|")[0] for key in held)
-    found = {}
-    for kind in kinds:
-        of = [float(np.mean(v)) for key, v in held.items() if key.split("|")[0] == kind]
-        found[kind] = f"{np.mean(of):.0%} ({min(of):.0%} to {max(of):.0%})".replace("%", " %")
-    return found
+    """Of each kind the mean over its numbers, and the lowest and highest of these."""
+    by_kind: dict[str, list[float]] = defaultdict(list)
+    for one in MEASURES:
+        path = KEPT / f"{one.__name__}-{row_count}.json"
+        for key, held in json.loads(path.read_text()).items() if path.exists() else ():
+            by_kind[key.split("|")[0]].append(float(np.mean(held)))
+    return {
+        kind: f"{np.mean(of):.0%} ({min(of):.0%} to {max(of):.0%})".replace("%", " %")
+        for kind, of in by_kind.items()
+    }
 
 
-def table(row_counts: Sequence[int]) -> str:
-    found = {n: shares(n) for n in row_counts}
-    heads = " | ".join(f"{n:,} rows, {DRAWS[n]} tables" for n in row_counts)
-    lines = [f"| 90 % intervals of | {heads} |", "| --- |" + " ---: |" * len(row_counts)]
-    for kind in found[row_counts[0]]:
-        cells = " | ".join(found[n].get(kind, "") for n in row_counts)
+def table() -> str:
+    found = {n: shares(n) for n in DRAWS}
+    found = {n: of for n, of in found.items() if of}
+    heads = " | ".join(f"{n:,} rows, {DRAWS[n]} tables" for n in found)
+    lines = [f"| 90 % intervals of | {heads} |", "| --- |" + " ---: |" * len(found)]
+    for kind in dict.fromkeys(kind for of in found.values() for kind in of):
+        cells = " | ".join(of.get(kind, "not measured") for of in found.values())
         lines.append(f"| {kind} | {cells} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    row_counts = [int(word) for word in sys.argv[1:]] or list(DRAWS)
-    text = table(row_counts)
-    print(text)
-    if row_counts == list(DRAWS):
+    for row_count in [int(word) for word in sys.argv[1:]] or list(DRAWS):
+        measure(row_count)
         before, rest = PAGE.read_text().split("<!-- coverage -->\n", 1)
         after = rest.split("<!-- end -->", 1)[1]
-        PAGE.write_text(f"{before}<!-- coverage -->\n\n{text}\n\n<!-- end -->{after}")
+        PAGE.write_text(f"{before}<!-- coverage -->\n\n{table()}\n\n<!-- end -->{after}")
+    print(table())
 
 
 if __name__ == "__main__":

@@ -221,7 +221,7 @@ def test_replicates_are_the_statistics_of_resampled_tables(make: Any) -> None:
         assert biases == pytest.approx(values.mean(axis=0) - base, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize(("n", "told"), [(49, ["FEW_ROWS"]), (50, [])])
+@pytest.mark.parametrize(("n", "told"), [(99, ["FEW_ROWS"]), (100, [])])
 def test_answers_warn_of_intervals_from_few_rows(make: Any, n: int, told: list[str]) -> None:
     model = make.model(rough, tuple("abc"), ["double"] * 3)
     resampled = Options(resampling=Resampling(10))
@@ -229,7 +229,7 @@ def test_answers_warn_of_intervals_from_few_rows(make: Any, n: int, told: list[s
     answer = make.answer(model, make.table(columns(n)), resampled)
 
     assert [note.code for note in answer.notes] == told
-    assert make.answer(model, make.table(columns(49)), Options()).notes == ()
+    assert make.answer(model, make.table(columns(99)), Options()).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.methods.options import within
 from onnxplain_server.model import Note
 
-LEAST_ROWS = 50
-"""Rows from which intervals are told without a warning; bench/coverage.py measures them there."""
+LEAST_ROWS = 100
+"""Rows from which intervals are told without a warning; of 50, few hold where tails are heavy."""
 _MOST_SHARE = 0.75
 """Bound of reach over value, beyond which the upper end would run away."""
 
@@ -160,7 +160,8 @@ def few_rows(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
         return ()
     message = (
         f"Standard errors and intervals are from {count:.4g} rows, counted as of equal weight; "
-        f"below {LEAST_ROWS} intervals hold less often than their level says, and standard errors "
-        "may be far off. Give more rows, or raise row_count."
+        f"below {LEAST_ROWS} intervals may hold less often than their level says where "
+        "predictions have heavy tails, and standard errors may be far off. Give more rows, or "
+        "raise row_count."
     )
     return (Note("FEW_ROWS", message),)

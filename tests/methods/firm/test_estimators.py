@@ -202,12 +202,12 @@ def test_a_value_of_five_rows_has_an_interval_as_of_five(firm: Firm) -> None:
 
 
 def test_few_rows_are_told_where_they_are_resampled(firm: Firm) -> None:
-    columns, scores = rare(49, 20)
+    columns, scores = rare(99, 20)
 
     (note,) = firm(columns, scores, ["f"], repeats=20).notes
 
     assert note.code == "FEW_ROWS"
-    assert "49 rows" in note.message
+    assert "99 rows" in note.message
     assert firm(columns, scores, ["f"]).notes == ()
 
 
