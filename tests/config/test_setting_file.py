@@ -40,6 +40,10 @@ def test_a_flag_wins_over_a_variable_and_that_over_the_file_and_that_over_the_de
     assert chosen.max_seconds == 600
 
 
+def test_a_flag_wins_over_the_file_where_no_variable_is_set(write: Callable[[str], str]) -> None:
+    assert load({"config_file": write("rest_port = 1"), "rest_port": "3"}).rest_port == 3
+
+
 def test_a_variable_may_name_the_file(
     write: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

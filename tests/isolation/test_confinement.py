@@ -140,6 +140,16 @@ def test_each_version_of_landlock_is_asked_for_what_it_knows(version: int) -> No
     )
 
 
+def test_variables_of_the_server_stay_with_it(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", "known to the server alone")
+    zygote = own()._pool._zygote
+
+    environment = Path(f"/proc/{zygote._process.pid}/environ").read_bytes()
+
+    assert b"OPENBLAS_NUM_THREADS=1" in environment
+    assert b"known to the server alone" not in environment
+
+
 def test_a_process_whose_parent_has_gone_ends() -> None:
     code = f"{PROLOGUE}\nlimits.die_with_parent(1 if os.getppid() != 1 else 2)\nos.write(1, b'on')"
 

@@ -35,6 +35,18 @@ def test_features_that_interact_most_come_first(answer: pb.ExplainResponse) -> N
     )
 
 
+def test_large_interactions_stand_before_large_shares_of_small_effects(
+    answer: pb.ExplainResponse,
+) -> None:
+    for statistic in answer.explanations[0].interactions.overall:
+        if statistic.features == ["age"]:
+            statistic.values[:] = [0.9, 0.9]
+
+    overall = tables(answer, 0)["Interactions of one feature"]
+
+    assert [row[0] for row in overall.rows] == ["bmi", "bmi", "age", "age"]
+
+
 def test_a_number_that_is_none_is_not_shown_as_zero(answer: pb.ExplainResponse) -> None:
     pairs = tables(answer, 0)["Pairs"]
     assert pairs.rows[0] == ("age × bmi", "low", "no number", "no number")

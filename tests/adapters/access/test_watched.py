@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,28 @@ def test_a_file_is_looked_at_once_a_second_at_most(file: Path) -> None:
     assert watched.value() == 1
     clock.now = 1.1
     assert watched.value() == 2
+
+
+def test_who_comes_while_another_looks_is_not_kept_waiting(file: Path) -> None:
+    clock, looks, may_end = Clock(), threading.Event(), threading.Event()
+
+    def slow(contents: Sequence[bytes]) -> int:
+        if contents[0] == b"2":
+            looks.set()
+            assert may_end.wait(60)
+        return number(contents)
+
+    watched = Watched([file], slow, clock)
+    file.write_bytes(b"2")
+    clock.now = 1.1
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(watched.value)
+        try:
+            assert looks.wait(60)
+            assert threads.submit(watched.value).result(30) == 1
+        finally:
+            may_end.set()
+        assert first.result() == 2
 
 
 def test_a_volume_of_kubernetes_that_swaps_its_link_shows(tmp_path: Path) -> None:
