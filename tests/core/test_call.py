@@ -51,6 +51,18 @@ def test_past_its_deadline_a_call_ends_and_tells_how_far_it_came() -> None:
     assert heard == []
 
 
+def test_a_plan_beyond_the_limit_is_refused_before_a_row_is_done() -> None:
+    heard: list[tuple[float, float]] = []
+    call = Call(Drawer(), "", 60, lambda *told: heard.append(told), row_limit=10)
+    call.advance(0, 10)
+
+    with pytest.raises(ExplainError, match="up to 11 rows; this server allows 10") as end:
+        call.advance(0, 11)
+
+    assert end.value.reason is Reason.TOO_MANY_ROWS
+    assert heard == [(0, 10)]
+
+
 def test_a_call_may_have_no_deadline() -> None:
     Call(Drawer(), "", math.inf).advance(0, 0)
 
