@@ -215,7 +215,7 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(
     before = kept.getresponse()
     before.read()
     drain = Draining(client, PATIENCE)
-    wait_until(lambda: client.rest("GET", "/readyz").status == 503)
+    wait_until(client.server._rest._last.is_set)
 
     kept.request("POST", "/v1/explanations", "{}", {"Content-Type": "application/json"})
     last = kept.getresponse()
@@ -224,6 +224,7 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(
     assert (last.status, last.headers["Connection"]) == (503, "close")
     assert last.headers["Retry-After"] == "1"
     release.set()
+    kept.close()
     running.result(timeout=PATIENCE)
     assert drain.join()
 
