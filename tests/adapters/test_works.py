@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +27,9 @@ class Askers:
         self.first: list[bool] = []
         self._waits = threading.Semaphore(0)
         self._works = works
-        self._threads = [threading.Thread(target=self._ask, args=(name,)) for name in names]
+        self._threads = [
+            threading.Thread(target=self._ask, args=(name,), daemon=True) for name in names
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -55,8 +58,9 @@ class Askers:
             raise ValueError("the work failed")
 
     def join(self) -> list[bool]:
+        end = time.monotonic() + PATIENCE_SECONDS
         for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(max(0.0, end - time.monotonic()))
         return self.first
 
 
