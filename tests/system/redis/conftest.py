@@ -81,6 +81,11 @@ class RedisServer:
         found: list[bytes] = sorted(self.admin.scan_iter(f"onnxplain:{kind}:*"))
         return found
 
+    def values(self, kind: str) -> list[bytes]:
+        """Values of the keys of a kind."""
+        values = (self.admin.get(key) for key in self.keys(kind))
+        return [value for value in values if isinstance(value, bytes)]
+
     def close(self) -> None:
         """End it, whatever state it is in."""
         self.kill()
