@@ -76,7 +76,7 @@ class FunctionModel:
         """Rows predicted so far."""
         return sum(self.calls)
 
-    def unused(self, n_features: int, outputs: Any) -> frozenset[int]:
+    def unused(self, n_features: int, outputs) -> frozenset[int]:
         every = frozenset(range(n_features))
         return every.intersection(*(self.without.get(k, ()) for k in outputs.tolist()))
 
@@ -143,7 +143,7 @@ class Engine:
     effects: BlackBox
 
 
-def column(values: Any) -> Array:
+def column(values) -> Array:
     """Make a column as a table has it: float64, or str objects."""
     text = any(isinstance(value, str) for value in values)
     return np.array(values, dtype=object if text else np.float64)
@@ -154,7 +154,7 @@ def table_of(columns: Mapping[str, Any]) -> Table:
     return Table(arrays, len(next(iter(arrays.values()))))
 
 
-def type_of(values: Any) -> str:
+def type_of(values) -> str:
     return "string" if column(values).dtype == object else "double"
 
 
@@ -177,7 +177,7 @@ class Makers:
         self,
         function: Callable[..., Any],
         columns: Mapping[str, Any],
-        weights: Any = None,
+        weights=None,
         *,
         types: Sequence[str] | None = None,
         n_outputs: int = 1,
@@ -188,7 +188,7 @@ class Makers:
         scale: str = "RESPONSE",
         planned: int = 0,
         matrix: bool = False,
-        source: Any = None,
+        source=None,
         without: Mapping[int, Sequence[int]] | None = None,
     ) -> Engine:
         """Bind a function to rows."""
@@ -215,11 +215,11 @@ class Makers:
         self,
         model: FunctionModel,
         table: Table,
-        *methods: Any,
+        *methods,
         host: Memory | None = None,
         pace: Pace | None = None,
         threads: int = 1,
-        **question: Any,
+        **question,
     ) -> Answer:
         """Explain a model, without plots."""
         asked = Question(methods=methods, **{"plots": False, **question})

@@ -202,7 +202,7 @@ def test_html_is_a_page_about_the_model(run: Run, model: Path, table: Path) -> N
     assert "<title>What model.onnx has learned</title>" in result.stdout
 
 
-def test_describe_prints_the_canonical_description(run: Run, parts: Any, model: Path) -> None:
+def test_describe_prints_the_canonical_description(run: Run, parts, model: Path) -> None:
     result = run("describe", model)
 
     assert json.loads(result.stdout)["model"]["outputNames"] == ["price"]
@@ -275,7 +275,7 @@ def test_serve_has_one_flag_for_each_setting(run: Run) -> None:
     assert {"--config", "--rest-port"} <= set(flags)
 
 
-def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts: Any) -> None:
+def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts) -> None:
     run("serve", "--rest-port", "0", "--max-model-bytes", "1MiB")
     assert parts.settings == {"rest_port": "0", "max_model_bytes": "1MiB"}
 

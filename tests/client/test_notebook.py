@@ -13,8 +13,8 @@ NOTEBOOK = Path(__file__).parents[2] / "clients/python/examples/first_steps.ipyn
 Outputs = dict[str, list[Any]]
 
 
-def read() -> Any:
-    return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call] # it has no types
+def read():
+    return nbformat.read(NOTEBOOK, as_version=4)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ NAMES = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 Ask = Callable[..., ExplainResponse]
 
 
-def rows(names: Sequence[str] = NAMES, n: int = 60, **more: Any) -> Table:
+def rows(names: Sequence[str] = NAMES, n: int = 60, **more) -> Table:
     random = np.random.default_rng(0)
     columns = [Column(name=name, numbers=random.normal(size=n)) for name in names]
     for name, values in more.items():
@@ -33,7 +33,7 @@ def rows(names: Sequence[str] = NAMES, n: int = 60, **more: Any) -> Table:
     return Table(columns=Columns(columns=columns))
 
 
-def columns_model(node: Any, width: int = 2) -> bytes:
+def columns_model(node, width: int = 2) -> bytes:
     """A model of one operator on a matrix."""
     graph = helper.make_graph(
         [node],
@@ -78,10 +78,10 @@ def runner() -> Iterator[InProcess]:
 
 
 @pytest.fixture
-def ask(runner: InProcess, make: Any) -> Ask:
+def ask(runner: InProcess, make) -> Ask:
     """Ask for feature vectors as a transport does."""
 
-    def asked(model: Path | bytes, table: Table | None = None, **given: Any) -> ExplainResponse:
+    def asked(model: Path | bytes, table: Table | None = None, **given) -> ExplainResponse:
         content = model if isinstance(model, bytes) else model.read_bytes()
         about = {name: given.pop(name) for name in ("target_column", "feature_columns", "row_count")
                  if name in given}  # fmt: skip
@@ -107,7 +107,7 @@ def codes(answer: ExplainResponse) -> list[str]:
     return [warning.code for warning in warnings]
 
 
-def refusal(ask: Ask, *args: Any, **given: Any) -> ExplainError:
+def refusal(ask: Ask, *args, **given) -> ExplainError:
     with pytest.raises(ExplainError) as caught:
         ask(*args, **given)
     return caught.value
@@ -282,7 +282,7 @@ def test_a_feature_that_matters_is_longer_than_its_knockoff(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("engine", [ExplainRequest.TREES, ExplainRequest.BLACK_BOX])
-def test_asked_again_no_forest_is_grown(runner: InProcess, make: Any, engine: Any) -> None:
+def test_asked_again_no_forest_is_grown(runner: InProcess, make, engine) -> None:
     options = FeatureVectorsOptions(source="SURROGATE", repeat_count=2, sentence_count=600, depth=3)
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),
@@ -416,7 +416,7 @@ def test_columns_without_knockoffs_are_named(ask: Ask) -> None:
     assert "leave 'age' out of features" in error.message
 
 
-def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
+def test_other_methods_need_a_table(runner: InProcess, make) -> None:
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),
         methods=[MethodOptions(interactions=InteractionsOptions())],
@@ -426,7 +426,7 @@ def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
         runner.explain(request.SerializeToString(), {}, make.host())
 
 
-def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make: Any) -> None:
+def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
     options = FeatureVectorsOptions(source="SURROGATE", sentence_count=10_000_000)
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),

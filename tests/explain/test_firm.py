@@ -59,7 +59,7 @@ def ask(runner: InProcess) -> Ask:
         model: ModelProto | None,
         columns: Mapping[str, Any] = COLUMNS,
         request: dict[str, Any] | None = None,
-        **options: Any,
+        **options,
     ) -> ExplainResponse:
         message = ExplainRequest(
             methods=[MethodOptions(firm=FirmOptions(**options))], **(request or {})
@@ -141,7 +141,7 @@ def values(answer: ExplainResponse) -> list[float]:
     return [one.values[0] for one in firm(answer).importances]
 
 
-def codes(answer: Any) -> list[str]:
+def codes(answer) -> list[str]:
     return [warning.code for warning in answer.warnings]
 
 

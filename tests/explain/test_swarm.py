@@ -42,7 +42,7 @@ QUICK = {"particle_count": 4, "iteration_count": 5}
 Ask = Callable[..., ExplainResponse]
 
 
-def iris(**more: Any) -> Table:
+def iris(**more) -> Table:
     columns = [Column(name=name, numbers=X[:, j]) for j, name in enumerate(NAMES)]
     columns.append(Column(name="class", numbers=more.pop("y", Y)))
     for name, values in more.items():
@@ -50,7 +50,7 @@ def iris(**more: Any) -> Table:
     return Table(columns=Columns(columns=columns))
 
 
-def kind_of(values: Any) -> str:
+def kind_of(values) -> str:
     return "strings" if isinstance(values[0], str) else "numbers"
 
 
@@ -63,10 +63,10 @@ def runners() -> Iterator[dict[int, InProcess]]:
 
 
 @pytest.fixture
-def ask(runners: dict[int, InProcess], make: Any) -> Ask:
+def ask(runners: dict[int, InProcess], make) -> Ask:
     """Ask for the swarm as a transport does."""
 
-    def asked(name: str, table: Table | None = None, threads: int = 2, **given: Any) -> Any:
+    def asked(name: str, table: Table | None = None, threads: int = 2, **given):
         about = ("target_column", "feature_columns", "row_count", "weight_column", "seed", "engine",
                  "output_indices")  # fmt: skip
         question = {name: given.pop(name) for name in about if name in given}
@@ -95,7 +95,7 @@ def codes(answer: ExplainResponse) -> list[str]:
     return [warning.code for warning in warnings]
 
 
-def refusal(ask: Ask, *args: Any, **given: Any) -> ExplainError:
+def refusal(ask: Ask, *args, **given) -> ExplainError:
     with pytest.raises(ExplainError) as caught:
         ask(*args, **given)
     return caught.value
@@ -109,7 +109,7 @@ class Truth:
         double = self.model.inputs[0].type == "double"
         self.kind: Any = np.float64 if double else np.float32
 
-    def predict(self, effect: SwarmEffect, weight: float) -> Any:
+    def predict(self, effect: SwarmEffect, weight: float):
         """Classes of all rows, those of the effect's class moved as a user would move them."""
         moved = X.astype(self.kind)
         rows, j = CLASSES[effect.class_name] == Y, NAMES.index(effect.feature)
@@ -206,7 +206,7 @@ def test_what_is_found_is_what_the_model_does(search: str, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"search": "PUBLISHED", **QUICK}])
-def test_the_answer_is_the_same_on_any_number_of_threads(given: Any, ask: Ask) -> None:
+def test_the_answer_is_the_same_on_any_number_of_threads(given, ask: Ask) -> None:
     one, two = (of(ask("xgboost_3class", threads=threads, **given)) for threads in (1, 2))
 
     assert one == two
@@ -230,8 +230,8 @@ def test_a_features_numbers_do_not_depend_on_which_others_are_asked_for(ask: Ask
     assert alone.curve == same.curve
 
 
-def test_the_answer_is_the_same_for_any_size_of_calls(make: Any) -> None:
-    def answer(size: int) -> Any:
+def test_the_answer_is_the_same_for_any_size_of_calls(make) -> None:
+    def answer(size: int):
         columns = {"a": X[:, 2], "b": X[:, 3], "y": np.array(["y0", "y1", "y1"], object)[Y]}
         model = make.model(
             lambda a, b: np.stack([a < b * 2, a >= b * 2], axis=1), ["a", "b"], ["double"] * 2,
@@ -249,11 +249,11 @@ def test_the_answer_is_the_same_for_any_size_of_calls(make: Any) -> None:
     assert max(model.calls) <= 7
 
 
-def test_no_weight_is_predicted_twice_and_only_the_rows_of_the_class_again(make: Any) -> None:
+def test_no_weight_is_predicted_twice_and_only_the_rows_of_the_class_again(make) -> None:
     columns = {"a": X[:, 2], "y": np.array(["y0", "y1", "y1"], object)[Y]}
     seen: list[float] = []
 
-    def watched(a: Any) -> Any:
+    def watched(a):
         seen.extend(a.tolist())
         return np.stack([a < 2.5, a >= 2.5], axis=1)
 
@@ -270,7 +270,7 @@ def test_no_weight_is_predicted_twice_and_only_the_rows_of_the_class_again(make:
     assert host.progress[-1][0] == host.progress[-1][1]
 
 
-def test_progress_never_plans_more_than_before(make: Any, ask: Ask) -> None:
+def test_progress_never_plans_more_than_before(make, ask: Ask) -> None:
     columns = {"a": X[:, 2], "y": np.array(["y0", "y1", "y1"], object)[Y]}
     model = make.model(lambda a: np.stack([a < 2.5, a >= 2.5], axis=1), ["a"], ["double"],
                        n_outputs=2)  # fmt: skip
@@ -362,7 +362,7 @@ def test_the_loss_of_probabilities_can_be_raised_instead(ask: Ask) -> None:
     ("search", "engine"),
     [("EXACT", None), ("PUBLISHED", None), ("PUBLISHED", ExplainRequest.BLACK_BOX)],
 )
-def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, engine: Any, ask: Ask) -> None:
+def test_a_regressor_needs_a_loss_and_has_no_classes(search: str, engine, ask: Ask) -> None:
     columns = json.loads((MODELS / "xgboost_regressor.json").read_text(encoding="utf-8"))["columns"]
     names = list(columns)
     y = np.array(columns[names[0]]) * 2
@@ -441,7 +441,7 @@ def test_weights_of_rows_count(ask: Ask) -> None:
         ({"zero_offset": float("nan")}, Reason.INVALID_OPTION, "zero_offset"),
     ],
 )
-def test_what_is_impossible_is_refused(given: Any, reason: Reason, told: str, ask: Ask) -> None:
+def test_what_is_impossible_is_refused(given, reason: Reason, told: str, ask: Ask) -> None:
     refused = refusal(ask, "xgboost_3class", **given)
 
     assert refused.reason is reason
@@ -461,7 +461,7 @@ def test_a_target_that_is_missing_is_refused(ask: Ask) -> None:
     assert "rows 7" in refusal(ask, "xgboost_3class", iris(y=y)).message
 
 
-def test_features_that_are_text_are_left_out_with_a_warning(make: Any) -> None:
+def test_features_that_are_text_are_left_out_with_a_warning(make) -> None:
     columns = {
         "kind": np.array(["a", "b"], object)[np.arange(150) % 2],
         "size": X[:, 2],

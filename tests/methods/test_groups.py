@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from onnxplain_server.methods.groups import interval_names, split
 NAN = float("nan")
 
 
-def groups(column: Any, group_count: int = 4) -> dict[str, list[int]]:
+def groups(column, group_count: int = 4) -> dict[str, list[int]]:
     found = split(column, group_count)
     assert len({group.label for group in found}) == len(found)
     return {group.label: group.rows.tolist() for group in found}

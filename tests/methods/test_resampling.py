@@ -15,7 +15,7 @@ BOOTSTRAP = Resampling(400)
 JACKKNIFE = Resampling(400, Scheme.JACKKNIFE)
 
 
-def mean_of(values: Any, weights: Any) -> Any:
+def mean_of(values, weights):
     return (weights @ values / weights.sum(axis=1))[:, None]
 
 
@@ -51,7 +51,7 @@ def test_jackknife_has_no_more_groups_than_rows() -> None:
 
 
 @pytest.mark.parametrize("resampling", [BOOTSTRAP, JACKKNIFE], ids=["bootstrap", "jackknife"])
-def test_same_seed_gives_the_same_replicates_and_another_one_others(resampling: Any) -> None:
+def test_same_seed_gives_the_same_replicates_and_another_one_others(resampling) -> None:
     first, same, other = (replicate(resampling, np.ones(50), seed=seed) for seed in (1, 1, 2))
 
     assert (first == same).all()
@@ -100,7 +100,7 @@ def test_intervals_do_not_reach_below_zero() -> None:
         assert spread(resampling, np.array([0.001]), replicates).lower >= 0
 
 
-def rough(a: Any, b: Any, c: Any) -> Any:
+def rough(a, b, c):
     return a * b + np.sin(3 * c) + np.maximum(a, c)
 
 
@@ -109,14 +109,14 @@ def columns(n: int) -> dict[str, Any]:
     return {name: rng.normal(size=n) for name in "abc"}
 
 
-def explained(make: Any, resampling: Resampling, weights: Any = None, n: int = 40) -> Any:
+def explained(make, resampling: Resampling, weights=None, n: int = 40):
     engine = make.engine(rough, columns(n), weights)
     options = Options(tuple("abc"), resampling=resampling)
     return interactions.compute(engine.effects, options, seed=5), engine
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))
-def test_resampling_changes_no_value_and_predicts_nothing_more(make: Any, scheme: Scheme) -> None:
+def test_resampling_changes_no_value_and_predicts_nothing_more(make, scheme: Scheme) -> None:
     plain, one = explained(make, Resampling())
     spread_out, other = explained(make, Resampling(20, scheme))
 
@@ -127,7 +127,7 @@ def test_resampling_changes_no_value_and_predicts_nothing_more(make: Any, scheme
     assert other.ledger.predicted == one.ledger.predicted
 
 
-def test_replicates_are_the_statistics_of_resampled_tables(make: Any) -> None:
+def test_replicates_are_the_statistics_of_resampled_tables(make) -> None:
     resampling = Resampling(12)
     found, engine = explained(make, resampling)
     weights = replicate(resampling, engine.background.weights, seed=5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnxplain_server.errors import ExplainError, Reason
@@ -15,56 +13,56 @@ COLUMNS = {"y": [1.0, 0, 2], "z": [0.5, 1.5, 2.5], "kind": ["b", "a", "b"], "x":
 
 
 def actual(
-    make: Any,
+    make,
     outputs: tuple[str, ...] = ("out",),
-    columns: Any = None,
+    columns=None,
     *,
     target: str = "y",
-    **given: Any,
-) -> Any:
+    **given,
+):
     table = make.table(columns or COLUMNS)
     comparison = resolve(Comparison(**given), table, target, "p")
     return read(comparison, table, outputs, "p").tolist()
 
 
-def refusal(make: Any, *arguments: Any, **given: Any) -> ExplainError:
+def refusal(make, *arguments, **given) -> ExplainError:
     with pytest.raises(ExplainError) as refused:
         actual(make, *arguments, **given)
     return refused.value
 
 
-def test_the_request_s_target_column_is_compared_with_the_output(make: Any) -> None:
+def test_the_request_s_target_column_is_compared_with_the_output(make) -> None:
     assert actual(make) == [[1], [0], [2]]
 
 
-def test_one_column_is_compared_with_every_output(make: Any) -> None:
+def test_one_column_is_compared_with_every_output(make) -> None:
     assert actual(make, ("u", "v")) == [[1, 1], [0, 0], [2, 2]]
 
 
-def test_columns_of_the_method_come_before_that_of_the_request(make: Any) -> None:
+def test_columns_of_the_method_come_before_that_of_the_request(make) -> None:
     found = actual(make, ("u", "v"), target_columns=("z", "x"))
 
     assert found == [[0.5, 7], [1.5, 8], [2.5, 9]]
 
 
-def test_text_names_classes_without_being_asked(make: Any) -> None:
+def test_text_names_classes_without_being_asked(make) -> None:
     assert actual(make, ("a", "b"), target="kind") == [[0, 1], [1, 0], [0, 1]]
 
 
-def test_classes_meet_outputs_by_name_whatever_the_order(make: Any) -> None:
+def test_classes_meet_outputs_by_name_whatever_the_order(make) -> None:
     assert actual(make, ("b", "c", "a"), target="kind") == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
 
 
-def test_classes_meet_outputs_in_sorted_order_where_names_differ(make: Any) -> None:
+def test_classes_meet_outputs_in_sorted_order_where_names_differ(make) -> None:
     assert actual(make, ("p0", "p1"), target="kind") == [[0, 1], [1, 0], [0, 1]]
 
 
-def test_classes_without_an_output_are_none_of_the_outputs(make: Any) -> None:
+def test_classes_without_an_output_are_none_of_the_outputs(make) -> None:
     """As where `output_indices` chose one class."""
     assert actual(make, ("b",), target="kind") == [[1], [0], [1]]
 
 
-def test_numbers_name_classes_where_asked(make: Any) -> None:
+def test_numbers_name_classes_where_asked(make) -> None:
     found = actual(make, ("2", "1", "0"), one_hot_target=True)
     by_order = actual(make, ("p0", "p1", "p2"), one_hot_target=True)
 
@@ -72,7 +70,7 @@ def test_numbers_name_classes_where_asked(make: Any) -> None:
     assert by_order == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
 
 
-def test_numbers_are_sorted_as_numbers(make: Any) -> None:
+def test_numbers_are_sorted_as_numbers(make) -> None:
     columns = {"y": [10.0, 9, 2]}
 
     assert actual(make, ("u", "v", "w"), columns, one_hot_target=True) == [
@@ -82,7 +80,7 @@ def test_numbers_are_sorted_as_numbers(make: Any) -> None:
     ]
 
 
-def test_the_loss_of_several_classes_takes_numbers_as_classes(make: Any) -> None:
+def test_the_loss_of_several_classes_takes_numbers_as_classes(make) -> None:
     """But not where each output has a column of its own."""
     one = actual(make, ("u", "v", "w"), loss=Loss.MLOGLOSS)
     each = actual(make, ("u", "v"), target_columns=("y", "z"), loss=Loss.MLOGLOSS)
@@ -91,7 +89,7 @@ def test_the_loss_of_several_classes_takes_numbers_as_classes(make: Any) -> None
     assert each == [[1, 0.5], [0, 1.5], [2, 2.5]]
 
 
-def test_options_after_defaults_say_what_was_decided(make: Any) -> None:
+def test_options_after_defaults_say_what_was_decided(make) -> None:
     table = make.table(COLUMNS)
 
     text = resolve(Comparison(), table, "kind", "p")
@@ -101,14 +99,14 @@ def test_options_after_defaults_say_what_was_decided(make: Any) -> None:
     assert (number.target_columns, number.one_hot_target) == (("y",), False)
 
 
-def test_no_target_is_refused(make: Any) -> None:
+def test_no_target_is_refused(make) -> None:
     error = refusal(make, target="")
 
     assert (error.reason, error.field) == (Reason.INVALID_OPTION, "target_column")
     assert "no target" in error.message
 
 
-def test_a_column_that_is_not_there_is_refused(make: Any) -> None:
+def test_a_column_that_is_not_there_is_refused(make) -> None:
     error = refusal(make, target_columns=("price",))
 
     assert (error.reason, error.field) == (Reason.MISSING_COLUMN, "p.target_columns")
@@ -124,34 +122,34 @@ def test_a_column_that_is_not_there_is_refused(make: Any) -> None:
         pytest.param({"y": [NAN] * 9}, "0, 1, 2, 3, 4", id="no more rows than can be read"),
     ],
 )
-def test_rows_without_a_true_value_are_named(make: Any, columns: Any, rows: str) -> None:
+def test_rows_without_a_true_value_are_named(make, columns, rows: str) -> None:
     error = refusal(make, ("a", "b"), columns)
 
     assert (error.reason, error.field) == (Reason.INVALID_TABLE, "table")
     assert f"no value in rows {rows} (counted from 0)" in error.message
 
 
-def test_columns_must_be_one_or_as_many_as_outputs(make: Any) -> None:
+def test_columns_must_be_one_or_as_many_as_outputs(make) -> None:
     error = refusal(make, ("u", "v", "w"), target_columns=("y", "z"))
 
     assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
     assert "2 target columns for 3 outputs" in error.message
 
 
-def test_text_that_shall_be_no_classes_is_refused(make: Any) -> None:
+def test_text_that_shall_be_no_classes_is_refused(make) -> None:
     error = refusal(make, ("a", "b"), target="kind", one_hot_target=False)
 
     assert (error.reason, error.field) == (Reason.WRONG_TYPE, "p.one_hot_target")
 
 
-def test_classes_in_several_columns_are_refused(make: Any) -> None:
+def test_classes_in_several_columns_are_refused(make) -> None:
     error = refusal(make, ("a", "b"), target_columns=("kind", "y"))
 
     assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
     assert "one_hot_target needs one target column; 2 given" in error.message
 
 
-def test_classes_that_match_no_output_are_refused(make: Any) -> None:
+def test_classes_that_match_no_output_are_refused(make) -> None:
     error = refusal(make, ("u", "v", "w"), target="kind")
 
     assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.target_columns")
@@ -159,7 +157,7 @@ def test_classes_that_match_no_output_are_refused(make: Any) -> None:
     assert "'u', 'v', 'w'" in error.message
 
 
-def test_the_loss_of_several_classes_needs_several_outputs(make: Any) -> None:
+def test_the_loss_of_several_classes_needs_several_outputs(make) -> None:
     error = refusal(make, loss=Loss.MLOGLOSS)
 
     assert (error.reason, error.field) == (Reason.INVALID_OPTION, "p.loss")
@@ -209,7 +207,7 @@ def test_rows_without_any_weight_have_no_average(loss: Loss) -> None:
     ],
 )
 def test_the_target_column_alone_tells_whether_it_names_classes(
-    make: Any, target: str, outputs: tuple[str, ...], expected: Any
+    make, target: str, outputs: tuple[str, ...], expected
 ) -> None:
     assert read_column(make.table(COLUMNS), target, outputs).tolist() == expected
 
@@ -222,7 +220,7 @@ def test_the_target_column_alone_tells_whether_it_names_classes(
     ],
 )
 def test_a_target_column_that_does_not_fit_is_refused(
-    make: Any, columns: Any, outputs: tuple[str, ...], words: str
+    make, columns, outputs: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(ExplainError, match=words):
         read_column(make.table(columns), "y", outputs)

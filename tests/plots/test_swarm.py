@@ -20,7 +20,7 @@ FEATURES = ("age", "blood pressure", "sex")
 BORDERS = np.linspace(0, 10, 11)
 
 
-def effect(class_name: str, feature: str, importance: float, n: int, **given: Any) -> Effect:
+def effect(class_name: str, feature: str, importance: float, n: int, **given) -> Effect:
     """Weights up to 5 change nothing, from then on half of the rows are of the last class."""
     shares = np.zeros((2, n))
     if n:
@@ -39,7 +39,7 @@ def effect(class_name: str, feature: str, importance: float, n: int, **given: An
 def result(
     classes: tuple[str, ...] = ("low", "middle", "high"),
     features: tuple[str, ...] = FEATURES,
-    **given: Any,
+    **given,
 ) -> Result:
     names = classes or ("",)
     effects = tuple(
@@ -60,11 +60,11 @@ def named(drawn: tuple[Plot, ...]) -> dict[str, Plot]:
     return {plot.name: plot for plot in drawn}
 
 
-def values(plot: Plot, **wanted: Any) -> list[dict[str, Any]]:
+def values(plot: Plot, **wanted) -> list[dict[str, Any]]:
     """Find rows of data anywhere in a plot."""
     found: list[dict[str, Any]] = []
 
-    def walk(part: Any) -> None:
+    def walk(part) -> None:
         if isinstance(part, dict):
             if isinstance(part.get("values"), list) and "data" not in part:
                 rows = [row for row in part["values"] if isinstance(row, dict)]

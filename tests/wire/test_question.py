@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -26,7 +24,7 @@ def refusal(given: ExplainRequest) -> ExplainError:
     return refused.value
 
 
-def method(given: Any) -> Any:
+def method(given):
     """Read the options of one method."""
     name = "interactions" if isinstance(given, InteractionsOptions) else "partial_dependence"
     request = ExplainRequest(methods=[MethodOptions(**{name: given})])

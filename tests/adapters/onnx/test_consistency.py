@@ -17,7 +17,7 @@ from onnxplain_server.errors import ExplainError, Reason
 ALWAYS_THE_SAME = "neg", "declared_rows"
 
 
-def models(build: Any) -> dict[str, Any]:
+def models(build) -> dict[str, Any]:
     """One of each kind."""
     axis, yes = np.array([0]), np.array(True)
     half = np.array(0.5, np.float32)
@@ -46,9 +46,7 @@ def models(build: Any) -> dict[str, Any]:
         ("mean_of_three", "its answer for a row depends on the rows before and after it."),
     ],
 )
-def test_a_model_that_is_no_function_of_the_row_is_told_why(
-    build: Any, name: str, why: str
-) -> None:
+def test_a_model_that_is_no_function_of_the_row_is_told_why(build, name: str, why: str) -> None:
     model = load(models(build)[name].SerializeToString())
 
     assert model.inconsistency == f"The model is not a function of the row: {why}"
@@ -56,20 +54,20 @@ def test_a_model_that_is_no_function_of_the_row_is_told_why(
 
 
 @pytest.mark.parametrize("name", ALWAYS_THE_SAME)
-def test_a_function_of_the_row_is_not_suspected(build: Any, name: str) -> None:
+def test_a_function_of_the_row_is_not_suspected(build, name: str) -> None:
     model = load(models(build)[name].SerializeToString())
 
     assert model.inconsistency == ""
     assert "INCONSISTENT_MODEL" not in [note.code for note in model.notes]
 
 
-def test_a_random_part_that_no_output_needs_does_not_matter(build: Any) -> None:
+def test_a_random_part_that_no_output_needs_does_not_matter(build) -> None:
     made = build([build.node("RandomNormalLike", "X", "r"), build.node("Neg", "X", "y")])
 
     assert load(made.SerializeToString()).inconsistency == ""
 
 
-def test_a_random_number_is_found_inside_a_branch(build: Any) -> None:
+def test_a_random_number_is_found_inside_a_branch(build) -> None:
     from onnx import helper  # noqa: PLC0415 - next to its one use
 
     result = [helper.make_tensor_value_info("t", TensorProto.FLOAT, None)]
@@ -89,7 +87,7 @@ def runner() -> Iterator[InProcess]:
     made.close()
 
 
-def request(model: Any, **given: Any) -> bytes:
+def request(model, **given) -> bytes:
     method = MethodOptions(partial_dependence=PartialDependenceOptions())
     content = model.SerializeToString()
     table = Table(csv=b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n")
@@ -99,7 +97,7 @@ def request(model: Any, **given: Any) -> bytes:
     return asked.SerializeToString()
 
 
-def test_such_a_model_is_refused_with_the_reason(make: Any, build: Any, runner: InProcess) -> None:
+def test_such_a_model_is_refused_with_the_reason(make, build, runner: InProcess) -> None:
     with pytest.raises(ExplainError, match="draws random numbers") as refused:
         runner.explain(request(models(build)["noise"]), {}, make.host())
 
@@ -108,7 +106,7 @@ def test_such_a_model_is_refused_with_the_reason(make: Any, build: Any, runner: 
 
 
 def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
-    make: Any, build: Any, runner: InProcess
+    make, build, runner: InProcess
 ) -> None:
     host = make.host()
     asked = request(models(build)["noise"], allow_inconsistent_model=True)

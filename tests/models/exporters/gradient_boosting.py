@@ -42,7 +42,7 @@ def fixtures() -> Iterator[Fixture]:
         yield from catboost(kind, features, data.target)
 
 
-def lightgbm(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
+def lightgbm(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
     model = (LGBMRegressor if kind == "regressor" else LGBMClassifier)(**LIGHTGBM)
     model.fit(features.to_numpy(), y)
     rows = sample(features)
@@ -59,7 +59,7 @@ def lightgbm(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
         yield f"lightgbm_{kind}_zipmap", mapped, rows, answers
 
 
-def xgboost(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
+def xgboost(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
     model = (XGBRegressor if kind == "regressor" else XGBClassifier)(**XGBOOST)
     model.fit(features.to_numpy(), y)
     rows = sample(features)
@@ -67,7 +67,7 @@ def xgboost(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
     yield f"xgboost_{kind}", convert_xgboost(model, initial_types=matrix(features)), rows, answers
 
 
-def catboost(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
+def catboost(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
     model = (CatBoostRegressor if kind == "regressor" else CatBoostClassifier)(**CATBOOST)
     model.fit(features.to_numpy(), y)
     rows = sample(features)
@@ -81,7 +81,7 @@ def catboost(kind: str, features: pd.DataFrame, y: Any) -> Iterator[Fixture]:
         yield f"catboost_{kind}", exported, rows, answers
 
 
-def answers_of(model: Any, rows: Any, *, raw: dict[str, Any]) -> dict[str, Any]:
+def answers_of(model, rows, *, raw: dict[str, Any]) -> dict[str, Any]:
     if not hasattr(model, "predict_proba"):
         return {"output_names": ["variable"], "response": model.predict(rows), "margin": None}
     scores = np.asarray(model.predict(rows, **raw))
