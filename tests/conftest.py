@@ -50,6 +50,8 @@ class FunctionModel:
         One input for all features, instead of one each.
     without : mapping of int to sequence of int
         For outputs, the features that they are known not to depend on.
+    rounding : float
+        Relative error of what the function computes.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FunctionModel:
         matrix: bool = False,
         n_outputs: int = 1,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> None:
         self.function = function
         self.without = without or {}
@@ -68,7 +71,9 @@ class FunctionModel:
         if matrix:
             self.inputs = (Input("X", types[0], len(names)),)
         self.output_names = tuple(f"y{k}" for k in range(n_outputs))
+        self.has_class_scores = False
         self.notes: tuple[Note, ...] = ()
+        self.roundings = np.full(n_outputs, rounding)
         self.calls: list[int] = []
 
     @property
@@ -76,7 +81,7 @@ class FunctionModel:
         """Rows predicted so far."""
         return sum(self.calls)
 
-    def unused(self, n_features: int, outputs: Any) -> frozenset[int]:
+    def unused(self, n_features: int, outputs) -> frozenset[int]:
         every = frozenset(range(n_features))
         return every.intersection(*(self.without.get(k, ()) for k in outputs.tolist()))
 
@@ -143,7 +148,7 @@ class Engine:
     effects: BlackBox
 
 
-def column(values: Any) -> Array:
+def column(values) -> Array:
     """Make a column as a table has it: float64, or str objects."""
     text = any(isinstance(value, str) for value in values)
     return np.array(values, dtype=object if text else np.float64)
@@ -154,7 +159,7 @@ def table_of(columns: Mapping[str, Any]) -> Table:
     return Table(arrays, len(next(iter(arrays.values()))))
 
 
-def type_of(values: Any) -> str:
+def type_of(values) -> str:
     return "string" if column(values).dtype == object else "double"
 
 
@@ -177,7 +182,7 @@ class Makers:
         self,
         function: Callable[..., Any],
         columns: Mapping[str, Any],
-        weights: Any = None,
+        weights=None,
         *,
         types: Sequence[str] | None = None,
         n_outputs: int = 1,
@@ -188,14 +193,21 @@ class Makers:
         scale: str = "RESPONSE",
         planned: int = 0,
         matrix: bool = False,
-        source: Any = None,
+        source=None,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> Engine:
         """Bind a function to rows."""
         given = table_of(columns)
         types = types or [type_of(values) for values in columns.values()]
         model = FunctionModel(
-            function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs, without=without
+            function,
+            tuple(columns),
+            types,
+            matrix=matrix,
+            n_outputs=n_outputs,
+            without=without,
+            rounding=rounding,
         )
         features = bind(model.inputs, given, tuple(columns) if matrix else (), ())
         ones = np.ones(given.n_rows)
@@ -215,11 +227,11 @@ class Makers:
         self,
         model: FunctionModel,
         table: Table,
-        *methods: Any,
+        *methods,
         host: Memory | None = None,
         pace: Pace | None = None,
         threads: int = 1,
-        **question: Any,
+        **question,
     ) -> Answer:
         """Explain a model, without plots."""
         asked = Question(methods=methods, **{"plots": False, **question})

@@ -24,7 +24,7 @@ class Rendered:
         self.text = text
         self.objects: list[Any] = [one for one in yaml.safe_load_all(text) if one]
 
-    def of_kind(self, kind: str, end: str = "") -> Any:
+    def of_kind(self, kind: str, end: str = ""):
         """Return the only object of a kind whose name ends so."""
         (found,) = [one for one in self.all_of(kind) if one["metadata"]["name"].endswith(end)]
         return found
@@ -41,12 +41,12 @@ class Rendered:
                 yield one["spec"]["template"]
 
     @property
-    def server(self) -> Any:
+    def server(self):
         """The pod of the service."""
         return self.of_kind("Deployment")["spec"]["template"]["spec"]
 
     @property
-    def container(self) -> Any:
+    def container(self):
         (only,) = self.server["containers"]
         return only
 
@@ -159,7 +159,7 @@ def definitions() -> dict[str, Any]:
     return found
 
 
-def closed(schema: Any) -> Any:
+def closed(schema):
     """Return a schema whose objects have the fields named, and no others."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]

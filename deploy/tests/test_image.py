@@ -252,7 +252,7 @@ def test_it_drains_on_sigterm_without_losing_a_call(image: Image) -> None:
     assert all(answer.receipt.predicted_row_count > 0 for answer in answers)
 
 
-def long_call(server: Server, seed: int) -> Any:
+def long_call(server: Server, seed: int):
     with onnxplain.connect(server.endpoint, retry_count=0) as client:
         return client.explain(
             *miami(200),

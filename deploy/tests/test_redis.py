@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
@@ -35,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def process(
-    render: Any, folder: Path, port: int, program: Callable[[str], str]
+    render, folder: Path, port: int, program: Callable[[str], str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The script of the ConfigMap, with the folders of its container somewhere else."""
     program("redis-server")
@@ -71,7 +70,7 @@ def user(process: subprocess.Popen[bytes], port: int) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def link(user: redis.Redis, port: int, production: Any) -> Iterator[Link]:
+def link(user: redis.Redis, port: int, production) -> Iterator[Link]:
     """The service's own, by the address that the chart gives it."""
     given = production.environment["ONNXPLAIN_REDIS_URL"]
     address = given.replace("$(REDIS_PASSWORD)", PASSWORD)
@@ -117,7 +116,7 @@ def test_the_service_keeps_makes_room_for_and_finds_uploads(link: Link) -> None:
         ("PUBLISH", "channel", "1"),
     ],
 )
-def test_the_service_s_user_may_do_nothing_else(user: redis.Redis, command: Any) -> None:
+def test_the_service_s_user_may_do_nothing_else(user: redis.Redis, command) -> None:
     with pytest.raises(redis.ResponseError, match=r"permissions|can't access"):
         user.execute_command(*command)  # type: ignore[no-untyped-call] # of the client
 
@@ -143,9 +142,7 @@ def test_the_password_can_be_read_nowhere(
     assert (folder / "users.acl").stat().st_mode & 0o077 == 0
 
 
-def test_the_probe_asks_as_the_service_s_user(
-    user: redis.Redis, port: int, production: Any
-) -> None:
+def test_the_probe_asks_as_the_service_s_user(user: redis.Redis, port: int, production) -> None:
     (one,) = production.of_kind("StatefulSet")["spec"]["template"]["spec"]["containers"]
     command = one["readinessProbe"]["exec"]["command"]
     probe = [*command[:-1], command[-1].replace("redis-cli", f"redis-cli -p {port}")]

@@ -28,7 +28,7 @@ import pytest
     ],
 )
 def test_a_setting_that_the_service_would_refuse(
-    refusal: Callable[[Any], str], settings: Any, named: str
+    refusal: Callable[[Any], str], settings, named: str
 ) -> None:
     assert named in refusal({"settings": settings})
 
@@ -48,7 +48,7 @@ def test_a_setting_that_the_service_would_refuse(
     ],
 )
 def test_a_value_that_the_chart_does_not_have(
-    refusal: Callable[[Any], str], values: Any, named: str
+    refusal: Callable[[Any], str], values, named: str
 ) -> None:
     assert named in refusal(values)
 
@@ -100,7 +100,5 @@ def test_memory_of_redis_that_its_data_exceed(refusal: Callable[[Any], str]) -> 
         ),
     ],
 )
-def test_values_that_do_not_fit_together(
-    refusal: Callable[[Any], str], values: Any, said: str
-) -> None:
+def test_values_that_do_not_fit_together(refusal: Callable[[Any], str], values, said: str) -> None:
     assert said in refusal(values)

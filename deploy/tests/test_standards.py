@@ -23,26 +23,26 @@ def test_helm_has_no_complaint(complaints: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_kubernetes_knows_every_field(chart: Any, version: str) -> None:
+def test_kubernetes_knows_every_field(chart, version: str) -> None:
     for manifest in chart.objects:
         if manifest["kind"] not in CUSTOM:
             kubernetes_validate.validate(manifest, version, strict=True)
 
 
 def test_published_types_and_the_restricted_standard_have_no_fault(
-    chart: Any, conform: Callable[[str], str]
+    chart, conform: Callable[[str], str]
 ) -> None:
     assert conform(chart.text) == ""
 
 
-def test_routes_are_as_their_published_definitions(chart: Any, definitions: Any) -> None:
+def test_routes_are_as_their_published_definitions(chart, definitions) -> None:
     for manifest in chart.objects:
         if manifest["kind"] in definitions:
             jsonschema.validate(manifest, definitions[manifest["kind"]])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_field_that_kubernetes_does_not_know_is_found(production: Any, version: str) -> None:
+def test_a_field_that_kubernetes_does_not_know_is_found(production, version: str) -> None:
     for manifest in production.objects:
         if manifest["kind"] not in CUSTOM | {"ConfigMap", "ServiceAccount"}:
             spec = {**manifest["spec"], "replica": 1}
@@ -66,7 +66,7 @@ def test_a_field_that_kubernetes_does_not_know_is_found(production: Any, version
     ],
 )
 def test_a_pod_that_may_more_is_found(
-    production: Any, conform: Callable[[str], str], kind: str, where: str, change: Any, fault: str
+    production, conform: Callable[[str], str], kind: str, where: str, change, fault: str
 ) -> None:
     manifest = yaml.safe_load(yaml.safe_dump(production.of_kind(kind)))
     pod = manifest["spec"].get("template", manifest)["spec"]
@@ -76,7 +76,7 @@ def test_a_pod_that_may_more_is_found(
 
 @pytest.mark.parametrize("kind", sorted(CUSTOM))
 def test_a_field_that_an_operator_does_not_know_is_found(
-    render: Callable[[Any], Any], conform: Callable[[str], str], definitions: Any, kind: str
+    render: Callable[[Any], Any], conform: Callable[[str], str], definitions, kind: str
 ) -> None:
     route = {"enabled": True, "hostnames": ["explain.example"]}
     gateway = {"parentRefs": [{"name": "one"}], "httpRoute": route, "grpcRoute": route}
@@ -98,9 +98,7 @@ def test_a_field_that_an_operator_does_not_know_is_found(
         ({"rules": [{"timeouts": {"request": "ten"}}]}, "ten"),
     ],
 )
-def test_values_that_a_definition_forbids_are_found(
-    definitions: Any, route: Any, fault: str
-) -> None:
+def test_values_that_a_definition_forbids_are_found(definitions, route, fault: str) -> None:
     one = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "spec": route}
     with pytest.raises(jsonschema.ValidationError, match=fault):
         jsonschema.validate(one, definitions["HTTPRoute"])

@@ -27,7 +27,7 @@ Render = Callable[[Any], Any]
 
 
 @pytest.fixture
-def settings(chart: Any, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(chart, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings of a server that starts as the chart says."""
     for name, value in chart.environment.items():
         if name.startswith("ONNXPLAIN_"):
@@ -40,20 +40,20 @@ def size(text: str) -> int:
     return int(number) * UNITS[unit]
 
 
-def test_the_service_takes_all_settings(chart: Any, settings: Settings) -> None:
+def test_the_service_takes_all_settings(chart, settings: Settings) -> None:
     given = {name for name in chart.environment if name.startswith("ONNXPLAIN_")}
     assert given == {f"ONNXPLAIN_{name.upper()}" for name in settings.model_fields_set}
     assert settings.redis_url is None or settings.sealing_secret()
 
 
-def test_memory_is_enough_for_the_settings(chart: Any, settings: Settings) -> None:
+def test_memory_is_enough_for_the_settings(chart, settings: Settings) -> None:
     """The formula of docs/operations.md, "Workers"."""
     workers = (settings.running_count + settings.extra_count) * settings.worker_bytes
     kept = settings.warm_bytes + settings.cache_bytes + settings.upload_bytes
     assert size(chart.container["resources"]["limits"]["memory"]) >= workers + kept + 2**29
 
 
-def test_no_call_is_cut_off_by_a_pod_that_ends(chart: Any, settings: Settings) -> None:
+def test_no_call_is_cut_off_by_a_pod_that_ends(chart, settings: Settings) -> None:
     pause = chart.container["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert settings.grace_seconds >= settings.max_seconds
     end = pause + settings.grace_seconds + LAST_SECONDS
@@ -69,9 +69,7 @@ def test_no_call_is_cut_off_by_a_pod_that_ends(chart: Any, settings: Settings) -
         ({"settings": {"grace_seconds": 0, "max_seconds": 1}}, 5 + 0 + 10),
     ],
 )
-def test_the_time_to_end_follows_from_the_settings(
-    render: Render, values: Any, expected: int
-) -> None:
+def test_the_time_to_end_follows_from_the_settings(render: Render, values, expected: int) -> None:
     assert render(values).server["terminationGracePeriodSeconds"] == expected
 
 
@@ -85,7 +83,7 @@ def test_the_time_to_end_follows_from_the_settings(
         ({"worker_bytes": 10**9, "warm_bytes": "1 GB"}, math.ceil(5e9 / 2**20 + 256 + 256 + 512)),
     ],
 )
-def test_memory_follows_from_the_settings(render: Render, settings: Any, mebibytes: int) -> None:
+def test_memory_follows_from_the_settings(render: Render, settings, mebibytes: int) -> None:
     resources = render({"settings": settings}).container["resources"]
     assert resources["limits"]["memory"] == f"{mebibytes}Mi"
     assert resources["requests"]["memory"] == f"{mebibytes}Mi"
@@ -112,7 +110,7 @@ def test_large_numbers_stay_what_they_are(render: Render, number: int) -> None:
     assert chosen.environment["ONNXPLAIN_MAX_MODEL_BYTES"] == str(number)
 
 
-def test_every_object_is_found_by_its_labels(chart: Any) -> None:
+def test_every_object_is_found_by_its_labels(chart) -> None:
     labels = [pod["metadata"]["labels"] for pod in chart.pods()]
     for one in chart.objects:
         spec = one.get("spec") or {}
@@ -125,7 +123,7 @@ def test_every_object_is_found_by_its_labels(chart: Any) -> None:
             assert sum(wanted.items() <= found.items() for found in labels) == 1, one
 
 
-def test_services_lead_to_ports_of_their_pods(chart: Any) -> None:
+def test_services_lead_to_ports_of_their_pods(chart) -> None:
     named = {
         port["name"]: port["containerPort"]
         for pod in chart.pods()
@@ -140,7 +138,7 @@ def test_services_lead_to_ports_of_their_pods(chart: Any) -> None:
         assert {port["targetPort"] for port in service["spec"]["ports"]} <= named.keys()
 
 
-def test_routes_lead_to_ports_of_services(chart: Any) -> None:
+def test_routes_lead_to_ports_of_services(chart) -> None:
     ports = {
         (service["metadata"]["name"], port[key])
         for service in chart.all_of("Service")
@@ -156,7 +154,7 @@ def test_routes_lead_to_ports_of_services(chart: Any) -> None:
             assert {(one["name"], one["port"]["name"]) for one in backends} <= ports
 
 
-def test_pods_hold_no_token_and_take_no_variables_of_services(chart: Any) -> None:
+def test_pods_hold_no_token_and_take_no_variables_of_services(chart) -> None:
     for pod in chart.pods():
         assert pod["spec"]["automountServiceAccountToken"] is False
         assert pod["spec"]["enableServiceLinks"] is False
@@ -164,7 +162,7 @@ def test_pods_hold_no_token_and_take_no_variables_of_services(chart: Any) -> Non
         assert account["automountServiceAccountToken"] is False
 
 
-def test_nothing_can_be_written_to_but_volumes(chart: Any) -> None:
+def test_nothing_can_be_written_to_but_volumes(chart) -> None:
     for pod in chart.pods():
         for one in pod["spec"]["containers"]:
             assert one["securityContext"]["readOnlyRootFilesystem"] is True
@@ -172,7 +170,7 @@ def test_nothing_can_be_written_to_but_volumes(chart: Any) -> None:
             assert "sizeLimit" in volume.get("emptyDir", {"sizeLimit": ""})
 
 
-def test_each_container_says_how_much_it_needs(chart: Any) -> None:
+def test_each_container_says_how_much_it_needs(chart) -> None:
     for pod in chart.pods():
         for one in pod["spec"]["containers"]:
             assert one["resources"]["requests"].keys() >= {"cpu", "memory"}
@@ -200,14 +198,14 @@ def test_each_container_says_how_much_it_needs(chart: Any) -> None:
     ],
 )
 def test_the_service_reaches_dns_redis_and_the_provider_only(
-    render: Render, values: Any, ports: set[int]
+    render: Render, values, ports: set[int]
 ) -> None:
     spec = render(values).of_kind("NetworkPolicy", "release-onnxplain")["spec"]
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     assert {port["port"] for rule in spec["egress"] for port in rule["ports"]} == ports
 
 
-def test_redis_is_reached_by_the_service_and_reaches_nobody(production: Any) -> None:
+def test_redis_is_reached_by_the_service_and_reaches_nobody(production) -> None:
     spec = production.of_kind("NetworkPolicy", "-redis")["spec"]
     ((source,),) = [rule["from"] for rule in spec["ingress"]]
     assert source["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "server"
@@ -215,7 +213,7 @@ def test_redis_is_reached_by_the_service_and_reaches_nobody(production: Any) -> 
     assert spec["policyTypes"] == ["Ingress", "Egress"]
 
 
-def test_ports_are_open_for_whom_the_values_name(production: Any) -> None:
+def test_ports_are_open_for_whom_the_values_name(production) -> None:
     spec = production.of_kind("NetworkPolicy", "release-onnxplain")["spec"]
     sources = {rule["ports"][0]["port"]: rule.get("from") for rule in spec["ingress"][:3]}
     assert {port: len(found) for port, found in sources.items()} == {
@@ -243,7 +241,7 @@ def test_probes_speak_what_the_port_speaks(render: Render) -> None:
     assert port["appProtocol"] == "https"
 
 
-def test_files_of_secrets_are_where_the_settings_say(chart: Any) -> None:
+def test_files_of_secrets_are_where_the_settings_say(chart) -> None:
     mounts = {one["mountPath"]: one["name"] for one in chart.container["volumeMounts"]}
     volumes = {one["name"] for one in chart.server["volumes"]}
     for name, value in chart.environment.items():
@@ -251,7 +249,7 @@ def test_files_of_secrets_are_where_the_settings_say(chart: Any) -> None:
             assert mounts[str(Path(str(value)).parent)] in volumes
 
 
-def test_the_test_asks_what_the_command_can(chart: Any) -> None:
+def test_the_test_asks_what_the_command_can(chart) -> None:
     for pod in chart.all_of("Pod"):
         (one,) = pod["spec"]["containers"]
         words = [word.partition("=")[0] for word in one["args"]]

@@ -56,14 +56,14 @@ def runner() -> Iterator[InProcess]:
 
 
 def explain(
-    runner: InProcess, host: Any, request: ExplainRequest, blobs: Blobs | None = None
+    runner: InProcess, host, request: ExplainRequest, blobs: Blobs | None = None
 ) -> ExplainResponse:
     return ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), blobs or {}, host)
     )
 
 
-def request(**given: Any) -> ExplainRequest:
+def request(**given) -> ExplainRequest:
     usual: dict[str, Any] = {
         "model": Model(content=MODEL),
         "table": Table(csv=CSV),
@@ -72,7 +72,7 @@ def request(**given: Any) -> ExplainRequest:
     return ExplainRequest(**(usual | given))
 
 
-def test_a_product_worked_by_hand_goes_all_the_way(make: Any, runner: InProcess) -> None:
+def test_a_product_worked_by_hand_goes_all_the_way(make, runner: InProcess) -> None:
     """As in the tests of the method: 1/16 of interaction in 3/16."""
     answer = explain(runner, make.host(), request(methods=[STRENGTHS, CURVES]))
 
@@ -83,7 +83,7 @@ def test_a_product_worked_by_hand_goes_all_the_way(make: Any, runner: InProcess)
     assert list(curves.partial_dependence.curves[0].values) == [0, 0.5]
 
 
-def test_the_receipt_names_what_the_numbers_depend_on(make: Any, runner: InProcess) -> None:
+def test_the_receipt_names_what_the_numbers_depend_on(make, runner: InProcess) -> None:
     receipt = explain(runner, make.host(), request(seed=5)).receipt
 
     assert receipt.model_digest == "sha256:" + hashlib.sha256(MODEL).hexdigest()
@@ -96,7 +96,7 @@ def test_the_receipt_names_what_the_numbers_depend_on(make: Any, runner: InProce
     assert receipt.elapsed.ToTimedelta().total_seconds() > 0
 
 
-def test_the_answer_and_the_description_are_of_the_same_model(make: Any, runner: InProcess) -> None:
+def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InProcess) -> None:
     asked = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
 
     described = DescribeModelResponse.FromString(runner.describe(asked, {}, make.host()))
@@ -105,12 +105,10 @@ def test_the_answer_and_the_description_are_of_the_same_model(make: Any, runner:
     assert explain(runner, make.host(), request()).model == described.model
 
 
-def test_a_model_is_loaded_once_while_it_is_kept(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
 
-    def counted(content: bytes, scale: Scale, *limits: Any) -> OnnxModel:
+    def counted(content: bytes, scale: Scale, *limits) -> OnnxModel:
         loads.append(scale)
         return load(content, scale, *limits)
 
@@ -138,7 +136,7 @@ def test_a_model_is_loaded_once_while_it_is_kept(
     ],
 )
 def test_bad_input_is_refused_with_its_reason_and_field(
-    make: Any, runner: InProcess, given: dict[str, Any], reason: Reason, field: str
+    make, runner: InProcess, given: dict[str, Any], reason: Reason, field: str
 ) -> None:
     with pytest.raises(ExplainError) as refused:
         explain(runner, make.host(), request(**given))
@@ -147,7 +145,7 @@ def test_bad_input_is_refused_with_its_reason_and_field(
 
 
 def test_predictions_beyond_float32_are_an_error_that_names_the_rows(
-    make: Any, runner: InProcess
+    make, runner: InProcess
 ) -> None:
     table = Table(csv=b"a,b\n1,1\n1e30,1e30\n2,3\n")
 
@@ -158,7 +156,7 @@ def test_predictions_beyond_float32_are_an_error_that_names_the_rows(
 
 
 def test_a_request_whose_caller_has_gone_is_not_begun(
-    make: Any, runner: InProcess, monkeypatch: pytest.MonkeyPatch
+    make, runner: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[Any] = []
     monkeypatch.setattr(in_process, "explain", lambda *given: loads.append(given))
@@ -169,7 +167,7 @@ def test_a_request_whose_caller_has_gone_is_not_begun(
     assert loads == []
 
 
-def test_numbers_found_in_the_cache_are_the_same_numbers(make: Any, runner: InProcess) -> None:
+def test_numbers_found_in_the_cache_are_the_same_numbers(make, runner: InProcess) -> None:
     host = make.host()
     first = explain(runner, host, request(methods=[STRENGTHS, CURVES]))
 
@@ -180,9 +178,7 @@ def test_numbers_found_in_the_cache_are_the_same_numbers(make: Any, runner: InPr
     assert first.receipt.predicted_row_count > 0
 
 
-def test_equal_tables_of_different_formats_share_their_numbers(
-    make: Any, runner: InProcess
-) -> None:
+def test_equal_tables_of_different_formats_share_their_numbers(make, runner: InProcess) -> None:
     host = make.host()
     a, b = ({"name": "a", "numbers": [0, 0, 1, 1]}, {"name": "b", "numbers": [0, 1, 0, 1]})
     explain(runner, host, request())
@@ -192,7 +188,7 @@ def test_equal_tables_of_different_formats_share_their_numbers(
     assert later.receipt.predicted_row_count == 0
 
 
-def test_uploaded_files_give_the_answer_of_files_sent_along(make: Any, runner: InProcess) -> None:
+def test_uploaded_files_give_the_answer_of_files_sent_along(make, runner: InProcess) -> None:
     blobs = {identify(MODEL): Blob("onnx", MODEL), identify(CSV): Blob("csv", CSV)}
     named = request(model=Model(id=identify(MODEL)), table=Table(id=identify(CSV)))
 
@@ -212,7 +208,7 @@ def test_uploaded_files_give_the_answer_of_files_sent_along(make: Any, runner: I
     ],
 )
 def test_a_file_that_is_not_there_is_named(
-    make: Any, runner: InProcess, named: dict[str, Any], field: str
+    make, runner: InProcess, named: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(ExplainError) as caught:
         explain(runner, make.host(), request(**named))

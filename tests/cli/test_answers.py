@@ -202,7 +202,7 @@ def test_html_is_a_page_about_the_model(run: Run, model: Path, table: Path) -> N
     assert "<title>What model.onnx has learned</title>" in result.stdout
 
 
-def test_describe_prints_the_canonical_description(run: Run, parts: Any, model: Path) -> None:
+def test_describe_prints_the_canonical_description(run: Run, parts, model: Path) -> None:
     result = run("describe", model)
 
     assert json.loads(result.stdout)["model"]["outputNames"] == ["price"]
@@ -275,10 +275,24 @@ def test_serve_has_one_flag_for_each_setting(run: Run) -> None:
     assert {"--config", "--rest-port"} <= set(flags)
 
 
-def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts: Any) -> None:
+def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts) -> None:
     run("serve", "--rest-port", "0", "--max-model-bytes", "1MiB")
     assert parts.settings == {"rest_port": "0", "max_model_bytes": "1MiB"}
 
 
 def test_version_is_that_of_the_package(run: Run) -> None:
     assert run("version").stdout == "onnxplain 0.1.0\n"
+
+
+def test_a_table_tells_the_rows_of_each_method(run: Run, model: Path, table: Path) -> None:
+    printed = run("explain", model, table, *ASK, "--output", "table").stdout
+
+    assert "Partial dependence: 500 rows (seed 3)" in printed
+    assert "rows used" not in printed
+
+
+def test_help_names_no_number_of_rows_that_only_some_methods_draw(run: Run) -> None:
+    words = " ".join(run("explain", "--help").stdout.replace("│", " ").split())
+
+    assert "[default: what each method can afford, from 500 to all]" in words
+    assert "[default: 500]" not in words

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from onnxplain_server.adapters.memory_blobs import MemoryBlobs
@@ -17,7 +16,7 @@ ASK = ("--method", "interactions", "--seed", "3")
 
 
 @pytest.fixture
-def endpoint(parts: Any) -> Iterator[str]:
+def endpoint(parts) -> Iterator[str]:
     server = Server(
         load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}), parts, parts, MemoryBlobs(0, 1)
     )
@@ -26,7 +25,7 @@ def endpoint(parts: Any) -> Iterator[str]:
 
 
 def test_a_server_answers_as_this_process_does(
-    run: Run, parts: Any, model: Path, table: Path, endpoint: str
+    run: Run, parts, model: Path, table: Path, endpoint: str
 ) -> None:
     local = run("explain", model, table, *ASK)
     sent = parts.request.SerializeToString()
@@ -38,7 +37,7 @@ def test_a_server_answers_as_this_process_does(
 
 
 def test_a_server_refuses_as_this_process_does(
-    run: Run, parts: Any, model: Path, table: Path, endpoint: str
+    run: Run, parts, model: Path, table: Path, endpoint: str
 ) -> None:
     parts.error = ExplainError(Reason.MISSING_COLUMN, "no column y", "target_column")
 
@@ -66,9 +65,9 @@ def test_a_server_that_is_not_there_is_not_healthy(run: Run) -> None:
 
 
 def test_the_timeout_goes_to_the_server(
-    run: Run, parts: Any, model: Path, table: Path, endpoint: str
+    run: Run, parts, model: Path, table: Path, endpoint: str
 ) -> None:
-    def wait(host: Any) -> None:
+    def wait(host) -> None:
         while True:
             host.advance(1, 10)
 

@@ -27,9 +27,7 @@ def one_line(result: Result) -> str:
     return result.stderr.removeprefix("onnxplain: error: ").rstrip("\n")
 
 
-def test_a_refusal_is_one_line_with_its_reason(
-    run: Run, parts: Any, model: Path, table: Path
-) -> None:
+def test_a_refusal_is_one_line_with_its_reason(run: Run, parts, model: Path, table: Path) -> None:
     parts.error = ExplainError(
         Reason.UNKNOWN_FEATURE, "no feature\n is named\x1b[31m 'x'", "methods[0].interactions"
     )
@@ -108,7 +106,7 @@ def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
 
 
 def test_an_output_file_that_was_there_survives_a_refusal(
-    run: Run, parts: Any, model: Path, table: Path, tmp_path: Path
+    run: Run, parts, model: Path, table: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "answer.json"
     target.write_text("precious")
@@ -125,7 +123,7 @@ def test_an_output_file_that_was_there_survives_a_refusal(
 
 
 def test_a_place_that_cannot_be_written_shows_before_computing(
-    run: Run, parts: Any, model: Path, table: Path, tmp_path: Path
+    run: Run, parts, model: Path, table: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "none" / "answer.json"
 
@@ -141,7 +139,7 @@ def test_a_folder_is_no_output_file(run: Run, model: Path, table: Path, tmp_path
 
 
 def test_ctrl_c_ends_the_computation_at_its_next_step(
-    run: Run, parts: Any, model: Path, table: Path
+    run: Run, parts, model: Path, table: Path
 ) -> None:
     parts.during = lambda _host: os.kill(os.getpid(), signal.SIGINT)
 
@@ -161,7 +159,7 @@ def test_the_timeout_ends_the_computation(run: Run, model: Path, table: Path) ->
     assert line.endswith("(DEADLINE_EXCEEDED)")
 
 
-def test_a_setting_that_cannot_be_used_is_wrong_usage(run: Run, parts: Any) -> None:
+def test_a_setting_that_cannot_be_used_is_wrong_usage(run: Run, parts) -> None:
     parts.error = SettingsError("--rest-port: must be a number")
     result = run("serve", "--rest-port", "x")
 
@@ -169,12 +167,12 @@ def test_a_setting_that_cannot_be_used_is_wrong_usage(run: Run, parts: Any) -> N
     assert "--rest-port: must be a number" in result.stderr
 
 
-def test_a_port_that_is_taken_is_one_line(run: Run, parts: Any) -> None:
+def test_a_port_that_is_taken_is_one_line(run: Run, parts) -> None:
     parts.error = OSError("cannot listen on 127.0.0.1:8080")
     assert one_line(run("serve")) == "cannot listen on 127.0.0.1:8080 (CANNOT_LISTEN)"
 
 
-def test_workers_that_cannot_be_started_are_one_line_of_their_own(run: Run, parts: Any) -> None:
+def test_workers_that_cannot_be_started_are_one_line_of_their_own(run: Run, parts) -> None:
     parts.error = CommandError("CANNOT_START_WORKERS", "no worker could be started: no memory")
     assert one_line(run("serve")) == "no worker could be started: no memory (CANNOT_START_WORKERS)"
 

@@ -15,7 +15,7 @@ from typer.testing import Result
 Run = Callable[..., Result]
 
 
-def methods(*options: Any) -> list[MethodOptions]:
+def methods(*options) -> list[MethodOptions]:
     return [MethodOptions(**option) for option in options]
 
 
@@ -29,16 +29,14 @@ def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
     assert fields - {"methods"} < explain_flags()
 
 
-def test_the_files_go_in_the_form_that_they_have(
-    run: Run, parts: Any, model: Path, table: Path
-) -> None:
+def test_the_files_go_in_the_form_that_they_have(run: Run, parts, model: Path, table: Path) -> None:
     run("explain", model, table, "--method", "interactions")
 
     assert parts.request.model.content == b"the model"
     assert parts.request.table.csv == b"age,bmi\n20,21\n"
 
 
-def test_a_packed_table_is_unpacked(run: Run, parts: Any, model: Path, tmp_path: Path) -> None:
+def test_a_packed_table_is_unpacked(run: Run, parts, model: Path, tmp_path: Path) -> None:
     packed = tmp_path / "rows.csv.gz"
     packed.write_bytes(gzip.compress(b"age\n20\n"))
 
@@ -49,7 +47,7 @@ def test_a_packed_table_is_unpacked(run: Run, parts: Any, model: Path, tmp_path:
 
 @pytest.mark.parametrize("stdin", ["model", "table"])
 def test_one_file_may_come_from_standard_input(
-    run: Run, parts: Any, model: Path, table: Path, stdin: str
+    run: Run, parts, model: Path, table: Path, stdin: str
 ) -> None:
     given = ["-" if stdin == "model" else model, "-" if stdin == "table" else table]
 
@@ -66,7 +64,7 @@ def test_two_files_cannot_both_be_standard_input(run: Run) -> None:
 
 
 def test_settings_belong_to_the_method_before_them(
-    run: Run, parts: Any, model: Path, table: Path
+    run: Run, parts, model: Path, table: Path
 ) -> None:
     run(
         *("explain", model, table),
@@ -82,7 +80,7 @@ def test_settings_belong_to_the_method_before_them(
 
 
 def test_settings_before_the_only_method_are_its_own(
-    run: Run, parts: Any, model: Path, table: Path
+    run: Run, parts, model: Path, table: Path
 ) -> None:
     run("explain", "--set", "grid_size=10", "--method=partial_dependence", model, table)
     assert list(parts.request.methods) == methods({"partial_dependence": {"grid_size": 10}})
@@ -90,18 +88,19 @@ def test_settings_before_the_only_method_are_its_own(
 
 @pytest.mark.parametrize(("typed", "column"), [("age", "age"), ("2020", "2020"), ('"a"', "a")])
 def test_a_text_may_look_like_json(
-    run: Run, parts: Any, model: Path, table: Path, typed: str, column: str
+    run: Run, parts, model: Path, table: Path, typed: str, column: str
 ) -> None:
     run("explain", model, table, "--method", "partial_dependence", "--set", f"group_column={typed}")
     assert list(parts.request.methods) == methods({"partial_dependence": {"group_column": column}})
 
 
-def test_flags_become_fields_of_their_names(run: Run, parts: Any, model: Path, table: Path) -> None:
+def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table: Path) -> None:
     result = run(
         *("explain", model, table, "--method", "interactions"),
         *("--feature-columns", 'age,"b,m,i"', "--feature-columns", "sex"),
         *("--target-column", "y", "--weight-column", "w", "--output-indices", "0,2"),
         *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
+        *("--class-labels", "-1,<=50K", "--class-labels", '"a,b"'),
         "--no-plots",
         "--allow-inconsistent-model",
     )
@@ -118,13 +117,14 @@ def test_flags_become_fields_of_their_names(run: Run, parts: Any, model: Path, t
         engine="BLACK_BOX",
         row_count=100,
         seed=0,
+        class_labels=["-1", "<=50K", "a,b"],
         plots=False,
         allow_inconsistent_model=True,
     )
 
 
 def test_flags_that_are_not_given_leave_the_request_alone(
-    run: Run, parts: Any, model: Path, table: Path
+    run: Run, parts, model: Path, table: Path
 ) -> None:
     run("explain", model, table, "--method", "interactions")
     assert {field.name for field, _ in parts.request.ListFields()} == {"model", "table", "methods"}
@@ -139,7 +139,7 @@ def request_file(tmp_path: Path) -> Path:
 
 
 def test_a_request_file_is_the_canonical_request(
-    run: Run, parts: Any, model: Path, table: Path, request_file: Path
+    run: Run, parts, model: Path, table: Path, request_file: Path
 ) -> None:
     run("explain", model, table, "--request", request_file)
 
@@ -149,7 +149,7 @@ def test_a_request_file_is_the_canonical_request(
 
 
 def test_flags_win_over_the_request_file(
-    run: Run, parts: Any, model: Path, table: Path, request_file: Path
+    run: Run, parts, model: Path, table: Path, request_file: Path
 ) -> None:
     run("explain", model, table, "--request", request_file, "--seed", "0", "--output-indices", "2")
 

@@ -29,7 +29,7 @@ from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import explanation_service_pb2_grpc as service
 
 
-def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
+def refusal(code: grpc.StatusCode, message: str, *details: Message):
     """Make a status with details, as servers abort with."""
     status = status_pb2.Status(code=code.value[0], message=message)
     for detail in details:
@@ -37,7 +37,7 @@ def refusal(code: grpc.StatusCode, message: str, *details: Message) -> Any:
     return rpc_status.to_status(status)
 
 
-def overloaded(seconds: float) -> Any:
+def overloaded(seconds: float):
     retry = error_details_pb2.RetryInfo()
     retry.retry_delay.FromMilliseconds(round(1000 * seconds))
     return refusal(
@@ -48,7 +48,7 @@ def overloaded(seconds: float) -> Any:
     )
 
 
-def blob_not_found(kind: str) -> Any:
+def blob_not_found(kind: str):
     return refusal(
         grpc.StatusCode.NOT_FOUND,
         f"no uploaded {kind} is here",
@@ -57,11 +57,11 @@ def blob_not_found(kind: str) -> Any:
     )
 
 
-def unavailable() -> Any:
+def unavailable():
     return refusal(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 
 
-def unknown_feature() -> Any:
+def unknown_feature():
     return refusal(
         grpc.StatusCode.INVALID_ARGUMENT,
         "no feature is named 'agee'",
@@ -87,7 +87,7 @@ class Service(service.ExplanationServiceServicer):
         self.parts: list[int] = []
         self.seconds = 0.0
 
-    def _take(self, request: Any, context: Any) -> None:
+    def _take(self, request, context) -> None:
         self.requests.append(request)
         self.seconds = context.time_remaining()
         if self.refuse and (status := self.refuse()):
@@ -97,35 +97,35 @@ class Service(service.ExplanationServiceServicer):
             if named and named not in self.files:
                 context.abort_with_status(blob_not_found(kind))
 
-    def Explain(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    def Explain(self, request, context):  # noqa: N802 - the contract's name
         self._take(request, context)
         return self.answer
 
-    def ExplainStream(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    def ExplainStream(self, request, context):  # noqa: N802 - the contract's name
         self._take(request.request, context)
         return self.events(request, context)
 
-    def events(self, request: Any, context: Any) -> Iterator[pb.ExplainStreamResponse]:
+    def events(self, request, context) -> Iterator[pb.ExplainStreamResponse]:
         for done in (0, 50, 100):
             yield pb.ExplainStreamResponse(progress=pb.Progress(done=done, planned=100))
         yield pb.ExplainStreamResponse(response=self.answer)
 
-    def DescribeModel(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    def DescribeModel(self, request, context):  # noqa: N802 - the contract's name
         self._take(request, context)
         return pb.DescribeModelResponse(model=self.answer.model)
 
-    def UploadModel(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    def UploadModel(self, requests, context):  # noqa: N802 - the contract's name
         first = next(requests)
         if self.refuse and (status := self.refuse()):
             context.abort_with_status(status)
         return upload_pb2.UploadModelResponse(id=self._keep(chain([first], requests)))
 
-    def UploadTable(self, requests: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    def UploadTable(self, requests, context):  # noqa: N802 - the contract's name
         first = next(requests)
         self.formats.append(first.format)
         return upload_pb2.UploadTableResponse(id=self._keep(chain([first], requests)))
 
-    def _keep(self, requests: Any) -> str:
+    def _keep(self, requests) -> str:
         parts = [request.content for request in requests]
         self.parts.append(len(parts))
         content = b"".join(parts)
@@ -255,13 +255,14 @@ def importance() -> pb.Explanation:
 def loss() -> pb.Explanation:
     entry = average_loss_pb2.AverageLoss
     return pb.Explanation(
+        rows={"drawn_row_count": 1600, "used_row_count": 1500, "weight": 1234.5, "seed": 3},
         average_loss={
             "output_names": ["low", "high"],
             "losses": [
                 entry(group="f", values=[1, 2], weight=3),
                 entry(group="m", values=[3, float("inf")], weight=4),
             ],
-        }
+        },
     )
 
 

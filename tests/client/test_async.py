@@ -19,7 +19,7 @@ Run = Callable[[Callable[[onnxplain.AsyncClient], Awaitable[Any]]], Any]
 
 
 @pytest.fixture
-def run(server: Any) -> Run:
+def run(server) -> Run:
     """Run a task with a client in a loop of its own."""
 
     async def connected(task: Callable[[onnxplain.AsyncClient], Awaitable[_Found]]) -> _Found:
@@ -41,7 +41,7 @@ def test_both_are_made_from_the_same() -> None:
 
 
 def test_explain_sends_the_request_and_reads_the_answer(
-    run: Run, server: Any, answer: ExplainResponse
+    run: Run, server, answer: ExplainResponse
 ) -> None:
     found = run(lambda client: client.explain(b"model", ROWS, METHOD, target_column="y", seed=3))
 
@@ -58,7 +58,7 @@ def test_progress_is_told_on_the_way(run: Run, answer: ExplainResponse) -> None:
     assert told == [(0, 100), (50, 100), (100, 100)]
 
 
-def test_many_models_are_explained_at_a_time(run: Run, server: Any) -> None:
+def test_many_models_are_explained_at_a_time(run: Run, server) -> None:
     async def all_of(client: onnxplain.AsyncClient) -> list[onnxplain.Explanations]:
         return await asyncio.gather(*(client.explain(bytes([i]), ROWS) for i in range(8)))
 
@@ -80,11 +80,11 @@ def test_a_stream_gives_progress_and_the_explanations_last(
 
 
 def test_leaving_a_stream_early_cancels_the_computation(
-    run: Run, server: Any, monkeypatch: pytest.MonkeyPatch
+    run: Run, server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
 
-    def endless(request: Any, context: Any) -> Any:
+    def endless(request, context):
         context.add_callback(ended.set)
         while context.is_active():
             yield ExplainStreamResponse(progress={"done": 0, "planned": 1})
@@ -104,7 +104,7 @@ def test_describe_and_health_are_the_same_too(run: Run) -> None:
     assert run(lambda client: client.health()) == "SERVING"
 
 
-def test_a_refusal_is_the_same_error(run: Run, server: Any, refusals: Any) -> None:
+def test_a_refusal_is_the_same_error(run: Run, server, refusals) -> None:
     server.service.refuse = refusals.unknown_feature
     calls: list[Callable[[onnxplain.AsyncClient], Awaitable[Any]]] = [
         lambda client: client.explain(b"", ROWS),
@@ -119,9 +119,7 @@ def test_a_refusal_is_the_same_error(run: Run, server: Any, refusals: Any) -> No
         assert caught.value.field == "methods[0].interactions.features"
 
 
-def test_a_server_that_is_being_replaced_is_asked_again(
-    run: Run, server: Any, refusals: Any
-) -> None:
+def test_a_server_that_is_being_replaced_is_asked_again(run: Run, server, refusals) -> None:
     left = [refusals.unavailable] * 2
     server.service.refuse = lambda: left.pop()() if left else None
 
@@ -129,12 +127,10 @@ def test_a_server_that_is_being_replaced_is_asked_again(
     assert len(server.service.requests) == 3
 
 
-def test_cancelling_a_task_ends_its_call(
-    run: Run, server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cancelling_a_task_ends_its_call(run: Run, server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Event(), threading.Event()
 
-    def slow(_request: Any, context: Any) -> None:
+    def slow(_request, context) -> None:
         context.add_callback(ended.set)
         begun.set()
         ended.wait(120)

@@ -19,12 +19,12 @@ Call = Callable[[onnxplain.Client], Any]
 ROWS = {"age": [20.0, 30.0]}
 
 
-def explain(client: onnxplain.Client, **more: Any) -> onnxplain.Explanations:
+def explain(client: onnxplain.Client, **more) -> onnxplain.Explanations:
     return client.explain(b"model", ROWS, onnxplain.Interactions(), **more)
 
 
 def test_explain_sends_the_request_and_reads_the_answer(
-    client: onnxplain.Client, server: Any, answer: ExplainResponse
+    client: onnxplain.Client, server, answer: ExplainResponse
 ) -> None:
     found = explain(client, target_column="y")
 
@@ -55,11 +55,11 @@ def test_a_stream_gives_progress_and_the_explanations_last(
 
 
 def test_leaving_a_stream_early_cancels_the_computation(
-    client: onnxplain.Client, server: Any, monkeypatch: pytest.MonkeyPatch
+    client: onnxplain.Client, server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
 
-    def endless(request: Any, context: Any) -> Any:
+    def endless(request, context):
         context.add_callback(ended.set)
         while context.is_active():
             yield ExplainStreamResponse(progress={"done": 0, "planned": 1})
@@ -80,14 +80,14 @@ def test_describe_reads_the_model(client: onnxplain.Client) -> None:
     assert found.producer == "skl2onnx"
 
 
-def test_health_is_the_servers_own_verdict(client: onnxplain.Client, server: Any) -> None:
+def test_health_is_the_servers_own_verdict(client: onnxplain.Client, server) -> None:
     assert client.health() == "SERVING"
     server.health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
     assert client.health() == "NOT_SERVING"
 
 
 def test_the_timeout_of_a_call_goes_before_that_of_the_client(
-    client: onnxplain.Client, server: Any
+    client: onnxplain.Client, server
 ) -> None:
     """That of the client is 120 seconds; gRPC rounds up on the wire."""
     explain(client)
@@ -103,7 +103,7 @@ def test_an_answer_beyond_grpcs_own_limit_of_4_mebibytes_arrives(
     assert explain(client).message == answer
 
 
-def test_an_answer_over_the_limit_is_an_error_of_ours(server: Any, answer: ExplainResponse) -> None:
+def test_an_answer_over_the_limit_is_an_error_of_ours(server, answer: ExplainResponse) -> None:
     answer.explanations[0].plots[0].vega_lite = "x" * 10_000
     with (
         onnxplain.connect(server.endpoint, message_limit=5_000) as client,
@@ -123,7 +123,7 @@ CALLS = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_refusal_tells_reason_message_field_and_code(
-    call: Call, client: onnxplain.Client, server: Any, refusals: Any
+    call: Call, client: onnxplain.Client, server, refusals
 ) -> None:
     server.service.refuse = refusals.unknown_feature
 
@@ -152,7 +152,7 @@ def test_a_server_that_is_not_there_is_the_same_error(
 
 
 def test_an_error_without_details_has_its_code_for_a_reason(
-    client: onnxplain.Client, server: Any, refusals: Any
+    client: onnxplain.Client, server, refusals
 ) -> None:
     server.service.refuse = lambda: refusals.refusal(grpc.StatusCode.UNIMPLEMENTED, "not here")
 
@@ -163,11 +163,11 @@ def test_an_error_without_details_has_its_code_for_a_reason(
 
 
 def test_a_call_that_takes_too_long_ends(
-    client: onnxplain.Client, server: Any, monkeypatch: pytest.MonkeyPatch
+    client: onnxplain.Client, server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
 
-    def slow(_request: Any, context: Any) -> None:
+    def slow(_request, context) -> None:
         context.add_callback(ended.set)
         ended.wait(120)
 

@@ -32,7 +32,7 @@ def client() -> Iterator[onnxplain.Client]:
         yield client
 
 
-def explain(client: onnxplain.Client, **more: Any) -> onnxplain.Explanations:
+def explain(client: onnxplain.Client, **more) -> onnxplain.Explanations:
     return client.explain(MODEL, ROWS, *METHODS, **ASKED, **more)
 
 
@@ -48,7 +48,7 @@ def test_a_model_is_explained_by_every_method(client: onnxplain.Client) -> None:
     assert found.receipt.predicted_row_count > 0
 
 
-def alike(found: Any, expected: Any) -> bool:
+def alike(found, expected) -> bool:
     """Whether two documents hold the same, but for the last digits of numbers.
 
     Processes that compute the same sums need not have them from the same instructions.
@@ -64,7 +64,7 @@ def alike(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-def document(explanation: Any) -> Any:
+def document(explanation):
     """The explanation as JSON, and the plots in it as documents of their own."""
     plots = [json.loads(plot.vega_lite) for plot in explanation.plots]
     return {"message": json_format.MessageToDict(explanation.message), "plots": plots}

@@ -13,7 +13,7 @@ NOTEBOOK = Path(__file__).parents[2] / "clients/python/examples/first_steps.ipyn
 Outputs = dict[str, list[Any]]
 
 
-def read() -> Any:
+def read():
     return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call] # it has no types
 
 

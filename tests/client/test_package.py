@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import onnxplain
 import pytest
@@ -13,6 +12,7 @@ PUBLIC = [
     "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
+    "ClassPairing",
     "Client",
     "ExplainError",
     "Explanations",
@@ -44,6 +44,7 @@ PUBLIC = [
     "Plot",
     "Progress",
     "Receipt",
+    "RowsUsed",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",
@@ -55,7 +56,7 @@ PUBLIC = [
 PACKAGE = Path(onnxplain.__file__).parent
 
 
-def loaded_by(code: str) -> Any:
+def loaded_by(code: str):
     """Return which heavy modules a fresh interpreter has after `code`."""
     heavy = ["grpc", "pyarrow", "pandas", "numpy", "IPython", "onnxplain_server"]
     code += f"\nimport sys; print([name for name in {heavy} if name in sys.modules])"

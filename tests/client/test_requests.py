@@ -26,7 +26,7 @@ ROWS = {"age": [20.0, 30.0], "bmi": [21.0, 22.0]}
 MODEL = onnx.helper.make_model(onnx.helper.make_graph([], "empty", [], []))
 
 
-def fields(message: Any) -> list[str]:
+def fields(message) -> list[str]:
     return [field.name for field in message.DESCRIPTOR.fields]
 
 
@@ -51,14 +51,14 @@ def test_every_method_of_the_contract_has_options_and_a_result_of_its_name() -> 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_options_have_the_names_of_the_contract(method: Any) -> None:
+def test_options_have_the_names_of_the_contract(method) -> None:
     message = method().to_message()
     options = getattr(message, message.WhichOneof("method"))
     assert list(method.__dataclass_fields__) == fields(options)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_left_out_stays_out_of_the_message(method: Any) -> None:
+def test_what_is_left_out_stays_out_of_the_message(method) -> None:
     message = method().to_message()
     assert getattr(message, message.WhichOneof("method")).ListFields() == []
 
@@ -159,7 +159,7 @@ def test_options_arrive_with_their_values() -> None:
         ),
     ],
 )
-def test_options_of_other_methods_too(method: Any, expected: Any) -> None:
+def test_options_of_other_methods_too(method, expected) -> None:
     assert method.to_message() == MethodOptions(**expected)
 
 
@@ -228,6 +228,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         engine="BLACK_BOX",
         row_count=100,
         seed=0,
+        class_labels=["no", "yes"],
         plots=False,
         allow_inconsistent_model=True,
     )

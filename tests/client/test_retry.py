@@ -56,7 +56,7 @@ def failing(times: int, status: Callable[[], Any]) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_server_that_is_being_replaced_is_asked_again(
-    call: Call, client: onnxplain.Client, server: Any, refusals: Any
+    call: Call, client: onnxplain.Client, server, refusals
 ) -> None:
     server.service.refuse = failing(2, refusals.unavailable)
 
@@ -65,7 +65,7 @@ def test_a_server_that_is_being_replaced_is_asked_again(
 
 
 def test_a_server_with_too_much_to_do_is_asked_when_it_says(
-    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
+    client: onnxplain.Client, server, refusals, clock: Clock
 ) -> None:
     server.service.refuse = failing(1, lambda: refusals.overloaded(50))
 
@@ -85,7 +85,7 @@ def test_a_server_with_too_much_to_do_is_asked_when_it_says(
     ],
 )
 def test_what_the_server_refuses_stays_refused(
-    code: Any, client: onnxplain.Client, server: Any, refusals: Any
+    code, client: onnxplain.Client, server, refusals
 ) -> None:
     server.service.refuse = lambda: refusals.refusal(code, "no")
 
@@ -96,7 +96,7 @@ def test_what_the_server_refuses_stays_refused(
     assert len(server.service.requests) == 1
 
 
-def test_after_so_many_attempts_the_last_error_is_told(server: Any, refusals: Any) -> None:
+def test_after_so_many_attempts_the_last_error_is_told(server, refusals) -> None:
     server.service.refuse = refusals.unavailable
 
     with (
@@ -109,7 +109,7 @@ def test_after_so_many_attempts_the_last_error_is_told(server: Any, refusals: An
 
 
 def test_attempts_and_pauses_together_stay_within_the_time_of_the_call(
-    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
+    client: onnxplain.Client, server, refusals, clock: Clock
 ) -> None:
     """Of 120 seconds two pauses of 50 leave too few for a third."""
     server.service.refuse = lambda: refusals.overloaded(50)
@@ -122,7 +122,7 @@ def test_attempts_and_pauses_together_stay_within_the_time_of_the_call(
 
 
 def test_each_attempt_has_only_the_time_that_is_left(
-    client: onnxplain.Client, server: Any, refusals: Any, clock: Clock
+    client: onnxplain.Client, server, refusals, clock: Clock
 ) -> None:
     server.service.refuse = failing(1, lambda: refusals.overloaded(1_000))
 
@@ -132,11 +132,11 @@ def test_each_attempt_has_only_the_time_that_is_left(
 
 
 def test_a_stream_that_breaks_after_its_first_event_is_told_and_not_begun_anew(
-    client: onnxplain.Client, server: Any, refusals: Any, monkeypatch: pytest.MonkeyPatch
+    client: onnxplain.Client, server, refusals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = server.service.events
 
-    def breaking(request: Any, context: Any) -> Any:
+    def breaking(request, context):
         yield next(whole(request, context))
         context.abort_with_status(refusals.unavailable())
 
@@ -150,12 +150,12 @@ def test_a_stream_that_breaks_after_its_first_event_is_told_and_not_begun_anew(
 
 
 def test_progress_never_falls_though_the_computation_began_anew(
-    client: onnxplain.Client, server: Any, refusals: Any, monkeypatch: pytest.MonkeyPatch
+    client: onnxplain.Client, server, refusals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = server.service.events
     first = [True]
 
-    def breaking(request: Any, context: Any) -> Any:
+    def breaking(request, context):
         for event in whole(request, context):
             yield event
             if first and event.progress.done == 50:

@@ -3,7 +3,6 @@
 import gzip
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ def read(message: Table) -> pa.Table:
 class Capsule:
     """Nothing but the Arrow C stream, as DuckDB's relations have it."""
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    def __arrow_c_stream__(self, requested_schema=None):
         return pa.table(ROWS).__arrow_c_stream__(requested_schema)
 
 
@@ -40,7 +39,7 @@ class Capsule:
         pytest.param(Capsule(), id="C stream"),
     ],
 )
-def test_any_frame_arrives_as_arrow_with_its_names_and_missing_values(table: Any) -> None:
+def test_any_frame_arrives_as_arrow_with_its_names_and_missing_values(table) -> None:
     assert read(to_table(table)).to_pydict() == ROWS
 
 
@@ -79,7 +78,7 @@ def parquet() -> bytes:
     return sink.getvalue()
 
 
-def arrow(new: Any) -> bytes:
+def arrow(new) -> bytes:
     sink = pa.BufferOutputStream()
     with new(sink, pa.table(ROWS).schema) as writer:
         writer.write_table(pa.table(ROWS))
@@ -95,9 +94,7 @@ def arrow(new: Any) -> bytes:
         pytest.param(arrow(pa.ipc.new_file), "arrow", id="Arrow file"),
     ],
 )
-def test_a_file_goes_as_it_is_in_the_form_that_it_has(
-    content: Any, form: Any, tmp_path: Path
-) -> None:
+def test_a_file_goes_as_it_is_in_the_form_that_it_has(content, form, tmp_path: Path) -> None:
     path = tmp_path / "rows.data"
     path.write_bytes(content)
 

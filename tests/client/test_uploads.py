@@ -22,13 +22,13 @@ def named(content: bytes) -> str:
 
 
 @pytest.fixture
-def narrow(server: Any) -> Iterator[onnxplain.Client]:
+def narrow(server) -> Iterator[onnxplain.Client]:
     """A client whose messages are at most 3 MiB."""
     with onnxplain.connect(server.endpoint, timeout=120, message_limit=3 * 2**20) as client:
         yield client
 
 
-def sources(server: Any) -> list[tuple[str, str]]:
+def sources(server) -> list[tuple[str, str]]:
     """Tell for each request whether model and table came in it or by id."""
     return [
         (r.model.WhichOneof("source"), r.table.WhichOneof("source"))
@@ -36,7 +36,7 @@ def sources(server: Any) -> list[tuple[str, str]]:
     ]
 
 
-def test_an_uploaded_model_and_table_go_by_their_ids(client: onnxplain.Client, server: Any) -> None:
+def test_an_uploaded_model_and_table_go_by_their_ids(client: onnxplain.Client, server) -> None:
     model, table = client.upload_model(MODEL), client.upload_table(CSV)
     for _ in range(2):
         client.explain(model, table, METHOD)
@@ -51,16 +51,14 @@ def test_an_uploaded_model_and_table_go_by_their_ids(client: onnxplain.Client, s
 @pytest.mark.parametrize(
     ("table", "format_name"), [(CSV, "CSV"), (b"PAR1 and more", "PARQUET"), (ROWS, "ARROW")]
 )
-def test_a_table_tells_its_format(
-    client: onnxplain.Client, server: Any, table: Any, format_name: Any
-) -> None:
+def test_a_table_tells_its_format(client: onnxplain.Client, server, table, format_name) -> None:
     found = client.upload_table(table)
 
     assert server.service.formats == [UploadTableRequest.Format.Value(format_name)]
     assert found.format == format_name.lower()
 
 
-def test_files_go_in_parts_of_at_most_a_mebibyte(client: onnxplain.Client, server: Any) -> None:
+def test_files_go_in_parts_of_at_most_a_mebibyte(client: onnxplain.Client, server) -> None:
     content = bytes(range(256)) * (2**12 * 2) + b"and one part more"
     model = client.upload_model(content)
 
@@ -68,7 +66,7 @@ def test_files_go_in_parts_of_at_most_a_mebibyte(client: onnxplain.Client, serve
     assert server.service.files[model.id] == content
 
 
-def test_an_empty_file_still_tells_its_format(client: onnxplain.Client, server: Any) -> None:
+def test_an_empty_file_still_tells_its_format(client: onnxplain.Client, server) -> None:
     client.upload_table(b"")
     assert server.service.formats == [UploadTableRequest.Format.Value("CSV")]
 
@@ -82,7 +80,7 @@ def test_an_empty_file_still_tells_its_format(client: onnxplain.Client, server: 
     ],
 )
 def test_what_the_server_has_lost_is_uploaded_again(
-    call: Callable[..., Any], client: onnxplain.Client, server: Any
+    call: Callable[..., Any], client: onnxplain.Client, server
 ) -> None:
     model, table = client.upload_model(MODEL), client.upload_table(CSV)
     server.service.files.clear()
@@ -95,7 +93,7 @@ def test_what_the_server_has_lost_is_uploaded_again(
 
 @pytest.mark.parametrize(("lost", "table_uploads"), [("model", 1), ("table", 2)])
 def test_only_what_is_lost_is_uploaded_again(
-    client: onnxplain.Client, server: Any, lost: str, table_uploads: int
+    client: onnxplain.Client, server, lost: str, table_uploads: int
 ) -> None:
     model, table = client.upload_model(MODEL), client.upload_table(CSV)
     del server.service.files[{"model": model.id, "table": table.id}[lost]]
@@ -107,7 +105,7 @@ def test_only_what_is_lost_is_uploaded_again(
 
 
 def test_a_model_is_described_though_the_server_has_lost_it(
-    client: onnxplain.Client, server: Any
+    client: onnxplain.Client, server
 ) -> None:
     model = client.upload_model(MODEL)
     server.service.files.clear()
@@ -115,7 +113,7 @@ def test_a_model_is_described_though_the_server_has_lost_it(
 
 
 def test_what_stays_lost_is_an_error_and_not_uploaded_for_ever(
-    client: onnxplain.Client, server: Any, monkeypatch: pytest.MonkeyPatch
+    client: onnxplain.Client, server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = client.upload_model(MODEL)
     monkeypatch.setattr(server.service, "files", Forgetful())
@@ -133,7 +131,7 @@ class Forgetful(dict[str, bytes]):
 
 
 def test_an_id_alone_names_a_model_that_somebody_else_uploaded(
-    client: onnxplain.Client, server: Any
+    client: onnxplain.Client, server
 ) -> None:
     server.service.files[named(MODEL)] = MODEL
     reference = onnxplain.ModelRef(named(MODEL))
@@ -147,7 +145,7 @@ def test_an_id_alone_names_a_model_that_somebody_else_uploaded(
 
 
 def test_a_table_too_large_for_a_message_is_uploaded_by_itself(
-    narrow: onnxplain.Client, server: Any
+    narrow: onnxplain.Client, server
 ) -> None:
     large = b"age\n" + b"20\n" * 2**20
     for _ in range(2):
@@ -162,7 +160,7 @@ def test_a_table_too_large_for_a_message_is_uploaded_by_itself(
 
 
 def test_the_largest_file_goes_first_and_only_if_needed_the_other(
-    narrow: onnxplain.Client, server: Any
+    narrow: onnxplain.Client, server
 ) -> None:
     model, table = bytes(4 * 2**20), b"a\n" + b"1\n" * 2**20
     narrow.explain(model, table, METHOD)
@@ -173,14 +171,12 @@ def test_the_largest_file_goes_first_and_only_if_needed_the_other(
     assert sources(server)[-1] == ("id", "id")
 
 
-def test_a_model_too_large_for_a_message_is_described(
-    narrow: onnxplain.Client, server: Any
-) -> None:
+def test_a_model_too_large_for_a_message_is_described(narrow: onnxplain.Client, server) -> None:
     assert narrow.describe(bytes(4 * 2**20)).producer == "skl2onnx"
     assert server.service.parts == [4]
 
 
-def test_columns_in_the_message_are_no_file_to_upload(server: Any) -> None:
+def test_columns_in_the_message_are_no_file_to_upload(server) -> None:
     table = Table(columns={"columns": [{"name": "a", "numbers": [1.0] * 1000}]})
     with (
         onnxplain.connect(server.endpoint, message_limit=1000) as client,
@@ -190,9 +186,7 @@ def test_columns_in_the_message_are_no_file_to_upload(server: Any) -> None:
     assert caught.value.code == "RESOURCE_EXHAUSTED"
 
 
-def test_a_message_that_is_sent_as_it_is_is_left_as_it_is(
-    narrow: onnxplain.Client, server: Any
-) -> None:
+def test_a_message_that_is_sent_as_it_is_is_left_as_it_is(narrow: onnxplain.Client, server) -> None:
     request = ExplainRequest(model={"content": bytes(4 * 2**20)}, table={"csv": CSV}, seed=3)
     narrow.messages.explain(request)
 
@@ -201,7 +195,7 @@ def test_a_message_that_is_sent_as_it_is_is_left_as_it_is(
 
 
 def test_an_upload_is_tried_again_from_its_beginning(
-    client: onnxplain.Client, server: Any, refusals: Any
+    client: onnxplain.Client, server, refusals
 ) -> None:
     left = [refusals.unavailable]
     server.service.refuse = lambda: left.pop()() if left else None
@@ -216,7 +210,7 @@ def test_a_reference_prints_no_bytes() -> None:
     assert repr(onnxplain.ModelRef("sha256:00", b"secret")) == "ModelRef(id='sha256:00')"
 
 
-def test_all_this_holds_for_asyncio_too(server: Any) -> None:
+def test_all_this_holds_for_asyncio_too(server) -> None:
     large = b"age\n" + b"20\n" * 2**20
 
     async def task() -> None:

@@ -51,7 +51,7 @@ def answers(
     return of
 
 
-def by_name(runner: Runner) -> Any:
+def by_name(runner: Runner):
     """Mark a runner's cases: the command line starts a process for each."""
     marks = [pytest.mark.slow] if runner is COMMAND_LINE else []
     return pytest.param(runner, id=runner.name, marks=marks)

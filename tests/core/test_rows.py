@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,11 +26,11 @@ TABLE = Table(
 MATRIX = (Input("X", "float", 2),)
 
 
-def table(**columns: Any) -> Table:
+def table(**columns) -> Table:
     return Table(columns, len(next(iter(columns.values()))))
 
 
-def refused(*bound: Any) -> ExplainError:
+def refused(*bound) -> ExplainError:
     with pytest.raises(ExplainError) as refusal:
         bind(*bound)
     return refusal.value
@@ -163,7 +161,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("inputs", "named", "reason", "field", "words"), REFUSALS)
 def test_a_table_that_does_not_fit_is_refused(
-    inputs: Any, named: Any, reason: Reason, field: str, words: list[str]
+    inputs, named, reason: Reason, field: str, words: list[str]
 ) -> None:
     refusal = refused(inputs, TABLE, named, ())
 
@@ -174,7 +172,7 @@ def test_a_table_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("values", "kind"), [(np.array([NAN, NAN]), "float"), (np.array(["", ""], object), "string")]
 )
-def test_a_column_without_any_value_is_refused(values: Any, kind: str) -> None:
+def test_a_column_without_any_value_is_refused(values, kind: str) -> None:
     inputs = (Input("a", kind, 1), Input("b", "float", 1))
 
     refusal = refused(inputs, table(a=values, b=np.ones(2)), (), ())
@@ -208,16 +206,14 @@ CASTS = [
 ]
 
 
-def cast(kind: str, values: Any) -> Any:
+def cast(kind: str, values):
     column = np.array(values, float)
     features = bind((Input("a", kind, 1),), table(a=np.ones(2)), (), ())
     return features.cast(0, column)
 
 
 @pytest.mark.parametrize(("kind", "values", "dtype"), CASTS)
-def test_values_become_the_type_that_the_model_takes(
-    kind: str, values: list[float], dtype: Any
-) -> None:
+def test_values_become_the_type_that_the_model_takes(kind: str, values: list[float], dtype) -> None:
     found = cast(kind, values)
 
     assert found.dtype == np.dtype(dtype)

@@ -24,7 +24,7 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def compose(root: Path) -> Any:
+def compose(root: Path):
     return yaml.safe_load((root / "deploy/compose.yaml").read_text(encoding="utf-8"))
 
 
@@ -38,14 +38,14 @@ def manifest(root: Path) -> list[Any]:
 
 
 @pytest.fixture(scope="session")
-def pod(manifest: list[Any]) -> Any:
+def pod(manifest: list[Any]):
     """The pod of the Deployment."""
     (deployment,) = [one for one in manifest if one["kind"] == "Deployment"]
     return deployment["spec"]["template"]["spec"]
 
 
 @pytest.fixture(scope="session")
-def container(pod: Any) -> Any:
+def container(pod):
     (only,) = pod["containers"]
     return only
 

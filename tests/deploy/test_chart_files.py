@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -30,7 +29,7 @@ def written(root: Path, chart: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="session")
-def described(chart: Path) -> Any:
+def described(chart: Path):
     return yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
 
 
@@ -40,12 +39,12 @@ def test_what_the_code_writes_of_the_chart_is_fresh(chart: Path, written: Path, 
     assert (chart / name).read_text(encoding="utf-8") == fresh, "run `make chart-files`"
 
 
-def test_the_chart_runs_the_version_of_this_project(root: Path, described: Any) -> None:
+def test_the_chart_runs_the_version_of_this_project(root: Path, described) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     assert described["appVersion"] == project["project"]["version"]
 
 
-def test_the_chart_says_what_artifact_hub_shows(described: Any) -> None:
+def test_the_chart_says_what_artifact_hub_shows(described) -> None:
     said = described["annotations"]
     assert said["artifacthub.io/license"] == "Apache-2.0"
     changes = yaml.safe_load(said["artifacthub.io/changes"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def test_the_pod_meets_the_restricted_standard(pod: Any, container: Any) -> None:
+def test_the_pod_meets_the_restricted_standard(pod, container) -> None:
     """Pod Security Standards, profile "restricted"; and more than that."""
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["runAsUser"] > 0
@@ -21,18 +21,16 @@ def test_the_pod_meets_the_restricted_standard(pod: Any, container: Any) -> None
     assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
 
 
-def test_the_pod_holds_no_token_of_the_cluster(pod: Any) -> None:
+def test_the_pod_holds_no_token_of_the_cluster(pod) -> None:
     assert pod["automountServiceAccountToken"] is False
 
 
-def test_no_service_of_the_cluster_can_change_a_setting(pod: Any) -> None:
+def test_no_service_of_the_cluster_can_change_a_setting(pod) -> None:
     """A Service called onnxplain-rest would otherwise set ONNXPLAIN_REST_PORT."""
     assert pod["enableServiceLinks"] is False
 
 
-def test_the_only_place_to_write_is_bounded(
-    pod: Any, container: Any, dockerfile: list[list[str]]
-) -> None:
+def test_the_only_place_to_write_is_bounded(pod, container, dockerfile: list[list[str]]) -> None:
     (volume,) = pod["volumes"]
     assert volume["emptyDir"]["sizeLimit"]
     (mount,) = container["volumeMounts"]
@@ -40,7 +38,7 @@ def test_the_only_place_to_write_is_bounded(
     assert [mount["mountPath"]] == [line[1] for line in dockerfile if line[0] == "WORKDIR"]
 
 
-def test_the_user_of_the_image_is_the_pod_s(pod: Any, dockerfile: list[list[str]]) -> None:
+def test_the_user_of_the_image_is_the_pod_s(pod, dockerfile: list[list[str]]) -> None:
     (user,) = [line[1] for line in dockerfile if line[0] == "USER"]
     context = pod["securityContext"]
     assert user == f"{context['runAsUser']}:{context['runAsGroup']}"
@@ -53,7 +51,7 @@ def test_the_pod_asks_for_redis_and_names_only(manifest: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["onnxplain", "redis"])
-def test_containers_of_compose_are_as_bare(compose: Any, name: str) -> None:
+def test_containers_of_compose_are_as_bare(compose, name: str) -> None:
     service = compose["services"][name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -62,7 +60,7 @@ def test_containers_of_compose_are_as_bare(compose: Any, name: str) -> None:
     assert not service.get("privileged")
 
 
-def test_redis_of_compose_is_reachable_for_the_service_only(compose: Any) -> None:
+def test_redis_of_compose_is_reachable_for_the_service_only(compose) -> None:
     redis = compose["services"]["redis"]
     assert "ports" not in redis
     assert [compose["networks"][name]["internal"] for name in redis["networks"]] == [True]

@@ -26,7 +26,7 @@ def test_kubernetes_knows_every_field(manifest: list[Any], version: str) -> None
         kubernetes_validate.validate(document, version, strict=True)
 
 
-def test_compose_knows_every_field(compose: Any) -> None:
+def test_compose_knows_every_field(compose) -> None:
     vendored = files("check_jsonschema.builtin_schemas.vendor") / "compose-spec.json"
     jsonschema.validate(compose, json.loads(vendored.read_text(encoding="utf-8")))
 
@@ -44,7 +44,7 @@ def test_selectors_find_the_pods(manifest: list[Any]) -> None:
         assert selector == {"matchLabels": labels}
 
 
-def test_services_lead_to_ports_of_the_container(manifest: list[Any], container: Any) -> None:
+def test_services_lead_to_ports_of_the_container(manifest: list[Any], container) -> None:
     names = {port["name"] for port in container["ports"]}
     services = {
         one["metadata"]["name"]: one["spec"] for one in manifest if one["kind"] == "Service"
@@ -55,7 +55,7 @@ def test_services_lead_to_ports_of_the_container(manifest: list[Any], container:
     assert services["onnxplain-grpc"]["clusterIP"] == "None"
 
 
-def test_probes_are_answered(container: Any, server: Server) -> None:
+def test_probes_are_answered(container, server: Server) -> None:
     for name in ("startupProbe", "livenessProbe"):
         path = container[name]["httpGet"]["path"]
         with urlopen(f"http://127.0.0.1:{server.rest_port}{path}", timeout=120) as reply:
@@ -67,7 +67,7 @@ def test_probes_are_answered(container: Any, server: Server) -> None:
 
 
 def test_metrics_are_where_the_annotations_say(
-    manifest: list[Any], container: Any, server: Server
+    manifest: list[Any], container, server: Server
 ) -> None:
     (deployment,) = [one for one in manifest if one["kind"] == "Deployment"]
     annotations = deployment["spec"]["template"]["metadata"]["annotations"]

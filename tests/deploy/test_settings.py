@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from onnxplain_server import cli
@@ -31,7 +30,7 @@ def test_every_variable_named_is_a_setting(root: Path, name: str) -> None:
     assert {text.lower() for text in named} <= Settings.model_fields.keys()
 
 
-def test_every_command_named_is_one_of_ours(container: Any, dockerfile: list[list[str]]) -> None:
+def test_every_command_named_is_one_of_ours(container, dockerfile: list[list[str]]) -> None:
     commands = [container["args"], *(line[1:] for line in dockerfile if line[0] == "CMD")]
     for command in commands:
         words = [word.strip("[],") for word in command]
@@ -39,9 +38,7 @@ def test_every_command_named_is_one_of_ours(container: Any, dockerfile: list[lis
         assert result.exit_code == 0, words
 
 
-def test_the_ports_are_the_defaults(
-    container: Any, compose: Any, dockerfile: list[list[str]]
-) -> None:
+def test_the_ports_are_the_defaults(container, compose, dockerfile: list[list[str]]) -> None:
     chosen = load({})
     ports = {"rest": chosen.rest_port, "grpc": chosen.grpc_port, "metrics": chosen.metrics_port}
     assert {port["name"]: port["containerPort"] for port in container["ports"]} == ports
@@ -66,7 +63,7 @@ def test_the_image_listens_beyond_its_own_container(dockerfile: list[list[str]])
     assert load({}).host == "127.0.0.1"
 
 
-def test_kubernetes_kills_nothing_that_still_may_work(pod: Any, container: Any) -> None:
+def test_kubernetes_kills_nothing_that_still_may_work(pod, container) -> None:
     pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     (grace,) = [
         float(one["value"]) for one in container["env"] if one["name"] == f"{PREFIX}GRACE_SECONDS"
@@ -75,13 +72,13 @@ def test_kubernetes_kills_nothing_that_still_may_work(pod: Any, container: Any) 
     assert pod["terminationGracePeriodSeconds"] > pause + grace + LAST_SECONDS
 
 
-def test_compose_kills_nothing_that_still_may_work(compose: Any) -> None:
+def test_compose_kills_nothing_that_still_may_work(compose) -> None:
     given = compose["services"]["onnxplain"]["stop_grace_period"]
     assert int(given.removesuffix("s")) > load({}).grace_seconds + LAST_SECONDS
 
 
 def test_redis_has_the_secret_that_it_needs(
-    compose: Any, container: Any, monkeypatch: pytest.MonkeyPatch
+    compose, container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = compose["services"]["onnxplain"]["environment"]
     assert {"ONNXPLAIN_REDIS_URL", "ONNXPLAIN_CACHE_SECRET"} == given.keys()

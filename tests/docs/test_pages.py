@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2
@@ -44,7 +44,7 @@ def code(text: str) -> set[str]:
     return {word for span in re.findall(r"`([^`\n]+)`", text) for word in re.split(r"[\s,]+", span)}
 
 
-def fields(message: Any) -> set[str]:
+def fields(message) -> set[str]:
     """Name the fields of a message and of what it consists of."""
     nested = [field.message_type for field in message.fields if field.message_type]
     return {field.name for field in message.fields}.union(*map(fields, nested))

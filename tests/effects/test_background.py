@@ -13,11 +13,11 @@ from onnxplain_server.effects.background import combine, distinct, fingerprint
 NAN = float("nan")
 
 
-def background(make: Any, columns: dict[str, list[Any]], weights: Any = None, **how: Any) -> Any:
+def background(make, columns: dict[str, list[Any]], weights=None, **how):
     return make.engine(lambda *_: 0, columns, weights, **how).background
 
 
-def test_equal_rows_are_kept_once_with_their_weights_together(make: Any) -> None:
+def test_equal_rows_are_kept_once_with_their_weights_together(make) -> None:
     columns: dict[str, list[Any]] = {"x": [2.0, NAN, 2, NAN, 2], "t": ["b", "", "b", "", "a"]}
 
     found = background(make, columns, [1, 2, 4, 8, 16])
@@ -27,21 +27,21 @@ def test_equal_rows_are_kept_once_with_their_weights_together(make: Any) -> None
     assert found.columns[1].tolist() == ["b", "", "a"]
 
 
-def test_rows_of_weight_zero_are_left_out(make: Any) -> None:
+def test_rows_of_weight_zero_are_left_out(make) -> None:
     found = background(make, {"x": [1.0, 2, 3]}, [0, 1, 2])
 
     assert found.source.tolist() == [1, 2]
     assert found.features.columns[0].tolist() == [2, 3]
 
 
-def test_rows_that_the_model_cannot_tell_apart_are_equal(make: Any) -> None:
+def test_rows_that_the_model_cannot_tell_apart_are_equal(make) -> None:
     columns = {"x": [0.1, 0.1 + 1e-12, 0.2]}
 
     assert len(background(make, columns, types=["double"])) == 3
     assert background(make, columns, types=["float"]).weights.tolist() == [2, 1]
 
 
-def test_levels_ascend_and_codes_point_to_them(make: Any) -> None:
+def test_levels_ascend_and_codes_point_to_them(make) -> None:
     found = background(make, {"x": [3.0, NAN, -1, 3], "t": ["b", "a", "", "c"]})
 
     assert found.levels[0].tolist()[:2] == [-1, 3]
@@ -49,7 +49,7 @@ def test_levels_ascend_and_codes_point_to_them(make: Any) -> None:
     assert [codes.tolist() for codes in found.codes] == [[1, 2, 0, 1], [2, 1, 0, 3]]
 
 
-def test_rows_that_differ_elsewhere_are_not_merged(make: Any) -> None:
+def test_rows_that_differ_elsewhere_are_not_merged(make) -> None:
     found = background(make, {"x": [1.0, 2, 3, 4], "y": [0.0, 1, 0, 1], "z": [5.0, 5, 5, 6]})
 
     merged, inverse = found.apart_from([0])
@@ -62,7 +62,7 @@ def test_rows_that_differ_elsewhere_are_not_merged(make: Any) -> None:
     assert unmoved.tolist() == [0, 1, 2, 3]
 
 
-def test_apart_from_all_features_one_row_is_left(make: Any) -> None:
+def test_apart_from_all_features_one_row_is_left(make) -> None:
     merged, inverse = background(make, {"x": [1.0, 2], "y": [3.0, 4]}, [1, 3]).apart_from([0, 1])
 
     assert merged.weights.tolist() == [4]
@@ -108,7 +108,7 @@ def test_distinct_values_give_back_every_value(values: list[float]) -> None:
         (np.array([1.0, 2.0]), np.array([2.0, 1.0])),
     ],
 )
-def test_different_values_have_different_fingerprints(one: Any, other: Any) -> None:
+def test_different_values_have_different_fingerprints(one, other) -> None:
     assert fingerprint(one) != fingerprint(other)
 
 

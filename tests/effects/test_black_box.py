@@ -30,7 +30,7 @@ def tables(draw: st.DrawFn) -> dict[str, list[Any]]:
     }
 
 
-def plain(values: Any) -> Floats:
+def plain(values) -> Floats:
     """Turn a column into numbers: text by its length, missing by a number of its own."""
     if values.dtype == object:
         return np.array([len(value) - 0.3 for value in values])
@@ -41,7 +41,7 @@ def function(n_outputs: int, seed: int) -> Callable[..., Floats]:
     """A smooth random function of all columns at once, so that everything interacts."""
     random = np.random.default_rng(seed)
 
-    def predict(*columns: Any) -> Floats:
+    def predict(*columns) -> Floats:
         inputs = np.stack([plain(values) for values in columns], axis=1)
         return np.stack([np.tanh(inputs @ a) * 3 + np.cos(inputs @ b) for a, b in sides], axis=1)
 
@@ -69,7 +69,7 @@ def close(found: Floats, expected: Floats) -> None:
 
 @given(tables(), st.integers(1, 3), st.integers(0, 99), st.data())
 def test_every_effect_equals_its_definition(
-    make: Any, columns: dict[str, list[Any]], n_outputs: int, seed: int, data: st.DataObject
+    make, columns: dict[str, list[Any]], n_outputs: int, seed: int, data: st.DataObject
 ) -> None:
     n_rows = len(columns["x"])
     drawn = st.lists(
@@ -102,7 +102,7 @@ def test_every_effect_equals_its_definition(
         close(triple.pure, wanted[j, k, m] - wanted[j, k] - wanted[j, m] - wanted[k, m] + ones)
 
 
-def test_effects_of_many_values_equal_their_definition_too(make: Any) -> None:
+def test_effects_of_many_values_equal_their_definition_too(make) -> None:
     """Features of 31, 2 and 40 values; weights, and rows that differ in one feature only."""
     random = np.random.default_rng(2)
     columns = {
@@ -134,7 +134,7 @@ def test_effects_of_many_values_equal_their_definition_too(make: Any) -> None:
 
 @given(tables(), st.integers(0, 99))
 def test_doubling_a_weight_equals_repeating_the_row(
-    make: Any, columns: dict[str, list[Any]], seed: int
+    make, columns: dict[str, list[Any]], seed: int
 ) -> None:
     n_rows = len(columns["x"])
     repeated = {name: [*values, values[0]] for name, values in columns.items()}
@@ -150,7 +150,7 @@ def test_doubling_a_weight_equals_repeating_the_row(
 
 @given(tables(), st.integers(0, 99), st.sampled_from([1e-30, 0.1, 7.0, 1e30]))
 def test_only_the_ratios_of_weights_matter(
-    make: Any, columns: dict[str, list[Any]], seed: int, factor: float
+    make, columns: dict[str, list[Any]], seed: int, factor: float
 ) -> None:
     weights = 1.0 + np.arange(len(columns["x"]))
     one = make.engine(function(1, seed), columns, weights)
@@ -162,7 +162,7 @@ def test_only_the_ratios_of_weights_matter(
 
 
 @pytest.mark.parametrize("factor", [1e-20, -3.0, 1e20])
-def test_effects_scale_with_the_predictions(make: Any, factor: float) -> None:
+def test_effects_scale_with_the_predictions(make, factor: float) -> None:
     columns = {"a": [0.0, 1, 2, 4], "b": [1.0, 3, 1, 0]}
     plain = make.engine(lambda a, b: a * b + a, columns)
     scaled = make.engine(lambda a, b: factor * (a * b + a), columns)
@@ -172,7 +172,7 @@ def test_effects_scale_with_the_predictions(make: Any, factor: float) -> None:
         np.testing.assert_allclose(other.others, factor * one.others, rtol=1e-12)
 
 
-def test_effects_worked_by_hand(make: Any) -> None:
+def test_effects_worked_by_hand(make) -> None:
     """Rows (0, 1), (1, 3), (2, 5) of a and b under a · b, weights 1, 1, 2."""
     engine = make.engine(lambda a, b: a * b, {"a": [0, 1, 2], "b": [1, 3, 5]}, [1, 1, 2])
 
@@ -188,7 +188,7 @@ def test_effects_worked_by_hand(make: Any) -> None:
     assert pair.pure.ravel().tolist() == [-1.25, -4.25, -3.25]
 
 
-def test_a_curve_is_the_average_prediction_at_each_point_in_the_order_given(make: Any) -> None:
+def test_a_curve_is_the_average_prediction_at_each_point_in_the_order_given(make) -> None:
     engine = make.engine(lambda a, b: a * b, {"a": [0, 1, 2], "b": [1, 3, 5]}, [1, 1, 2])
 
     points = np.array([4.0, -1.0, 4.0, 0.0])
@@ -197,7 +197,7 @@ def test_a_curve_is_the_average_prediction_at_each_point_in_the_order_given(make
     assert engine.model.predicted == 3 * 3
 
 
-def test_a_curve_over_all_features_is_the_prediction_itself(make: Any) -> None:
+def test_a_curve_over_all_features_is_the_prediction_itself(make) -> None:
     engine = make.engine(lambda a, b: a * b, {"a": [0, 1, 2], "b": [1, 3, 5]})
 
     found = engine.effects.curve([1, 0], [np.array([7.0, 2.0]), np.array([3.0, 10.0])])
@@ -207,9 +207,7 @@ def test_a_curve_over_all_features_is_the_prediction_itself(make: Any) -> None:
 
 
 @pytest.mark.parametrize("wanted", [[2, 0], [1], [2, 1, 0], [0, 2, 1]])
-def test_some_outputs_of_a_model_can_be_explained_in_any_order(
-    make: Any, wanted: list[int]
-) -> None:
+def test_some_outputs_of_a_model_can_be_explained_in_any_order(make, wanted: list[int]) -> None:
     columns = {"a": [0.0, 1, 2, 4], "b": [1.0, 3, 1, 0]}
 
     def three(a: Floats, b: Floats) -> Floats:
@@ -224,7 +222,7 @@ def test_some_outputs_of_a_model_can_be_explained_in_any_order(
         close(other.own, one.own[:, wanted])
 
 
-def test_the_same_rows_as_one_matrix_give_the_same_effects(make: Any) -> None:
+def test_the_same_rows_as_one_matrix_give_the_same_effects(make) -> None:
     columns = {"a": [0.0, 1, 2, 4], "b": [1.0, 3, 1, 0]}
     apart = make.engine(lambda a, b: a * b + b, columns)
     matrix = make.engine(lambda a, b: a * b + b, columns, matrix=True)
@@ -234,10 +232,10 @@ def test_the_same_rows_as_one_matrix_give_the_same_effects(make: Any) -> None:
         assert other.others.tolist() == one.others.tolist()
 
 
-def test_the_model_sees_values_in_its_own_types(make: Any) -> None:
+def test_the_model_sees_values_in_its_own_types(make) -> None:
     seen: list[tuple[Any, ...]] = []
 
-    def keep(a: Any, b: Any, c: Any, d: Any) -> Any:
+    def keep(a, b, c, d):
         seen.append(tuple(v.dtype for v in (a, b, c, d)))
         return a * 1.0
 

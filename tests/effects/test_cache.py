@@ -11,22 +11,22 @@ import pytest
 COLUMNS: dict[str, list[Any]] = {"x": [0.0, 1, 2, 4], "y": [1.0, 3, 1, 0], "t": ["a", "b", "a", ""]}
 
 
-def function(x: Any, y: Any, t: Any) -> Any:
+def function(x, y, t):
     text = np.array([len(value) for value in t])
     return np.stack([x * y + text, np.sin(x) * text], axis=1)
 
 
-def engine(make: Any, host: Any, *columns: Any, **options: Any) -> Any:
+def engine(make, host, *columns, **options):
     given = columns[0] if columns else COLUMNS
     return make.engine(function, given, host=host, n_outputs=2, **options)
 
 
-def singles(built: Any, features: Any = (0, 1, 2)) -> Any:
+def singles(built, features=(0, 1, 2)):
     found = [(s.own, s.others) for s in built.effects.single(features)]
     return np.array(found)
 
 
-def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make: Any) -> None:
+def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make) -> None:
     host = make.host()
     pairs = list(combinations(range(3), 2))
     answers = []
@@ -46,7 +46,7 @@ def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make: 
     assert (built.ledger.hits, built.ledger.misses) == (1 + 2 * 3 + 3 + 1, 0)
 
 
-def test_what_is_looked_for_in_vain_is_counted(make: Any) -> None:
+def test_what_is_looked_for_in_vain_is_counted(make) -> None:
     built = engine(make, make.host())
 
     built.effects.outputs()
@@ -55,7 +55,7 @@ def test_what_is_looked_for_in_vain_is_counted(make: Any) -> None:
     assert (built.ledger.hits, built.ledger.misses) == (0, 1 + 2 * 3)
 
 
-def test_a_cache_is_asked_once_for_all_features_and_once_for_all_pairs(make: Any) -> None:
+def test_a_cache_is_asked_once_for_all_features_and_once_for_all_pairs(make) -> None:
     host = make.host()
     built = engine(make, host)
     built.effects.outputs()
@@ -67,7 +67,7 @@ def test_a_cache_is_asked_once_for_all_features_and_once_for_all_pairs(make: Any
     assert host.round_trips - before == 2
 
 
-def test_a_cache_is_asked_once_for_all_curves(make: Any) -> None:
+def test_a_cache_is_asked_once_for_all_curves(make) -> None:
     host = make.host()
     asked = [([0], [np.array([0.0, 1])]), ([1], [np.array([2.0])]), ([0, 1], [np.ones(2)] * 2)]
     first = [curve.tolist() for curve in engine(make, host).effects.curves(asked)]
@@ -81,7 +81,7 @@ def test_a_cache_is_asked_once_for_all_curves(make: Any) -> None:
     assert host.round_trips - before == 1
 
 
-def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make: Any) -> None:
+def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make) -> None:
     host = make.host()
     first = engine(make, host)
     own = singles(first)[0][0]
@@ -93,7 +93,7 @@ def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make: 
     assert curve.tolist() == own[[3, 0, 1, 2]].tolist()
 
 
-def test_single_features_are_half_known_after_a_curve(make: Any) -> None:
+def test_single_features_are_half_known_after_a_curve(make) -> None:
     """F_j is there, but not the average over the other features: both are predicted again."""
     host = make.host()
     engine(make, host).effects.curve([0], [np.array([0.0, 1, 2, 4])])
@@ -105,7 +105,7 @@ def test_single_features_are_half_known_after_a_curve(make: Any) -> None:
     np.testing.assert_allclose(found, singles(engine(make, make.host()), [0]), rtol=1e-12)
 
 
-def test_more_pairs_predict_only_the_new_ones(make: Any) -> None:
+def test_more_pairs_predict_only_the_new_ones(make) -> None:
     host = make.host()
     first = engine(make, host)
     singles(first)
@@ -118,7 +118,7 @@ def test_more_pairs_predict_only_the_new_ones(make: Any) -> None:
     assert later.model.predicted == 4 * 3
 
 
-def test_some_of_the_outputs_are_known_after_all_of_them(make: Any) -> None:
+def test_some_of_the_outputs_are_known_after_all_of_them(make) -> None:
     host = make.host()
     every = singles(engine(make, host))
 
@@ -128,7 +128,7 @@ def test_some_of_the_outputs_are_known_after_all_of_them(make: Any) -> None:
     assert later.model.predicted == 0
 
 
-def test_more_outputs_than_before_are_predicted(make: Any) -> None:
+def test_more_outputs_than_before_are_predicted(make) -> None:
     host = make.host()
     singles(engine(make, host, outputs=[1]))
 
@@ -139,7 +139,7 @@ def test_more_outputs_than_before_are_predicted(make: Any) -> None:
     assert later.model.predicted > 0
 
 
-def test_rows_in_another_place_of_the_table_are_the_same_rows(make: Any) -> None:
+def test_rows_in_another_place_of_the_table_are_the_same_rows(make) -> None:
     host = make.host()
     singles(engine(make, host, source=[0, 1, 2, 3]))
 
@@ -173,7 +173,7 @@ FEWER = {name: values[:3] for name, values in COLUMNS.items()}
     ],
 )
 def test_another_question_finds_nothing(
-    make: Any, columns: dict[str, Any], options: dict[str, Any]
+    make, columns: dict[str, Any], options: dict[str, Any]
 ) -> None:
     host = make.host()
     singles(engine(make, host))
@@ -185,7 +185,7 @@ def test_another_question_finds_nothing(
     assert later.ledger.hits == 0
 
 
-def test_another_feature_or_other_points_find_nothing(make: Any) -> None:
+def test_another_feature_or_other_points_find_nothing(make) -> None:
     host, points = make.host(), np.array([1.0, 2.0])
     first = engine(make, host)
     first.effects.curve([0], [points])
@@ -211,7 +211,7 @@ def test_another_feature_or_other_points_find_nothing(make: Any) -> None:
         pytest.param(lambda _value: None, id="absent"),
     ],
 )
-def test_a_damaged_number_is_computed_again(make: Any, damage: Any) -> None:
+def test_a_damaged_number_is_computed_again(make, damage) -> None:
     host = make.host()
     expected = singles(engine(make, host))
     whole = dict(host.values)
@@ -226,9 +226,9 @@ def test_a_damaged_number_is_computed_again(make: Any, damage: Any) -> None:
         assert host.values == whole
 
 
-def test_a_cache_that_keeps_nothing_costs_time_only(make: Any) -> None:
+def test_a_cache_that_keeps_nothing_costs_time_only(make) -> None:
     class Forgetful(make.host):  # type: ignore[misc]
-        def remember(self, entries: Any) -> None:
+        def remember(self, entries) -> None:
             """Drop them."""
 
     host = Forgetful()
@@ -239,7 +239,7 @@ def test_a_cache_that_keeps_nothing_costs_time_only(make: Any) -> None:
     assert host.values == {}
 
 
-def test_curves_of_single_rows_are_known_where_they_were_predicted(make: Any) -> None:
+def test_curves_of_single_rows_are_known_where_they_were_predicted(make) -> None:
     host, points = make.host(), np.array([0.0, 2.0, 1.0])
     first = engine(make, host).effects.individual(0, points)
     host.progress.clear()
@@ -254,7 +254,7 @@ def test_curves_of_single_rows_are_known_where_they_were_predicted(make: Any) ->
 
 
 @pytest.mark.parametrize(("feature", "points"), [(1, [0.0, 2.0, 1.0]), (0, [0.0, 1.0, 2.0])])
-def test_other_curves_of_single_rows_are_predicted(make: Any, feature: int, points: Any) -> None:
+def test_other_curves_of_single_rows_are_predicted(make, feature: int, points) -> None:
     host = make.host()
     engine(make, host).effects.individual(0, np.array([0.0, 2.0, 1.0]))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +17,12 @@ COLUMNS = {
 }
 
 
-def function(x: Any, y: Any, t: Any) -> Any:
+def function(x, y, t):
     text = np.array([ord(value) - 97.0 for value in t])
     return np.stack([np.sin(x * y) + text * x, np.exp(x) - text], axis=1)
 
 
-def numbers(engine: Any) -> Any:
+def numbers(engine):
     """Every effect that there is, in one array."""
     parts = [engine.effects.outputs()]
     for single in engine.effects.single([0, 1, 2]):
@@ -36,7 +35,7 @@ def numbers(engine: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def usual(make: Any) -> Any:
+def usual(make):
     return numbers(make.engine(function, COLUMNS, n_outputs=2))
 
 
@@ -44,7 +43,7 @@ def usual(make: Any) -> Any:
     ("size", "threads"), [(1, 2), *((s, t) for s in (7, 64, 1000, 16000) for t in (1, 2, 4))]
 )
 def test_size_of_calls_and_number_of_threads_change_nothing(
-    make: Any, usual: Any, size: int, threads: int
+    make, usual, size: int, threads: int
 ) -> None:
     engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size), threads=threads)
 
@@ -52,7 +51,7 @@ def test_size_of_calls_and_number_of_threads_change_nothing(
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_with_calls_of_one_size_threads_change_not_even_a_bit(make: Any, threads: int) -> None:
+def test_with_calls_of_one_size_threads_change_not_even_a_bit(make, threads: int) -> None:
     one, several = (
         make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(1000), threads=t)
         for t in (1, threads)
@@ -62,7 +61,7 @@ def test_with_calls_of_one_size_threads_change_not_even_a_bit(make: Any, threads
 
 
 @pytest.mark.parametrize("size", [7, 64, 1000])
-def test_calls_are_no_larger_than_asked_for(make: Any, size: int) -> None:
+def test_calls_are_no_larger_than_asked_for(make, size: int) -> None:
     engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size))
 
     numbers(engine)
@@ -70,7 +69,7 @@ def test_calls_are_no_larger_than_asked_for(make: Any, size: int) -> None:
     assert max(engine.model.calls) <= size
 
 
-def test_calls_are_nearly_as_large_as_asked_for(make: Any) -> None:
+def test_calls_are_nearly_as_large_as_asked_for(make) -> None:
     columns = {"x": np.arange(90), "y": np.arange(90)}
     engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(1000))
 
@@ -80,7 +79,7 @@ def test_calls_are_nearly_as_large_as_asked_for(make: Any) -> None:
     assert engine.model.calls == 8 * [990] + [180]
 
 
-def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make: Any) -> None:
+def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make) -> None:
     n = 2 * Pace.LARGEST + 5
     columns = {"x": np.arange(n), "y": np.arange(n) % 7}
     engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(Pace.LARGEST))
@@ -91,12 +90,12 @@ def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make: Any) -> None:
     assert found.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
 
 
-def test_calls_run_side_by_side(make: Any) -> None:
+def test_calls_run_side_by_side(make) -> None:
     """Two calls meet at a barrier, which one alone would never pass."""
     barrier = threading.Barrier(2, timeout=120)
     met: set[int] = set()
 
-    def wait(x: Any, y: Any) -> Any:
+    def wait(x, y):
         if len(x) > 300 and threading.get_ident() not in met:
             met.add(threading.get_ident())
             barrier.wait()
@@ -110,11 +109,11 @@ def test_calls_run_side_by_side(make: Any) -> None:
     assert len(met) == 2
 
 
-def test_no_call_writes_where_another_one_reads(make: Any) -> None:
+def test_no_call_writes_where_another_one_reads(make) -> None:
     """While a model looks at its rows, they stay as they were given to it."""
     spoilt = []
 
-    def look(x: Any, y: Any) -> Any:
+    def look(x, y):
         before = x.copy(), y.copy()
         time.sleep(1e-3)  # others make their rows meanwhile, as many as come to it
         spoilt.append(not (np.array_equal(before[0], x) and np.array_equal(before[1], y)))
@@ -129,7 +128,7 @@ def test_no_call_writes_where_another_one_reads(make: Any) -> None:
     assert not any(spoilt)
 
 
-def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make: Any) -> None:
+def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make) -> None:
     fresh = [make.engine(function, COLUMNS, n_outputs=2) for _ in range(3)]
     used = make.engine(function, COLUMNS, n_outputs=2)
     points = np.array([9.0, -9.0])

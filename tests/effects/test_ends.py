@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,7 @@ COLUMNS = {"x": np.arange(N), "y": np.arange(N) * 2.0}
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("steps", [0, 1, 10])
-def test_a_computation_ends_within_one_call_of_each_thread(
-    make: Any, threads: int, steps: int
-) -> None:
+def test_a_computation_ends_within_one_call_of_each_thread(make, threads: int, steps: int) -> None:
     host = make.host(steps)
     engine = make.engine(
         lambda x, y: x * y, COLUMNS, host=host, pace=make.pace(400), threads=threads
@@ -30,7 +27,7 @@ def test_a_computation_ends_within_one_call_of_each_thread(
     assert len(engine.model.calls) <= steps + threads
 
 
-def test_an_ended_computation_does_not_go_on(make: Any) -> None:
+def test_an_ended_computation_does_not_go_on(make) -> None:
     engine = make.engine(lambda x, y: x * y, COLUMNS, host=make.host(3), pace=make.pace(400))
     with pytest.raises(ExplainError):
         list(engine.effects.single([0]))
@@ -42,12 +39,12 @@ def test_an_ended_computation_does_not_go_on(make: Any) -> None:
     assert len(engine.model.calls) == calls
 
 
-def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(make: Any) -> None:
+def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(make) -> None:
     """Every other call is held up until one has failed; none may follow it."""
     lock, failed = threading.Lock(), threading.Event()
     after: list[int] = []
 
-    def fail_once(x: Any, y: Any) -> Any:
+    def fail_once(x, y):
         with lock:
             first = not failed.is_set() and not after
             after.append(len(x))
@@ -66,8 +63,8 @@ def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(ma
     assert len(after) <= 4
 
 
-def test_an_unexpected_error_surfaces_as_it_is(make: Any) -> None:
-    def broken(x: Any, y: Any) -> Any:
+def test_an_unexpected_error_surfaces_as_it_is(make) -> None:
+    def broken(x, y):
         raise ZeroDivisionError
 
     engine = make.engine(broken, COLUMNS, threads=2)
@@ -78,7 +75,7 @@ def test_an_unexpected_error_surfaces_as_it_is(make: Any) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_rows_whose_prediction_is_not_finite_are_named_as_the_table_numbers_them(
-    make: Any, bad: float
+    make, bad: float
 ) -> None:
     """Rows 10 to 50 of some table, of which two are equal and one weighs nothing."""
     columns = {"x": [1.0, 1.0, 2.0, 3.0, 4.0], "y": [5.0, 5.0, 6.0, 7.0, 8.0]}
@@ -96,7 +93,7 @@ def test_rows_whose_prediction_is_not_finite_are_named_as_the_table_numbers_them
     assert "rows 40, 50 (counted from 0)" in end.value.message
 
 
-def test_only_the_first_rows_are_named(make: Any) -> None:
+def test_only_the_first_rows_are_named(make) -> None:
     engine = make.engine(lambda x, _y: x * np.nan, COLUMNS)
 
     with pytest.raises(ExplainError, match=r"rows 0, 1, 2, 3, 4 \("):
@@ -106,7 +103,7 @@ def test_only_the_first_rows_are_named(make: Any) -> None:
 @pytest.mark.parametrize(("bad", "opposite"), [(np.nan, np.nan), (np.inf, -np.inf)])
 @pytest.mark.parametrize("n", [6, 60])
 def test_where_a_moved_value_breaks_the_model_it_is_named(
-    make: Any, n: int, bad: float, opposite: float
+    make, n: int, bad: float, opposite: float
 ) -> None:
     """Finite at every row, as x = y there; broken only where the two differ."""
     columns = {"x": np.arange(n), "y": np.arange(n)}
@@ -121,7 +118,7 @@ def test_where_a_moved_value_breaks_the_model_it_is_named(
     assert end.value.reason is Reason.NON_FINITE_PREDICTION
 
 
-def test_a_point_of_a_surface_that_breaks_the_model_is_named(make: Any) -> None:
+def test_a_point_of_a_surface_that_breaks_the_model_is_named(make) -> None:
     engine = make.engine(
         lambda x, t: np.where((x == 7) & (t == "b"), np.nan, x),
         {"x": [1.0, 2.0, 3.0], "t": ["a", "b", "c"]},
@@ -131,7 +128,7 @@ def test_a_point_of_a_surface_that_breaks_the_model_is_named(make: Any) -> None:
         engine.effects.curve([0, 1], [np.array([1.0, 7.0]), np.array(["b", "b"], object)])
 
 
-def test_one_broken_output_among_several_is_an_error(make: Any) -> None:
+def test_one_broken_output_among_several_is_an_error(make) -> None:
     engine = make.engine(
         lambda x, y: np.stack([x, np.where(x == 2, np.nan, y)], axis=1), COLUMNS, n_outputs=2
     )
@@ -140,7 +137,7 @@ def test_one_broken_output_among_several_is_an_error(make: Any) -> None:
         engine.effects.outputs()
 
 
-def test_broken_numbers_do_not_get_into_the_cache(make: Any) -> None:
+def test_broken_numbers_do_not_get_into_the_cache(make) -> None:
     host = make.host()
     engine = make.engine(lambda x, y: np.where(x - y == -3, np.nan, x), COLUMNS, host=host)
 

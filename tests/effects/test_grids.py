@@ -17,7 +17,7 @@ QUANTILE = replace(UNIFORM, by_quantiles=True)
 DENSE = np.array([*range(1, 100), 1000.0])
 
 
-def axis(column: Any, layout: Layout, *, whole: bool = False) -> list[Any]:
+def axis(column, layout: Layout, *, whole: bool = False) -> list[Any]:
     (found,) = lay([column], layout, [whole])
     return list(found.tolist())
 

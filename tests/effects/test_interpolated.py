@@ -13,7 +13,7 @@ from onnxplain_server.effects.knots import lay_knots
 N = 40
 
 
-def smooth(a: Any, b: Any, c: Any, d: Any) -> Any:
+def smooth(a, b, c, d):
     a = np.where(np.isnan(a), 9.0, a)
     text = np.array([len(value) for value in d]) if d.dtype == object else d
     return np.stack([np.exp(a / 3) * b + c * text, np.sin(a + b) * c], axis=1)
@@ -29,7 +29,7 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
     return {"a": a, "b": random.normal(size=N), "c": whole.astype(float), "d": list(text)}
 
 
-def at_knots(knots: Any, values: Any, table: Any) -> Any:
+def at_knots(knots, values, table):
     """Interpolate (n_knots, ...) at values; missing ones are a knot of their own, the last."""
     finite = np.isfinite(knots)
     flat = table.reshape(len(knots), -1)
@@ -39,7 +39,7 @@ def at_knots(knots: Any, values: Any, table: Any) -> Any:
     return found
 
 
-def cube(built: Any, knots: dict[int, Any]) -> Any:
+def cube(built, knots: dict[int, Any]):
     """Predictions with features at every combination of knots: (n_knots, ..., n_rows, 2)."""
     background, shape = built.background, [len(points) for points in knots.values()]
     found = np.empty((*shape, len(background), 2))
@@ -53,7 +53,7 @@ def cube(built: Any, knots: dict[int, Any]) -> Any:
 
 @given(tables(), st.integers(0, 3), st.integers(3, 5))
 def test_single_effects_are_interpolated_between_knots(
-    make: Any, columns: dict[str, Any], kind: int, count: int
+    make, columns: dict[str, Any], kind: int, count: int
 ) -> None:
     random = np.random.default_rng(5)
     weights = [np.ones(N), random.uniform(1, 2, N), np.arange(N) % 3, np.arange(N) + 1.0][kind]
@@ -74,7 +74,7 @@ def test_single_effects_are_interpolated_between_knots(
 
 @pytest.mark.parametrize(("group", "count"), [((0, 1), 4), ((0, 2), 5), ((0, 1, 2), 3)])
 def test_effects_of_several_features_are_interpolated_in_each(
-    make: Any, group: tuple[int, ...], count: int
+    make, group: tuple[int, ...], count: int
 ) -> None:
     """So many rows that all combinations of knots are fewer than theirs."""
     random = np.random.default_rng(5)
@@ -99,7 +99,7 @@ def test_effects_of_several_features_are_interpolated_in_each(
         np.testing.assert_allclose(joint.whole[row], expected, atol=1e-12)
 
 
-def test_features_with_no_more_values_than_knots_are_exact(make: Any) -> None:
+def test_features_with_no_more_values_than_knots_are_exact(make) -> None:
     columns = {name: np.arange(N) // step % 4 for step, name in enumerate("abc", 1)}
     columns["d"] = np.arange(N)
     built = [make.engine(smooth, columns, n_outputs=2) for _ in range(2)]
@@ -113,7 +113,7 @@ def test_features_with_no_more_values_than_knots_are_exact(make: Any) -> None:
     assert built[0].model.predicted == built[1].model.predicted
 
 
-def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make: Any) -> None:
+def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make) -> None:
     random = np.random.default_rng(5)
     n = 300
     columns = {name: random.normal(size=n) for name in "ab"}
@@ -128,7 +128,7 @@ def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make: Any)
     assert joint.error > 0.01
 
 
-def test_what_is_predicted_is_what_the_cost_says(make: Any) -> None:
+def test_what_is_predicted_is_what_the_cost_says(make) -> None:
     random = np.random.default_rng(5)
     n = 120
     columns = {"a": random.normal(size=n), "b": random.normal(size=n), "c": np.arange(n) % 3}
@@ -140,10 +140,10 @@ def test_what_is_predicted_is_what_the_cost_says(make: Any) -> None:
     assert built.model.predicted == effects.cost((0,)) + effects.cost((1,)) == 2 * 7 * n
     before = built.model.predicted
     list(effects.joint([(0, 1)]))
-    assert built.model.predicted - before == effects.cost((0, 1)) <= 49 * n
+    assert 40 * n < built.model.predicted - before <= effects.cost((0, 1)) == 49 * n
 
 
-def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make: Any) -> None:
+def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make) -> None:
     random = np.random.default_rng(5)
     columns = {name: random.normal(size=N) for name in "abcd"}
     built, plain = (make.engine(smooth, columns, n_outputs=2) for _ in range(2))
@@ -157,7 +157,7 @@ def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make: Any
     np.testing.assert_allclose(joint.whole, exact.whole, rtol=1e-12)
 
 
-def test_the_same_question_again_predicts_nothing(make: Any) -> None:
+def test_the_same_question_again_predicts_nothing(make) -> None:
     random = np.random.default_rng(5)
     host, columns = make.host(), {name: random.normal(size=N) for name in "abcd"}
     found = []
@@ -172,7 +172,7 @@ def test_the_same_question_again_predicts_nothing(make: Any) -> None:
     assert built.model.predicted == 0
 
 
-def test_replicates_equal_tables_with_their_weights(make: Any) -> None:
+def test_replicates_equal_tables_with_their_weights(make) -> None:
     random = np.random.default_rng(5)
     columns = {name: random.normal(size=N) for name in "abcd"}
     weights = random.uniform(1, 2, (3, N))
@@ -190,7 +190,7 @@ def test_replicates_equal_tables_with_their_weights(make: Any) -> None:
             np.testing.assert_allclose(joint.pure[replicate], other.pure, rtol=1e-9, atol=1e-12)
 
 
-def test_an_unused_feature_has_no_effect_between_knots_either(make: Any) -> None:
+def test_an_unused_feature_has_no_effect_between_knots_either(make) -> None:
     random = np.random.default_rng(5)
     columns = {name: random.normal(size=N) for name in "abcd"}
     built = make.engine(lambda a, b, c, _d: a * b + c, columns, without={0: [3]})
@@ -206,7 +206,7 @@ def test_an_unused_feature_has_no_effect_between_knots_either(make: Any) -> None
 @pytest.mark.parametrize("count", [9, 17, 33])
 @pytest.mark.parametrize("kind", ["uniform", "normal", "lognormal"])
 def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
-    make: Any, count: int, kind: str
+    make, count: int, kind: str
 ) -> None:
     random = np.random.default_rng(1)
     columns = {name: getattr(random, kind)(size=200) for name in "ab"}
@@ -224,7 +224,7 @@ def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
         assert true < error[0] < 50 * true
 
 
-def test_a_straight_line_has_no_error(make: Any) -> None:
+def test_a_straight_line_has_no_error(make) -> None:
     random = np.random.default_rng(5)
     columns = {name: random.uniform(-2, 2, N) for name in "ab"}
 

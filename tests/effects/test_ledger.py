@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from onnxplain_server.effects.ledger import Ledger
 
 
-def test_plans_are_told_beside_what_is_done(make: Any) -> None:
+def test_plans_are_told_beside_what_is_done(make) -> None:
     host = make.host()
     ledger = Ledger(host)
 
@@ -21,7 +19,7 @@ def test_plans_are_told_beside_what_is_done(make: Any) -> None:
     assert ledger.predicted == 15
 
 
-def test_more_may_never_be_done_than_planned(make: Any) -> None:
+def test_more_may_never_be_done_than_planned(make) -> None:
     host = make.host()
     ledger = Ledger(host)
 
@@ -30,7 +28,7 @@ def test_more_may_never_be_done_than_planned(make: Any) -> None:
     assert host.progress == [(10, 10)]
 
 
-def test_an_effect_of_several_arrays_is_found_only_whole(make: Any) -> None:
+def test_an_effect_of_several_arrays_is_found_only_whole(make) -> None:
     host = make.host()
     ledger = Ledger(host)
     ledger.remember({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
@@ -44,7 +42,7 @@ def test_an_effect_of_several_arrays_is_found_only_whole(make: Any) -> None:
     assert (ledger.hits, ledger.misses) == (1, 2)
 
 
-def test_nothing_is_asked_of_the_cache_for_nothing(make: Any) -> None:
+def test_nothing_is_asked_of_the_cache_for_nothing(make) -> None:
     host = make.host()
 
     assert Ledger(host).recall([], []) == []

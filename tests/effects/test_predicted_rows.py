@@ -13,13 +13,13 @@ def rows(n: int, width: int) -> dict[str, Any]:
     return {f"x{j}": random.permutation(n).astype(float) for j in range(width)}
 
 
-def total(*columns: Any) -> Any:
+def total(*columns):
     return np.sum([np.asarray(c, float) for c in columns], axis=0)
 
 
 @pytest.mark.parametrize(("n", "width"), [(21, 3), (40, 4), (150, 2)])
 def test_all_distinct_rows_cost_n_times_n_for_each_feature_and_n_once(
-    make: Any, n: int, width: int
+    make, n: int, width: int
 ) -> None:
     engine = make.engine(total, rows(n, width))
 
@@ -32,7 +32,7 @@ def test_all_distinct_rows_cost_n_times_n_for_each_feature_and_n_once(
 
 @pytest.mark.parametrize("n_levels", [1, 2, 5, 20])
 def test_a_coarse_feature_costs_its_values_less_the_one_that_each_row_has(
-    make: Any, n_levels: int
+    make, n_levels: int
 ) -> None:
     n = 60
     columns = {"coarse": np.arange(n) % n_levels, "fine": np.arange(n)}
@@ -44,7 +44,7 @@ def test_a_coarse_feature_costs_its_values_less_the_one_that_each_row_has(
     assert engine.model.predicted == n + n * (n_levels - 1)
 
 
-def test_a_feature_of_some_values_costs_n_for_each(make: Any) -> None:
+def test_a_feature_of_some_values_costs_n_for_each(make) -> None:
     n, n_levels = 60, 30
     engine = make.engine(total, {"some": np.arange(n) % n_levels, "fine": np.arange(n)})
 
@@ -54,7 +54,7 @@ def test_a_feature_of_some_values_costs_n_for_each(make: Any) -> None:
 
 
 def test_rows_that_differ_in_the_moved_feature_only_are_predicted_once_for_each_point(
-    make: Any,
+    make,
 ) -> None:
     n, apart = 60, 4
     engine = make.engine(total, {"x": np.arange(n), "y": np.arange(n) % apart})
@@ -64,7 +64,7 @@ def test_rows_that_differ_in_the_moved_feature_only_are_predicted_once_for_each_
     assert engine.model.predicted == n * apart
 
 
-def test_of_two_ways_to_save_the_better_one_is_taken(make: Any) -> None:
+def test_of_two_ways_to_save_the_better_one_is_taken(make) -> None:
     """Merged apart from x, 60 rows are 20: 3 · 20, where skipping known values asks 2 · 60."""
     n = 60
     engine = make.engine(total, {"x": np.arange(n) % 3, "y": np.arange(n) // 3})
@@ -75,7 +75,7 @@ def test_of_two_ways_to_save_the_better_one_is_taken(make: Any) -> None:
     assert engine.model.predicted - n == 3 * 20
 
 
-def test_pairs_merge_rows_that_differ_in_both_features_only(make: Any) -> None:
+def test_pairs_merge_rows_that_differ_in_both_features_only(make) -> None:
     n, apart = 60, 3
     columns = {"x": np.arange(n), "y": np.arange(n) // 2, "z": np.arange(n) % apart}
     engine = make.engine(total, columns)
@@ -87,7 +87,7 @@ def test_pairs_merge_rows_that_differ_in_both_features_only(make: Any) -> None:
     assert engine.model.predicted - before == n * apart
 
 
-def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make: Any) -> None:
+def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make) -> None:
     n = 60
     columns = {"x": np.arange(n) % 2, "y": np.arange(n) % 3, "z": np.arange(n)}
     engine = make.engine(total, columns)
@@ -100,7 +100,7 @@ def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make: Any) -> Non
     assert engine.model.predicted - before == 6 * (60 - 30 - 20 + 10)
 
 
-def test_a_pair_of_which_few_rows_are_known_is_predicted_whole(make: Any) -> None:
+def test_a_pair_of_which_few_rows_are_known_is_predicted_whole(make) -> None:
     """Only a third: less than it takes to put the others together."""
     n = 60
     columns = {"x": np.arange(n) % 4, "y": np.arange(n) % 6, "z": np.arange(n)}
@@ -114,7 +114,7 @@ def test_a_pair_of_which_few_rows_are_known_is_predicted_whole(make: Any) -> Non
     assert engine.model.predicted - before == 12 * n
 
 
-def test_two_valued_features_cost_n_for_each_group_of_any_size(make: Any) -> None:
+def test_two_valued_features_cost_n_for_each_group_of_any_size(make) -> None:
     """Only the rows that differ in all features of the group are new: one in 2, 4, 8."""
     n = 64
     columns = {f"b{bit}": np.arange(n) >> bit & 1 for bit in range(3)} | {"z": np.arange(n)}
@@ -136,7 +136,7 @@ def test_two_valued_features_cost_n_for_each_group_of_any_size(make: Any) -> Non
     assert np.diff(predicted).tolist() == [n * len(of_one_size) for of_one_size in groups]
 
 
-def test_a_pair_with_a_feature_of_many_values_is_predicted_whole(make: Any) -> None:
+def test_a_pair_with_a_feature_of_many_values_is_predicted_whole(make) -> None:
     n = 60
     columns = {"b": np.arange(n) % 2, "many": np.arange(n), "z": np.arange(n) * 2.0}
     engine = make.engine(total, columns)
@@ -148,7 +148,7 @@ def test_a_pair_with_a_feature_of_many_values_is_predicted_whole(make: Any) -> N
     assert engine.model.predicted - before == n * n
 
 
-def test_equal_rows_are_predicted_once(make: Any) -> None:
+def test_equal_rows_are_predicted_once(make) -> None:
     once = make.engine(total, rows(30, 2))
     columns = {name: np.tile(values, 3) for name, values in rows(30, 2).items()}
     thrice = make.engine(total, columns)
@@ -160,7 +160,7 @@ def test_equal_rows_are_predicted_once(make: Any) -> None:
     assert thrice.model.predicted == once.model.predicted
 
 
-def test_rows_of_weight_zero_are_not_predicted(make: Any) -> None:
+def test_rows_of_weight_zero_are_not_predicted(make) -> None:
     engine = make.engine(total, rows(30, 2), np.arange(30) % 2)
 
     engine.effects.outputs()
@@ -168,7 +168,7 @@ def test_rows_of_weight_zero_are_not_predicted(make: Any) -> None:
     assert engine.model.predicted == 15
 
 
-def test_values_that_are_equal_for_the_model_are_one_value(make: Any) -> None:
+def test_values_that_are_equal_for_the_model_are_one_value(make) -> None:
     """Near 2^24, float32 tells only every second whole number apart."""
     values = 2.0**24 + np.arange(0, 60)
     engine = make.engine(total, {"x": values, "y": np.arange(60)}, types=["float", "float"])
@@ -178,7 +178,7 @@ def test_values_that_are_equal_for_the_model_are_one_value(make: Any) -> None:
     assert engine.model.predicted == 60 * len(np.unique(values.astype(np.float32)))
 
 
-def test_missing_values_are_one_value(make: Any) -> None:
+def test_missing_values_are_one_value(make) -> None:
     n = 60
     x = np.where(np.arange(n) % 2, np.nan, np.arange(n))
     engine = make.engine(total, {"x": x, "y": np.arange(n)})
@@ -186,7 +186,7 @@ def test_missing_values_are_one_value(make: Any) -> None:
     assert [len(levels) for levels in engine.background.levels] == [n // 2 + 1, n]
 
 
-def test_a_curve_costs_its_distinct_points(make: Any) -> None:
+def test_a_curve_costs_its_distinct_points(make) -> None:
     engine = make.engine(total, rows(30, 2))
 
     engine.effects.curve([0], [np.array([1.0, 2.0, 1.0, 1.0])])
@@ -194,7 +194,7 @@ def test_a_curve_costs_its_distinct_points(make: Any) -> None:
     assert engine.model.predicted == 2 * 30
 
 
-def test_predictions_of_the_rows_are_asked_for_once(make: Any) -> None:
+def test_predictions_of_the_rows_are_asked_for_once(make) -> None:
     engine = make.engine(total, rows(30, 2))
 
     for _ in range(3):

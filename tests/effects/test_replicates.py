@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 
-def rough(x: Any, y: Any, z: Any, _w: Any = None) -> Any:
+def rough(x, y, z, _w=None):
     return x * y + np.sin(z) * x + np.maximum(y, z)
 
 
@@ -22,14 +22,14 @@ def columns() -> dict[str, Any]:
 
 
 @pytest.fixture
-def weights() -> Any:
+def weights():
     """Some rows do not count at all, as in a bootstrap."""
     rng = np.random.default_rng(1)
     return rng.multinomial(23, np.full(23, 1 / 23), 5) * rng.uniform(0.5, 2, 23)
 
 
 def test_each_replicate_equals_a_table_with_its_weights(
-    make: Any, columns: dict[str, Any], weights: Any
+    make, columns: dict[str, Any], weights
 ) -> None:
     groups = list(combinations(range(3), 2))
     together = make.engine(rough, columns).effects
@@ -49,14 +49,14 @@ def test_each_replicate_equals_a_table_with_its_weights(
 
 
 def test_replicates_of_features_with_few_values_equal_tables_with_their_weights_too(
-    make: Any, weights: Any
+    make, weights
 ) -> None:
     columns = {name: np.arange(23) // step % 3 for step, name in enumerate("xyz", 1)}
     groups = list(combinations(range(3), 2))
     together = make.engine(rough, columns | {"w": np.arange(23)})
     together.effects.outputs()
 
-    def effects(built: Any, *given: Any) -> Any:
+    def effects(built, *given):
         singles = list(built.effects.single(range(3), *given))
         pairs = list(built.effects.joint(groups, *given))
         triples = list(built.effects.joint([(0, 1, 2)], *given))
@@ -73,9 +73,7 @@ def test_replicates_of_features_with_few_values_equal_tables_with_their_weights_
             np.testing.assert_allclose(ours[replicate][given > 0], theirs, rtol=1e-9, atol=1e-12)
 
 
-def test_replicates_cost_no_further_prediction(
-    make: Any, columns: dict[str, Any], weights: Any
-) -> None:
+def test_replicates_cost_no_further_prediction(make, columns: dict[str, Any], weights) -> None:
     plain = make.engine(rough, columns)
     list(plain.effects.single(range(3)))
     resampled = make.engine(rough, columns)

@@ -1,7 +1,5 @@
 """A feature that a model certainly does not use has exactly no effect, and costs nothing."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,24 +9,24 @@ COLUMNS = {name: RANDOM.normal(size=N) for name in "abcd"}
 WEIGHTS = RANDOM.uniform(0.5, 2, N)
 
 
-def function(a: Any, _b: Any, c: Any, _d: Any) -> Any:
+def function(a, _b, c, _d):
     return np.exp(a) * c + a
 
 
-def centered(pure: Any) -> Any:
+def centered(pure):
     """Pure effects are given up to a constant."""
     return pure - pure.mean(axis=-2, keepdims=True)
 
 
 @pytest.fixture
-def engines(make: Any) -> Any:
+def engines(make):
     """The same model, of which it is known that b and d are unused, and of which it is not."""
     return [
         make.engine(function, COLUMNS, WEIGHTS, without=without) for without in ({0: [1, 3]}, {})
     ]
 
 
-def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines: Any) -> None:
+def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines) -> None:
     known, _ = engines
 
     (single,) = known.effects.single([1])
@@ -40,7 +38,7 @@ def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines: A
     assert known.model.predicted == N
 
 
-def test_every_effect_is_what_predicting_gives(engines: Any) -> None:
+def test_every_effect_is_what_predicting_gives(engines) -> None:
     random = np.random.default_rng(4)
     groups = [(0, 1), (0, 2), (1, 3)], [(0, 1, 2), (0, 1, 3)]
     pairs = {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)} - set(groups[0])
@@ -60,7 +58,7 @@ def test_every_effect_is_what_predicting_gives(engines: Any) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_it_takes_part_in_no_interaction_at_all(engines: Any) -> None:
+def test_it_takes_part_in_no_interaction_at_all(engines) -> None:
     known, _ = engines
     list(known.effects.single(range(4)))
     before = known.model.predicted
@@ -72,7 +70,7 @@ def test_it_takes_part_in_no_interaction_at_all(engines: Any) -> None:
 
 
 @pytest.mark.parametrize(("moved", "new"), [((1,), 0), ((1, 3), 0), ((0, 1), 2 * N)])
-def test_curves_move_only_what_is_used(engines: Any, moved: Any, new: int) -> None:
+def test_curves_move_only_what_is_used(engines, moved, new: int) -> None:
     points = [np.array([0.0, 0.0, 1.0])] * len(moved)
     known, plain = engines
     known.effects.outputs()
@@ -83,7 +81,7 @@ def test_curves_move_only_what_is_used(engines: Any, moved: Any, new: int) -> No
     assert known.model.predicted == N + new
 
 
-def test_where_it_is_moved_to_no_number_the_model_is_asked(make: Any) -> None:
+def test_where_it_is_moved_to_no_number_the_model_is_asked(make) -> None:
     """A coefficient of 0 times infinity is no number."""
     engine = make.engine(lambda a, b: a + 0 * b, {"a": [1.0, 2.0], "b": [1, 2]}, without={0: [1]})
 
@@ -91,7 +89,7 @@ def test_where_it_is_moved_to_no_number_the_model_is_asked(make: Any) -> None:
         engine.effects.curve([1], [np.array([np.inf])])
 
 
-def test_predictions_of_single_rows_stay_where_they_are(engines: Any) -> None:
+def test_predictions_of_single_rows_stay_where_they_are(engines) -> None:
     known, plain = engines
     points, order = np.array([0.0, 5.0]), np.arange(N)[::-1]
 
@@ -107,7 +105,7 @@ def test_predictions_of_single_rows_stay_where_they_are(engines: Any) -> None:
     assert known.model.predicted == N
 
 
-def test_rows_that_differ_in_unused_features_only_are_predicted_once(make: Any) -> None:
+def test_rows_that_differ_in_unused_features_only_are_predicted_once(make) -> None:
     columns = {"x": np.arange(20.0), "y": np.arange(20) % 2, "z": np.arange(20.0)}
     engine = make.engine(lambda x, y, _z: x * y, columns, without={0: [2]})
 
@@ -116,8 +114,8 @@ def test_rows_that_differ_in_unused_features_only_are_predicted_once(make: Any) 
     assert engine.model.predicted == 20 * 2
 
 
-def test_it_is_unused_only_if_no_wanted_output_depends_on_it(make: Any) -> None:
-    def both(a: Any, b: Any) -> Any:
+def test_it_is_unused_only_if_no_wanted_output_depends_on_it(make) -> None:
+    def both(a, b):
         return np.stack([a, a * b], axis=1)
 
     columns = {name: COLUMNS[name] for name in "ab"}

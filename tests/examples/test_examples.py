@@ -23,7 +23,7 @@ Answer = Mapping[str, Any]
 Answers = Mapping[str, Answer]
 
 
-def interactions(answer: Answer) -> Any:
+def interactions(answer: Answer):
     return answer["explanations"][0]["interactions"]
 
 

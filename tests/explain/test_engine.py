@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ def runner() -> Iterator[InProcess]:
     runner.close()
 
 
-def explain(runner: InProcess, name: str, copies: int = 1, **request: Any) -> Any:
+def explain(runner: InProcess, name: str, copies: int = 1, **request):
     """Ask for interactions of a fixture on its own rows, repeated with a little noise."""
     known = json.loads((MODELS / f"{name}.json").read_text())
     asked = service_pb2.ExplainRequest(plots=False, **request)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, load_model
 from onnxplain.canonical import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVectorsResult
@@ -24,7 +24,7 @@ NAMES = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
 Ask = Callable[..., ExplainResponse]
 
 
-def rows(names: Sequence[str] = NAMES, n: int = 60, **more: Any) -> Table:
+def rows(names: Sequence[str] = NAMES, n: int = 60, **more) -> Table:
     random = np.random.default_rng(0)
     columns = [Column(name=name, numbers=random.normal(size=n)) for name in names]
     for name, values in more.items():
@@ -33,7 +33,7 @@ def rows(names: Sequence[str] = NAMES, n: int = 60, **more: Any) -> Table:
     return Table(columns=Columns(columns=columns))
 
 
-def columns_model(node: Any, width: int = 2) -> bytes:
+def columns_model(node, width: int = 2) -> bytes:
     """A model of one operator on a matrix."""
     graph = helper.make_graph(
         [node],
@@ -78,10 +78,10 @@ def runner() -> Iterator[InProcess]:
 
 
 @pytest.fixture
-def ask(runner: InProcess, make: Any) -> Ask:
+def ask(runner: InProcess, make) -> Ask:
     """Ask for feature vectors as a transport does."""
 
-    def asked(model: Path | bytes, table: Table | None = None, **given: Any) -> ExplainResponse:
+    def asked(model: Path | bytes, table: Table | None = None, **given) -> ExplainResponse:
         content = model if isinstance(model, bytes) else model.read_bytes()
         about = {name: given.pop(name) for name in ("target_column", "feature_columns", "row_count")
                  if name in given}  # fmt: skip
@@ -107,7 +107,7 @@ def codes(answer: ExplainResponse) -> list[str]:
     return [warning.code for warning in warnings]
 
 
-def refusal(ask: Ask, *args: Any, **given: Any) -> ExplainError:
+def refusal(ask: Ask, *args, **given) -> ExplainError:
     with pytest.raises(ExplainError) as caught:
         ask(*args, **given)
     return caught.value
@@ -193,6 +193,60 @@ def test_one_row_has_the_vectors_of_the_paths_that_it_takes(ask: Ask) -> None:
     assert list(twice.cooccurrence) == [2 * value for value in once.cooccurrence]
 
 
+def lengths_of_paths(model: Path) -> list[list[int]]:
+    """Splits on each path of each tree, read from the file's attributes alone."""
+    (node,) = (n for n in load_model(model).graph.node if n.op_type.startswith("TreeEnsemble"))
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    keys = [*zip(given["nodes_treeids"], given["nodes_nodeids"], strict=True)]
+    ends = zip(given["nodes_truenodeids"], given["nodes_falsenodeids"], strict=True)
+    parent = {
+        (tree, child): (tree, number)
+        for (tree, number), mode, pair in zip(keys, given["nodes_modes"], ends, strict=True)
+        if mode != b"LEAF"
+        for child in pair
+    }
+    lengths: dict[int, list[int]] = {}
+    for key, mode in zip(keys, given["nodes_modes"], strict=True):
+        if mode == b"LEAF":
+            length, at = 0, key
+            while at in parent:
+                length, at = length + 1, parent[at]
+            lengths.setdefault(key[0], []).append(length)
+    return [*lengths.values()]
+
+
+@pytest.mark.parametrize("least", [0, 3, 4])
+def test_paths_below_the_least_length_of_the_model_are_not_counted(ask: Ask, least: int) -> None:
+    trees = [[n for n in lengths if n >= least] for lengths in lengths_of_paths(FOREST)]
+
+    found = of(ask(FOREST, min_split_count=least))
+
+    assert found.sentence_count == sum(map(len, trees))
+    assert found.tree_count == sum(map(bool, trees))
+
+
+def test_where_every_path_is_below_the_least_length_the_refusal_says_so(ask: Ask) -> None:
+    error = refusal(ask, FOREST, min_split_count=9)
+
+    assert "no path of at least 9 splits has" in error.message
+    assert "lower min_split_count" in error.message
+
+
+def test_paths_below_the_least_length_of_a_surrogate_are_not_counted(ask: Ask) -> None:
+    """Of stumps none has two splits on its path, and none is longer than the depth."""
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+    table = rows(["a", "b"], n=300)
+
+    def counted(least: int, **given) -> int:
+        answer = ask(columns_model(node), table, min_split_count=least, **SMALL, **given)
+        return of(answer).sentence_count
+
+    every, longest = counted(0), counted(SMALL["depth"])
+    assert 0 < longest < every
+    assert counted(0, row_indices=[4, 4]) == 2 * counted(0, row_indices=[4])
+    assert counted(3, row_indices=[4]) <= counted(0, row_indices=[4])
+
+
 def test_rows_together_take_the_paths_that_each_takes(ask: Ask) -> None:
     """So counts add up; in a surrogate too."""
     for source in ("MODEL", "SURROGATE"):
@@ -257,6 +311,31 @@ def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
     assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
 
 
+def test_a_copy_is_told_and_independent_columns_are_not(ask: Ask) -> None:
+    """The target follows five of ten columns; the last is a noisy copy of the third."""
+    random = np.random.default_rng(1)
+    values = random.normal(size=(1_000, 10))
+    values[:, 9] = values[:, 2] + 0.01 * random.normal(size=1_000)
+    target = values[:, :5] @ [1, 2, 2, 1, 1] + values[:, 2] * values[:, 3]
+    columns = [Column(name=n, numbers=values[:, j]) for j, n in enumerate(NAMES)]
+    columns.append(Column(name="target", numbers=target))
+
+    found = of(
+        ask(FOREST, Table(columns=Columns(columns=columns)), source="LABELS",
+            target_column="target", include_similarity=True, repeat_count=2, **SMALL)
+    )  # fmt: skip
+
+    (pair,) = found.interchangeable
+    assert (pair.first, pair.second) == (NAMES[2], NAMES[9])
+    assert pair.repeat_share == 1
+    adjusted = np.array(found.adjusted_similarity).reshape(10, 10)
+    assert adjusted[2, 9] == pytest.approx(pair.adjusted_similarity)
+
+
+def test_boosted_trees_of_the_model_tell_no_pair(ask: Ask) -> None:
+    assert not of(ask(BOOSTED, source="MODEL")).interchangeable
+
+
 def test_knockoffs_come_with_a_test(ask: Ask) -> None:
     random = np.random.default_rng(1)
     table = rows(n=200, target=random.normal(size=200).tolist())
@@ -282,7 +361,7 @@ def test_a_feature_that_matters_is_longer_than_its_knockoff(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("engine", [ExplainRequest.TREES, ExplainRequest.BLACK_BOX])
-def test_asked_again_no_forest_is_grown(runner: InProcess, make: Any, engine: Any) -> None:
+def test_asked_again_no_forest_is_grown(runner: InProcess, make, engine) -> None:
     options = FeatureVectorsOptions(source="SURROGATE", repeat_count=2, sentence_count=600, depth=3)
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),
@@ -416,7 +495,7 @@ def test_columns_without_knockoffs_are_named(ask: Ask) -> None:
     assert "leave 'age' out of features" in error.message
 
 
-def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
+def test_other_methods_need_a_table(runner: InProcess, make) -> None:
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),
         methods=[MethodOptions(interactions=InteractionsOptions())],
@@ -426,7 +505,7 @@ def test_other_methods_need_a_table(runner: InProcess, make: Any) -> None:
         runner.explain(request.SerializeToString(), {}, make.host())
 
 
-def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make: Any) -> None:
+def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
     options = FeatureVectorsOptions(source="SURROGATE", sentence_count=10_000_000)
     request = ExplainRequest(
         model=Model(content=FOREST.read_bytes()),

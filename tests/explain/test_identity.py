@@ -17,25 +17,25 @@ OPTIONS = interactions.Options(("a", "b"))
 QUESTION = Question((OPTIONS,))
 
 
-def total(a: Any, b: Any) -> Any:
+def total(a, b):
     return a + b
 
 
 def name(
-    make: Any,
+    make,
     question: Question = QUESTION,
-    options: Any = OPTIONS,
-    columns: Any = COLUMNS,
-    **engine: Any,
+    options=OPTIONS,
+    columns=COLUMNS,
+    **engine,
 ) -> str:
     return work_name(make.engine(total, columns, **engine).effects, question, options)
 
 
-def test_the_same_question_has_the_same_name(make: Any) -> None:
+def test_the_same_question_has_the_same_name(make) -> None:
     assert name(make) == name(make)
 
 
-def test_neither_plots_nor_other_methods_change_the_name(make: Any) -> None:
+def test_neither_plots_nor_other_methods_change_the_name(make) -> None:
     asked = replace(QUESTION, plots=False, methods=(OPTIONS, OPTIONS))
 
     assert name(make, asked) == name(make)
@@ -52,11 +52,11 @@ def test_neither_plots_nor_other_methods_change_the_name(make: Any) -> None:
         {"output_indices": (0,)},
     ],
 )
-def test_another_question_has_another_name(make: Any, change: dict[str, Any]) -> None:
+def test_another_question_has_another_name(make, change: dict[str, Any]) -> None:
     assert name(make, replace(QUESTION, **change)) != name(make)
 
 
-def test_other_rows_or_weights_have_another_name(make: Any) -> None:
+def test_other_rows_or_weights_have_another_name(make) -> None:
     names = {
         name(make),
         name(make, columns=COLUMNS | {"b": [2.0, 1.0, 6.0]}),
@@ -66,11 +66,11 @@ def test_other_rows_or_weights_have_another_name(make: Any) -> None:
     assert len(names) == 3
 
 
-def grid(values: Any) -> partial_dependence.Options:
+def grid(values) -> partial_dependence.Options:
     return partial_dependence.Options((("a",),), grids=({"a": np.array(values)},))
 
 
-def test_other_options_have_another_name(make: Any) -> None:
+def test_other_options_have_another_name(make) -> None:
     """Grids too long to be printed differ in a point of their middle."""
     values = np.arange(5_000.0)
     other = values.copy()

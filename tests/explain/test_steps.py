@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,11 +30,11 @@ def runner() -> Iterator[InProcess]:
     runner.close()
 
 
-def known(name: str) -> Any:
+def known(name: str):
     return json.loads((MODELS / f"{name}.json").read_text())["columns"]
 
 
-def request(name: str, **fields: Any) -> Any:
+def request(name: str, **fields):
     asked = service_pb2.ExplainRequest(**fields)
     asked.model.content = (MODELS / f"{name}.onnx").read_bytes()
     for column, values in known(name).items():
@@ -43,7 +42,7 @@ def request(name: str, **fields: Any) -> Any:
     return asked
 
 
-def curves(asked: Any, *features: Any) -> Any:
+def curves(asked, *features):
     options = asked.methods.add().partial_dependence
     options.strategy = STEPS
     for names in features:
@@ -51,7 +50,7 @@ def curves(asked: Any, *features: Any) -> Any:
     return options
 
 
-def run(runner: InProcess, asked: Any) -> Any:
+def run(runner: InProcess, asked):
     call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
@@ -118,7 +117,7 @@ def test_too_many_cells_are_refused_with_their_number(
     ("name", "engine"), [("network_float", None), ("lightgbm_regressor", "BLACK_BOX")]
 )
 def test_models_that_are_predicted_have_no_known_steps(
-    runner: InProcess, name: str, engine: Any
+    runner: InProcess, name: str, engine
 ) -> None:
     asked = request(name, engine=engine)
     curves(asked)

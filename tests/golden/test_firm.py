@@ -53,7 +53,7 @@ def firm(
     scores: Sequence[float],
     features: Sequence[str],
     moments: Moments | None = None,
-    **options: Any,
+    **options,
 ) -> Result:
     """Measure features of columns and scores, without a model."""
     held = Columns(columns)
@@ -84,7 +84,7 @@ def test_estimators_on_rows(case: Json, bin_count: int) -> None:
     text = EXPRESSIONS.get(case["name"], name)
     binned = case[f"binned_{bin_count}"]
 
-    def one(**options: Any) -> Result:
+    def one(**options) -> Result:
         return firm(named(EMPIRICAL["X"]), EMPIRICAL["s"], [text], **options)
 
     plain = one(bin_count=bin_count, keep_bias=True).importances[0]

@@ -41,7 +41,7 @@ MEMORY_BYTES = 512 * 2**20
 PATIENCE = Patience(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
 
 
-def order(**given: Any) -> Order:
+def order(**given) -> Order:
     usual: dict[str, Any] = {
         "thread_count": 2,
         "arena_bytes": 32 * 2**20,
@@ -51,7 +51,7 @@ def order(**given: Any) -> Order:
     return Order(**(usual | given))
 
 
-def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given: Any) -> bytes:
+def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given) -> bytes:
     """Ask for a curve of two points of each feature."""
     usual = MethodOptions(partial_dependence=PartialDependenceOptions(grid_size=2))
     asked = ExplainRequest(
@@ -63,13 +63,13 @@ def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given:
     return asked.SerializeToString()
 
 
-def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given: Any) -> Call:
+def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given) -> Call:
     return Call(
         MemoryCache(0, Seal(b"a secret of the tests")), "", seconds, subject=subject, **given
     )
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(found, expected) -> bool:
     """Whether answers are equal but for the last digits, which follow the alignment of memory.
 
     Differences of large numbers keep their last digits: those of the largest one in the answer.
@@ -79,7 +79,7 @@ def same(found: Any, expected: Any) -> bool:
     return _same(found, expected, 1e-12 * max(1.0, *map(abs, _numbers(expected))))
 
 
-def _same(found: Any, expected: Any, digit: float) -> bool:
+def _same(found, expected, digit: float) -> bool:
     if isinstance(found, dict):
         return found.keys() == expected.keys() and all(
             _same(found[key], expected[key], digit) for key in found
@@ -93,7 +93,7 @@ def _same(found: Any, expected: Any, digit: float) -> bool:
     return bool(found == expected)
 
 
-def _numbers(answer: Any) -> list[float]:
+def _numbers(answer) -> list[float]:
     """All finite numbers in an answer, and a 0."""
     if isinstance(answer, dict):
         return _numbers(list(answer.values()))
@@ -108,10 +108,10 @@ class Ask:
 
     runner: Runner
 
-    def __call__(self, content: bytes, **given: Any) -> ExplainResponse:
+    def __call__(self, content: bytes, **given) -> ExplainResponse:
         return self.with_call(call(subject=str(hash(content))), content, **given)
 
-    def with_call(self, host: Call, content: bytes, **given: Any) -> ExplainResponse:
+    def with_call(self, host: Call, content: bytes, **given) -> ExplainResponse:
         reply = self.runner.explain(request(content, **given), {}, host)
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
@@ -119,7 +119,7 @@ class Ask:
 
     same = staticmethod(same)
 
-    def refusal(self, content: bytes, **given: Any) -> ExplainError | None:
+    def refusal(self, content: bytes, **given) -> ExplainError | None:
         """Return why there is no answer; None where there is one."""
         try:
             self(content, **given)
@@ -193,7 +193,7 @@ class Own:
     same = staticmethod(same)
     answer = staticmethod(ExplainResponse.FromString)
 
-    def __call__(self, **given: Any) -> Isolated:
+    def __call__(self, **given) -> Isolated:
         usual: dict[str, Any] = {"spare_count": 1, "warm_bytes": 2**28, "patience": PATIENCE}
         chosen = usual | {name: given.pop(name) for name in list(given) if name in usual}
         runner = Isolated(order(**given), **chosen)
@@ -221,7 +221,7 @@ class Own:
         return Patience(load, quarantine)
 
     @staticmethod
-    def soon(holds: Any, seconds: float = LONG_SECONDS) -> bool:
+    def soon(holds, seconds: float = LONG_SECONDS) -> bool:
         """Whether something comes true in time, on a machine that has much else to do."""
         end = time.monotonic() + seconds
         while not holds() and time.monotonic() < end:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.workers import rehearsal
@@ -17,7 +15,7 @@ def title(request: bytes) -> str:
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=title)
 def test_every_method_is_answered_as_without_isolation(
-    isolated: Any, reference: Any, request_: bytes
+    isolated, reference, request_: bytes
 ) -> None:
     found, expected = (
         ExplainResponse.FromString(runner.explain(request_, {}, rehearsal.Nowhere()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from hostile import greedy
@@ -23,7 +22,7 @@ def ends(runner: Isolated) -> Mapping[str, int]:
     return {how: count for how, count in runner.counts().ends.items() if count}
 
 
-def test_workers_are_counted_where_they_are(own: Any) -> None:
+def test_workers_are_counted_where_they_are(own) -> None:
     runner = own()
     assert own.soon(lambda: len(runner.counts().own_bytes["spare"]) == 1)
     runner.explain(own.request(GOOD), {}, own.call())
@@ -34,7 +33,7 @@ def test_workers_are_counted_where_they_are(own: Any) -> None:
     assert ends(runner) == {}
 
 
-def test_one_at_work_is_busy_and_one_killed_then_was_killed(own: Any) -> None:
+def test_one_at_work_is_busy_and_one_killed_then_was_killed(own) -> None:
     runner = own()
 
     def work() -> None:
@@ -51,7 +50,7 @@ def test_one_at_work_is_busy_and_one_killed_then_was_killed(own: Any) -> None:
 
 
 @pytest.mark.slow
-def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own: Any) -> None:
+def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own) -> None:
     runner = own(patience=own.patience(load=0.5))
     spans = Spans()
     with spans.collecting(), pytest.raises(ExplainError) as caught:
@@ -64,14 +63,14 @@ def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own: A
 
 
 @pytest.mark.slow
-def test_one_without_room_for_its_model_is_evicted(own: Any) -> None:
+def test_one_without_room_for_its_model_is_evicted(own) -> None:
     runner = own(warm_bytes=0)
     runner.explain(own.request(GOOD), {}, own.call())
     assert ends(runner) == {"evicted": 1}
 
 
 @pytest.mark.slow
-def test_one_killed_while_it_waits_was_killed_too(own: Any) -> None:
+def test_one_killed_while_it_waits_was_killed_too(own) -> None:
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call())
     (worker,) = runner._pool._warm

@@ -37,7 +37,7 @@ def header(kind: int = 25, call: int = 1, length: int = 0, magic: bytes = b"ONXW
     return HEADER.pack(magic, kind, call, length)
 
 
-def watch(host: Any) -> Watch:
+def watch(host) -> Watch:
     return Watch(host, 10, lambda: None)
 
 
@@ -96,7 +96,7 @@ def fake() -> Iterator[Any]:
         b"GET / HTTP/1.1\r\n\r\n" * 3,
     ],
 )
-def test_a_malformed_reply_is_told_apart(make: Any, fake: Any, reply: bytes) -> None:
+def test_a_malformed_reply_is_told_apart(make, fake, reply: bytes) -> None:
     worker = fake(lambda end: end.sendall(reply))
 
     with pytest.raises(MalformedError):
@@ -105,7 +105,7 @@ def test_a_malformed_reply_is_told_apart(make: Any, fake: Any, reply: bytes) -> 
 
 
 @pytest.mark.parametrize("reply", [b"", b"ONXW", header(), header(length=9) + b"a"])
-def test_a_short_reply_is_a_death(make: Any, fake: Any, reply: bytes) -> None:
+def test_a_short_reply_is_a_death(make, fake, reply: bytes) -> None:
     whole = header()
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
 
@@ -113,7 +113,7 @@ def test_a_short_reply_is_a_death(make: Any, fake: Any, reply: bytes) -> None:
         worker.ask(Kind.EXPLAIN, b"request", {}, watch(make.host()))
 
 
-def test_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: Any) -> None:
+def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
     """Not when the line ends: the worker holds it until somebody has given it up."""
     given_up = threading.Event()
 
@@ -129,7 +129,7 @@ def test_a_reply_that_never_ends_is_over_at_the_deadline(own: Any, fake: Any) ->
     given_up.set()
 
 
-def test_a_flood_of_progress_is_over_at_the_deadline(own: Any, fake: Any) -> None:
+def test_a_flood_of_progress_is_over_at_the_deadline(own, fake) -> None:
     def flood(end: socket.socket) -> None:
         last = time.monotonic() + own.long_seconds
         with suppress(OSError):

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from onnxplain_server.adapters.workers import landlock, limits, seccomp
@@ -64,7 +63,7 @@ Outcomes = Callable[..., tuple[tuple[str, ...], dict[str, str]]]
 def outcomes(tmp_path: Path) -> Outcomes:
     """Try everything in a confined process: what the kernel lacks, and a word for each."""
 
-    def run(attempts: Mapping[str, str], before: str = "") -> Any:
+    def run(attempts: Mapping[str, str], before: str = ""):
         code = f"""{PROLOGUE}
 {before}
 missing = limits.confine(limits.Budget(2**29, 60), 2)

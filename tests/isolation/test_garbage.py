@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from hostile import mutate
 from hypothesis import given, settings
@@ -25,9 +24,7 @@ def beginnings(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=COUNT)
 @given(st.binary(max_size=2_000) | beginnings())
-def test_bytes_that_are_no_model_are_an_invalid_argument(
-    isolated: Any, calls: Any, content: bytes
-) -> None:
+def test_bytes_that_are_no_model_are_an_invalid_argument(isolated, calls, content: bytes) -> None:
     """Some beginnings are models: what is missing was not needed. Their description is right."""
     asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
     try:

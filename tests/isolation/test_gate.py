@@ -68,7 +68,7 @@ def test_a_tree_of_the_most_levels_is_taken() -> None:
         (Limits(target_count=2), forests.forest("TreeEnsembleClassifier", forests.CLASSIFIER)),
     ],
 )
-def test_every_limit_can_be_set(limits: Limits, made: Any) -> None:
+def test_every_limit_can_be_set(limits: Limits, made) -> None:
     load(made.SerializeToString())
 
     assert refusal(made.SerializeToString(), limits).reason is Reason.MODEL_TOO_COMPLEX
@@ -105,7 +105,7 @@ def test_levels_are_counted_by_hand(
     assert depth_of(np.array(children), limit) == expected
 
 
-def repeated(copies: int) -> Any:
+def repeated(copies: int):
     """A forest of so many equal trees."""
     attributes: dict[str, Any] = dict(forests.REGRESSOR)
     for name, values in forests.REGRESSOR.items():
@@ -119,7 +119,7 @@ def repeated(copies: int) -> Any:
 def test_the_gate_takes_time_in_proportion_to_the_model() -> None:
     """With the square of it, the second would take 400 times as long."""
 
-    def seconds(made: Any) -> float:
+    def seconds(made) -> float:
         start = time.thread_time()
         gate.check(made, Limits())
         return time.thread_time() - start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hostile import answers, files, forests, garbage, graphs, greedy
@@ -35,7 +34,7 @@ def name(hostile: Hostile) -> str:
 
 
 @pytest.fixture
-def unchanged(isolated: Isolated, ask: Any) -> Any:
+def unchanged(isolated: Isolated, ask):
     """The server's process lives on, and answers."""
     pid = os.getpid()
     yield
@@ -52,7 +51,7 @@ def test_there_are_at_least_250_of_them() -> None:
 
 @pytest.mark.parametrize("hostile", MODELS, ids=name)
 def test_a_hostile_model_is_refused_or_answered_right(
-    ask: Any, reference: Any, unchanged: None, hostile: Hostile, caplog: Any
+    ask, reference, unchanged: None, hostile: Hostile, caplog
 ) -> None:
     refusal = ask.refusal(hostile.content)
 
@@ -74,7 +73,7 @@ def peaks_of(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("hostile", list(greedy.memory()), ids=name)
 def test_memory_stays_within_the_worker_s_cap(
-    isolated: Isolated, ask: Any, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+    isolated: Isolated, ask, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     peaks: list[int] = []
     kill = Worker.kill
@@ -96,7 +95,7 @@ def test_memory_stays_within_the_worker_s_cap(
 
 @pytest.mark.parametrize(("location", "place"), [("canary.bin", "."), ("etc/passwd", "/")])
 def test_no_byte_of_a_file_comes_back(
-    ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, place: str
+    ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, place: str
 ) -> None:
     """Also where the server itself runs in the folder of the file."""
     (tmp_path / "canary.bin").write_text(CANARY)
@@ -109,7 +108,7 @@ def test_no_byte_of_a_file_comes_back(
 
 
 @pytest.mark.slow
-def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own: Any) -> None:
+def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
     from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415 - the one open gate
     from onnxplain_server.errors import ExplainError  # noqa: PLC0415
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from typing import Any
 
 from hostile import mutate
 from onnxplain.v1.model_pb2 import ModelDescription
@@ -27,7 +26,7 @@ def table_for(description: ModelDescription) -> bytes:
     return "\n".join([",".join(names), *lines, ""]).encode()
 
 
-def test_changed_models_are_refused_or_answered_right(own: Any, reference: Any) -> None:
+def test_changed_models_are_refused_or_answered_right(own, reference) -> None:
     """They are of eight callers, so that few workers serve them all."""
     # None is quarantined, since their callers share few names.
     runner = own(spare_count=2, patience=own.patience(load=LOAD_SECONDS, quarantine=1e-6))
@@ -53,18 +52,18 @@ def test_changed_models_are_refused_or_answered_right(own: Any, reference: Any) 
     assert min(outcomes["answers"], outcomes["INVALID_MODEL"]) > COUNT / 100
 
 
-def _is_unsteady(found: Any) -> bool:
+def _is_unsteady(found) -> bool:
     return isinstance(found, ExplainError) and found.reason is Reason.INCONSISTENT_MODEL
 
 
-def _outcome(own: Any, runner: Any, content: bytes, seconds: float = 60) -> Any:
+def _outcome(own, runner, content: bytes, seconds: float = 60):
     try:
         return _answer(own, runner, content, seconds)
     except ExplainError as error:
         return error
 
 
-def _answer(own: Any, runner: Any, content: bytes, seconds: float) -> Any:
+def _answer(own, runner, content: bytes, seconds: float):
     from onnxplain.v1.explanation_service_pb2 import (  # noqa: PLC0415 - only here
         DescribeModelRequest,
         DescribeModelResponse,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain_server.adapters.workers.rehearsal import Nowhere, methods, requests
@@ -42,7 +41,7 @@ def test_every_method_of_the_contract_is_rehearsed() -> None:
     assert rehearsed == set(MethodOptions.DESCRIPTOR.fields_by_name)
 
 
-def test_every_rehearsal_is_answered(reference: Any) -> None:
+def test_every_rehearsal_is_answered(reference) -> None:
     """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
     for request in requests():
         answer = ExplainResponse.FromString(reference.runner.explain(request, {}, Nowhere()))

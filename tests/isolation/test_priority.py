@@ -7,7 +7,6 @@ import itertools
 import os
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from hostile import greedy
@@ -24,7 +23,7 @@ LONG_WORK_SECONDS = 0.5
 _numbers = itertools.count()
 
 
-def work_long(own: Any, runner: Isolated, party: str) -> None:
+def work_long(own, runner: Isolated, party: str) -> None:
     """Have a new worker compute for a caller until it has used its processor time."""
     call = own.call(subject=f"long {next(_numbers)}", party=party)
 
@@ -56,7 +55,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
     found: list[set[int]] = []
     ask = Worker.ask
 
-    def watched(worker: Worker, *given: Any) -> bytes:
+    def watched(worker: Worker, *given) -> bytes:
         found.append(levels(worker))
         return ask(worker, *given)
 
@@ -73,11 +72,11 @@ def test_who_works_longer_steps_back_further() -> None:
     assert niceness(4.0) - niceness(0.0) >= 10
 
 
-def test_a_worker_steps_back_the_longer_it_works(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_steps_back_the_longer_it_works(own, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, found = own(), []
     end = Priorities.end
 
-    def watched(priorities: Priorities, share: Any, party: Any) -> None:
+    def watched(priorities: Priorities, share, party) -> None:
         found.append(levels(share._worker))
         end(priorities, share, party)
 
@@ -90,7 +89,7 @@ def test_a_worker_steps_back_the_longer_it_works(own: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_who_asked_for_long_work_begins_behind_others(own: Any, seen: list[set[int]]) -> None:
+def test_who_asked_for_long_work_begins_behind_others(own, seen: list[set[int]]) -> None:
     runner = own(spare_count=2)
     for _ in range(2):
         work_long(own, runner, "eve")
@@ -104,7 +103,7 @@ def test_who_asked_for_long_work_begins_behind_others(own: Any, seen: list[set[i
 
 @pytest.mark.slow
 def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
-    own: Any, seen: list[set[int]], monkeypatch: pytest.MonkeyPatch
+    own, seen: list[set[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who may not step forward again gives way to a new worker."""
     set_priority = os.setpriority
@@ -130,7 +129,7 @@ def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
 
 
 @pytest.mark.slow
-def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[int]]) -> None:
+def test_short_requests_bring_a_caller_forward_again(own, seen: list[set[int]]) -> None:
     runner = own(spare_count=2)
     work_long(own, runner, "eve")
     for number in range(8):
@@ -141,7 +140,7 @@ def test_short_requests_bring_a_caller_forward_again(own: Any, seen: list[set[in
 
 @pytest.mark.slow
 def test_without_a_free_descriptor_a_worker_keeps_its_level(
-    own: Any, monkeypatch: pytest.MonkeyPatch
+    own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`make torture` found that such requests failed, and lost their workers."""
     runner = own()
@@ -155,9 +154,7 @@ def test_without_a_free_descriptor_a_worker_keeps_its_level(
 
 
 @pytest.mark.slow
-def test_a_worker_without_its_priority_is_not_lost(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_without_its_priority_is_not_lost(own, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = own()
 
     def fail(*_given: object) -> None:

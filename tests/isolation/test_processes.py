@@ -12,7 +12,6 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,12 +34,12 @@ def zygote(runner: Isolated) -> int:
     return runner._pool._zygote._process.pid
 
 
-def workers(own: Any, runner: Isolated) -> set[int]:
+def workers(own, runner: Isolated) -> set[int]:
     found: set[int] = own.family(zygote(runner))
     return found
 
 
-def test_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
+def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
     runner = own()
     for _ in range(40):
         runner.explain(own.request(GOOD), {}, own.call())
@@ -51,7 +50,7 @@ def test_a_worker_killed_while_idle_is_not_noticed(own: Any) -> None:
     assert runner.counts().death_count == 0
 
 
-def test_a_kill_in_mid_call_fails_that_call_alone(own: Any) -> None:
+def test_a_kill_in_mid_call_fails_that_call_alone(own) -> None:
     runner = own(spare_count=2)
     good = own.call(subject="good")
     runner.explain(own.request(GOOD), {}, good)
@@ -77,7 +76,7 @@ def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
     found: set[Worker] = set()
     ask = Worker.ask
 
-    def watched(worker: Worker, *given: Any) -> bytes:
+    def watched(worker: Worker, *given) -> bytes:
         found.add(worker)
         try:
             return ask(worker, *given)
@@ -89,7 +88,7 @@ def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
 
 
 @pytest.mark.slow
-def test_kills_under_load_cost_one_retry_each(own: Any, at_work: set[Worker]) -> None:
+def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None:
     """Two callers ask all the time while workers die; the retry is an answer.
 
     Every other kill is of a worker that has begun, since only such a death is told: on a busy
@@ -135,7 +134,7 @@ def test_kills_under_load_cost_one_retry_each(own: Any, at_work: set[Worker]) ->
     assert all(retries)
 
 
-def test_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
+def test_the_zygote_s_death_is_survived_and_told(own) -> None:
     runner = own()
     first, before = runner._pool._zygote, zygote(runner)
     os.kill(before, signal.SIGKILL)
@@ -150,7 +149,7 @@ def test_the_zygote_s_death_is_survived_and_told(own: Any) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_outlives_a_killed_server(own: Any) -> None:
+def test_nothing_outlives_a_killed_server(own) -> None:
     """Its workers end with it, in the middle of a multiplication."""
     code = f"""
 import sys
@@ -176,7 +175,7 @@ threading.Event().wait()
     assert own.soon(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family))
 
 
-def test_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
+def test_a_stopped_worker_is_killed_at_the_deadline(own) -> None:
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call())
     assert own.soon(lambda: runner._pool._spares)
@@ -193,7 +192,7 @@ def test_a_stopped_worker_is_killed_at_the_deadline(own: Any) -> None:
 
 @pytest.mark.slow
 def test_where_no_process_can_be_made_it_is_told_and_tried_again(
-    own: Any, monkeypatch: pytest.MonkeyPatch
+    own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner = own(warm_bytes=0)
     fork = Zygote.fork
@@ -214,7 +213,7 @@ def test_where_no_process_can_be_made_it_is_told_and_tried_again(
 
 
 @pytest.mark.slow
-def test_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
+def test_a_zygote_without_file_descriptors_is_replaced(own) -> None:
     runner = own(warm_bytes=0)
     before = zygote(runner)
     resource.prlimit(before, resource.RLIMIT_NOFILE, (3, 3))
@@ -228,7 +227,7 @@ def test_a_zygote_without_file_descriptors_is_replaced(own: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0, reason="the system does not limit root's processes")
-def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> None:
+def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own) -> None:
     runner = own(warm_bytes=0)
     before = resource.prlimit(zygote(runner), resource.RLIMIT_NPROC)
     resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, (0, before[1]))
@@ -244,7 +243,7 @@ def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own: Any) -> N
 
 
 @pytest.mark.slow
-def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
+def test_models_that_wait_go_when_memory_is_short(own) -> None:
     runner = own(warm_bytes=2**20)
     heavy = model(
         [node("Add", "X w", "z"), node("ReduceSum", "z", "t", keepdims=0), node("Add", "X t")],
@@ -259,7 +258,7 @@ def test_models_that_wait_go_when_memory_is_short(own: Any) -> None:
     assert held <= 2**20
 
 
-def test_the_worker_of_one_caller_is_never_given_to_another(own: Any) -> None:
+def test_the_worker_of_one_caller_is_never_given_to_another(own) -> None:
     runner = own()
     runner.explain(own.request(GOOD), {}, own.call(subject="one:model"))
     (first,) = [worker.pid for worker in runner._pool._warm]
@@ -270,7 +269,7 @@ def test_the_worker_of_one_caller_is_never_given_to_another(own: Any) -> None:
     assert len({worker.pid for worker in runner._pool._warm} - {first}) == 1
 
 
-def test_cached_numbers_go_through_the_parent_under_its_names(own: Any, make: Any) -> None:
+def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None:
     runner, host = own(), make.host()
     request = own.request(GOOD)
     first = runner.explain(request, {}, host)
@@ -284,7 +283,7 @@ def test_cached_numbers_go_through_the_parent_under_its_names(own: Any, make: An
 
 
 @pytest.mark.slow
-def test_a_worker_retires_before_its_processor_time_is_used_up(own: Any) -> None:
+def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
     from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415 - only here
 
     runner = own(budget=Budget(2**29, 2))

@@ -38,9 +38,7 @@ thorough = settings(
 @pytest.mark.parametrize("method", METHODS)
 @thorough
 @given(data=st.data())
-def test_any_request_is_answered_or_refused_by_a_field(
-    isolated: Any, calls: Any, method: str, data: Any
-) -> None:
+def test_any_request_is_answered_or_refused_by_a_field(isolated, calls, method: str, data) -> None:
     request = data.draw(requests(method))
     request.model.content = data.draw(st.sampled_from(MODELS))
     try:

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-from typing import Any
 
 import pytest
 from hostile.base import model, node
@@ -62,19 +61,17 @@ def test_the_log_tells_what_takes_so_long(clock: Clock, caplog: pytest.LogCaptur
     ]
 
 
-def test_a_zygote_that_cannot_be_run_is_told(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zygote_that_cannot_be_run_is_told(own, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(StartError, match="No such file"):
         own()
 
 
-def test_a_zygote_that_ends_while_it_prepares_is_told(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zygote_that_ends_while_it_prepares_is_told(own, monkeypatch: pytest.MonkeyPatch) -> None:
     begin = spawn._start
 
-    def begun(*given: Any) -> Any:
+    def begun(*given):
         process = begin(*given)
         os.kill(process.pid, signal.SIGKILL)
         return process
@@ -85,20 +82,18 @@ def test_a_zygote_that_ends_while_it_prepares_is_told(
         own()
 
 
-def test_a_worker_that_ends_while_it_is_confined_is_told(own: Any) -> None:
+def test_a_worker_that_ends_while_it_is_confined_is_told(own) -> None:
     with pytest.raises(StartError, match="a worker ended by an error at its start"):
         own(thread_count=None)
 
 
 @pytest.mark.slow
-def test_a_zygote_that_does_not_answer_is_replaced(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zygote_that_does_not_answer_is_replaced(own, monkeypatch: pytest.MonkeyPatch) -> None:
     """A late answer would otherwise be taken for the next one."""
     fork = spawn.Zygote.fork
     stopped: list[spawn.Zygote] = []
 
-    def forked(zygote: spawn.Zygote) -> Any:
+    def forked(zygote: spawn.Zygote):
         if zygote._children and not stopped:
             stopped.append(zygote)
             os.kill(zygote._process.pid, signal.SIGSTOP)
@@ -114,13 +109,13 @@ def test_a_zygote_that_does_not_answer_is_replaced(
 
 
 def test_a_worker_that_is_killed_at_its_start_is_no_reason_to_refuse(
-    own: Any, monkeypatch: pytest.MonkeyPatch
+    own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner = own()
     fork = spawn.Zygote.fork
     failures = iter([True])
 
-    def forked(zygote: spawn.Zygote) -> Any:
+    def forked(zygote: spawn.Zygote):
         if next(failures, False):
             raise OSError("once")
         return fork(zygote)

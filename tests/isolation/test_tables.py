@@ -60,7 +60,7 @@ def arrow(columns: dict[str, Any]) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def curve(isolated: Any, calls: Any) -> Any:
+def curve(isolated, calls):
     """Ask for the average prediction where one column has the values of a grid."""
 
     def ask(content: bytes, table: bytes, feature: str, points: list[Any]) -> list[float]:
@@ -108,7 +108,7 @@ ROWS = arrays.arrays(
 
 @given(ROWS, st.sampled_from(sorted(KINDS)))
 def test_any_array_gives_what_numpy_gives_or_a_reason(
-    curve: Any, rows: np.ndarray[Any, Any], kind: int
+    curve, rows: np.ndarray[Any, Any], kind: int
 ) -> None:
     """Also with a wrong number of columns, without rows, and with numbers that do not fit."""
     table = arrow({f"x{j}": rows[:, j] for j in range(rows.shape[1])})
@@ -146,9 +146,7 @@ CELLS: dict[str, tuple[Any, list[str] | None]] = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_cells_that_are_no_words_are_refused_where_a_model_takes_words(
-    curve: Any, name: str
-) -> None:
+def test_cells_that_are_no_words_are_refused_where_a_model_takes_words(curve, name: str) -> None:
     """A runtime would turn each into some word, and answer for that."""
     cells, words = CELLS[name]
     table = arrow({"city": cells, "size": [1.0, 2.0, 3.0]})
@@ -165,7 +163,7 @@ def test_cells_that_are_no_words_are_refused_where_a_model_takes_words(
 
 @pytest.mark.parametrize("name", CELLS)
 def test_cells_that_are_no_numbers_are_refused_where_a_model_takes_numbers(
-    curve: Any, name: str
+    curve, name: str
 ) -> None:
     cells, _ = CELLS[name]
     table = arrow({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 0.0], "c": cells})
@@ -191,7 +189,7 @@ def pinned(rows: int, *, declared: bool) -> bytes:
 
 
 @pytest.mark.parametrize("content", [pinned(1, declared=True), pinned(1, declared=False)])
-def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(curve: Any, content: bytes) -> None:
+def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(curve, content: bytes) -> None:
     values = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
     session = onnxruntime.InferenceSession(content)
 

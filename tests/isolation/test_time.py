@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hostile import greedy
@@ -21,7 +20,7 @@ ENDLESS = list(greedy.endless())
 
 
 @pytest.fixture
-def runner(own: Any) -> Isolated:
+def runner(own) -> Isolated:
     made: Isolated = own()
     made.explain(own.request(GOOD), {}, own.call())
     return made
@@ -45,7 +44,7 @@ def wants_processor(pid: int) -> bool:
 
 @pytest.mark.parametrize("hostile", ENDLESS, ids=lambda hostile: hostile.name)
 def test_a_call_that_never_ends_is_over_at_its_deadline(
-    runner: Isolated, own: Any, hostile: Hostile
+    runner: Isolated, own, hostile: Hostile
 ) -> None:
     """How soon after it: bench/isolation.py."""
     reason = reason_of(
@@ -55,7 +54,7 @@ def test_a_call_that_never_ends_is_over_at_its_deadline(
     assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
 
 
-def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: Any) -> None:
+def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own) -> None:
     runner = own(patience=own.patience(load=1))
 
     reason = reason_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
@@ -64,9 +63,7 @@ def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own: An
 
 
 @pytest.mark.parametrize("content", [LOOP, KERNEL], ids=["loop", "kernel"])
-def test_a_caller_that_leaves_frees_the_processor(
-    runner: Isolated, own: Any, content: bytes
-) -> None:
+def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, own, content: bytes) -> None:
     call = own.call(subject="bad")
     reasons: list[Reason] = []
 
@@ -87,7 +84,7 @@ def test_a_caller_that_leaves_frees_the_processor(
 
 
 def test_a_worker_that_stops_when_told_is_kept(
-    runner: Isolated, own: Any, monkeypatch: pytest.MonkeyPatch
+    runner: Isolated, own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is slow, so it needs no killing."""
     monkeypatch.setattr(worker_module, "_LAST_SECONDS", own.long_seconds)
@@ -123,7 +120,7 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
 
 
 def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
-    runner: Isolated, own: Any
+    runner: Isolated, own
 ) -> None:
     told: list[tuple[float, float]] = []
     call = own.call(row_limit=10, progress=lambda done, planned: told.append((done, planned)))
@@ -135,12 +132,12 @@ def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
     assert all(done == 0 for done, _ in told)
 
 
-def test_others_are_answered_while_hostile_work_runs(own: Any) -> None:
+def test_others_are_answered_while_hostile_work_runs(own) -> None:
     runner = own(spare_count=2)
     hostile = [own.call(subject=f"bad {i}") for i in range(2)]
     reasons: list[Reason] = []
 
-    def work(call: Any) -> Callable[[], None]:
+    def work(call) -> Callable[[], None]:
         return lambda: reasons.append(
             reason_of(lambda: runner.explain(own.request(LOOP), {}, call))
         )

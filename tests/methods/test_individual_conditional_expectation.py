@@ -15,11 +15,11 @@ COLUMNS: dict[str, Any] = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["
 QUESTION = ("weight_column", "row_count", "seed", "output_indices", "host")
 
 
-def product(a: Any, b: Any, t: Any) -> Any:
+def product(a, b, t):
     return a * b + np.array([len(value) for value in t])
 
 
-def answer(make: Any, function: Any, columns: Any, *options: Any, **given: Any) -> Any:
+def answer(make, function, columns, *options, **given):
     question = {name: given.pop(name) for name in QUESTION if name in given}
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     types = ["string" if name == "t" else "double" for name in names]
@@ -27,13 +27,13 @@ def answer(make: Any, function: Any, columns: Any, *options: Any, **given: Any) 
     return make.answer(model, make.table(columns), *options, Options(**given), **question)
 
 
-def curves(make: Any, function: Any = product, columns: Any = None, **given: Any) -> Result:
+def curves(make, function=product, columns=None, **given) -> Result:
     result = answer(make, function, columns or COLUMNS, **given).explanations[-1].result
     assert isinstance(result, Result)
     return result
 
 
-def test_curves_worked_by_hand(make: Any) -> None:
+def test_curves_worked_by_hand(make) -> None:
     result = curves(make, features=("a",))
 
     (found,) = result.curves
@@ -49,11 +49,11 @@ def test_curves_worked_by_hand(make: Any) -> None:
     assert (result.groups, result.group_columns, result.centered) == ((), (), False)
 
 
-def test_every_feature_has_curves_by_default_in_table_order(make: Any) -> None:
+def test_every_feature_has_curves_by_default_in_table_order(make) -> None:
     assert [one.feature for one in curves(make).curves] == ["a", "b", "t"]
 
 
-def test_features_come_in_the_order_asked_for(make: Any) -> None:
+def test_features_come_in_the_order_asked_for(make) -> None:
     found = curves(make, features=("t", "a")).curves
 
     assert [one.feature for one in found] == ["t", "a"]
@@ -61,7 +61,7 @@ def test_features_come_in_the_order_asked_for(make: Any) -> None:
     assert found[0].values[:, :, 0].tolist() == [[11, 11], [41, 41], [61, 61], [201, 201]]
 
 
-def test_a_curve_passes_through_the_row_s_own_prediction(make: Any) -> None:
+def test_a_curve_passes_through_the_row_s_own_prediction(make) -> None:
     (found,) = curves(make, features=("b",)).curves
 
     own = product(*(np.array(COLUMNS[name]) for name in "abt"))
@@ -70,7 +70,7 @@ def test_a_curve_passes_through_the_row_s_own_prediction(make: Any) -> None:
 
 
 @pytest.mark.parametrize("strategy", [Strategy.UNIFORM, Strategy.QUANTILE])
-def test_the_mean_of_the_curves_is_partial_dependence(make: Any, strategy: Any) -> None:
+def test_the_mean_of_the_curves_is_partial_dependence(make, strategy) -> None:
     rng = np.random.default_rng(0)
     columns = {"a": rng.normal(size=80), "b": rng.gamma(2, size=80)}
     given: Any = {"strategy": strategy, "grid_size": 9, "trim_lower": 0.1, "trim_upper": 0.8}
@@ -96,9 +96,7 @@ def test_the_mean_of_the_curves_is_partial_dependence(make: Any, strategy: Any) 
         ([9.0, 1, 2, 3, 0, -1], 2),
     ],
 )
-def test_centred_curves_are_zero_at_the_middle_point(
-    make: Any, grid: list[float], middle: int
-) -> None:
+def test_centred_curves_are_zero_at_the_middle_point(make, grid: list[float], middle: int) -> None:
     given = {"features": ("a",), "grids": ({"a": np.array(grid)},)}
 
     plain = curves(make, **given).curves[0].values
@@ -111,8 +109,8 @@ def test_centred_curves_are_zero_at_the_middle_point(
     assert result.centered
 
 
-def test_curves_of_several_outputs_are_centred_one_by_one(make: Any) -> None:
-    def two(a: Any, b: Any) -> Any:
+def test_curves_of_several_outputs_are_centred_one_by_one(make) -> None:
+    def two(a, b):
         return np.stack([a * b, a + 100], axis=1)
 
     columns = {name: COLUMNS[name] for name in "ab"}
@@ -122,8 +120,8 @@ def test_curves_of_several_outputs_are_centred_one_by_one(make: Any) -> None:
     assert result.curves[0].values[3].tolist() == [[-50, -1], [0, 0], [50, 1], [100, 2]]
 
 
-def test_one_of_several_outputs_can_be_chosen(make: Any) -> None:
-    def two(a: Any, b: Any) -> Any:
+def test_one_of_several_outputs_can_be_chosen(make) -> None:
+    def two(a, b):
         return np.stack([a * b, a + 100], axis=1)
 
     columns = {name: COLUMNS[name] for name in "ab"}
@@ -133,7 +131,7 @@ def test_one_of_several_outputs_can_be_chosen(make: Any) -> None:
     assert result.curves[0].values[0].tolist() == [[101], [102], [103], [104]]
 
 
-def test_each_row_is_told_its_groups(make: Any) -> None:
+def test_each_row_is_told_its_groups(make) -> None:
     columns = {**COLUMNS, "year": [1.0, 2, 3, np.nan]}
 
     result = curves(make, columns=columns, features=("a",), group_columns=("t", "year"))
@@ -145,7 +143,7 @@ def test_each_row_is_told_its_groups(make: Any) -> None:
     assert cut.groups == (("[1,2]", "[1,2]", "(2,3]", "missing"),)
 
 
-def test_groups_are_cut_by_all_rows_not_only_those_drawn(make: Any) -> None:
+def test_groups_are_cut_by_all_rows_not_only_those_drawn(make) -> None:
     columns = {"a": np.arange(1000.0), "b": np.arange(1000.0)}
 
     result = curves(
@@ -164,7 +162,7 @@ def test_groups_are_cut_by_all_rows_not_only_those_drawn(make: Any) -> None:
     assert labels == {True: "[0,499]", False: "(499,999]"}
 
 
-def test_so_many_rows_get_curves_and_are_named(make: Any) -> None:
+def test_so_many_rows_get_curves_and_are_named(make) -> None:
     n = 2000
     columns = {"a": np.arange(n), "b": np.arange(n)}
     given = {"columns": columns, "function": lambda a, b: 0 * a + b, "features": ("a",)}
@@ -183,7 +181,7 @@ def test_so_many_rows_get_curves_and_are_named(make: Any) -> None:
     assert fewer.curves[0].grid[-1] > 1900
 
 
-def test_curves_are_drawn_among_the_rows_of_the_request(make: Any) -> None:
+def test_curves_are_drawn_among_the_rows_of_the_request(make) -> None:
     columns = {"a": np.arange(300.0), "b": np.arange(300.0)}
 
     found = answer(make, lambda a, b: a + b, columns, features=("a",), row_count=5)
@@ -192,7 +190,7 @@ def test_curves_are_drawn_among_the_rows_of_the_request(make: Any) -> None:
     assert len(found.explanations[0].result.row_indices) == 5
 
 
-def test_equal_rows_have_a_curve_each(make: Any) -> None:
+def test_equal_rows_have_a_curve_each(make) -> None:
     columns = {"a": [1.0, 1, 2], "b": [5.0, 5, 5]}
 
     result = curves(make, lambda a, b: a * b, columns, features=("a",))
@@ -201,10 +199,10 @@ def test_equal_rows_have_a_curve_each(make: Any) -> None:
     assert result.curves[0].values[:, :, 0].tolist() == [[5, 10]] * 3
 
 
-def test_a_missing_value_is_a_point_where_it_is_wanted(make: Any) -> None:
+def test_a_missing_value_is_a_point_where_it_is_wanted(make) -> None:
     columns = {"a": [1.0, np.nan, 3], "b": [1.0, 2, 3]}
 
-    def function(a: Any, b: Any) -> Any:
+    def function(a, b):
         return np.where(np.isnan(a), 100, a) + b
 
     without = curves(make, function, columns, features=("a",)).curves[0]
@@ -215,7 +213,7 @@ def test_a_missing_value_is_a_point_where_it_is_wanted(make: Any) -> None:
     assert with_it.values[:, 2, 0].tolist() == [101, 102, 103]
 
 
-def test_each_row_is_predicted_once_a_point(make: Any) -> None:
+def test_each_row_is_predicted_once_a_point(make) -> None:
     found = answer(make, product, COLUMNS, features=("a", "b"))
 
     assert found.predicted_row_count == 4 * (4 + 3)
@@ -241,7 +239,7 @@ def test_each_row_is_predicted_once_a_point(make: Any) -> None:
     ],
 )
 def test_what_is_impossible_is_refused(
-    make: Any, given: Any, reason: Reason, field: str, message: str
+    make, given, reason: Reason, field: str, message: str
 ) -> None:
     with pytest.raises(ExplainError, match=message) as refused:
         curves(make, **given)
@@ -250,7 +248,7 @@ def test_what_is_impossible_is_refused(
     assert refused.value.field == f"methods[0].individual_conditional_expectation.{field}"
 
 
-def test_a_model_that_breaks_along_the_grid_is_named(make: Any) -> None:
+def test_a_model_that_breaks_along_the_grid_is_named(make) -> None:
     columns = {"a": [1.0, 2, 3], "b": [1.0, 2, 3]}
 
     with pytest.raises(ExplainError, match=r"not finite for some rows when a = 3\.0") as refused:

@@ -16,21 +16,28 @@ from onnxplain_server.methods.interactions import Options, Statistic
 NAN = float("nan")
 
 
-def grid(*names: str, values: Any = (-1.0, 1.0)) -> dict[str, Any]:
+def grid(*names: str, values=(-1.0, 1.0)) -> dict[str, Any]:
     """Every combination of the values once: features are balanced and independent."""
     rows = list(product(values, repeat=len(names)))
     return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 def measure(
-    make: Any, function: Any, columns: Any, weights: Any = None, *, n_outputs: int = 1, **given: Any
+    make,
+    function,
+    columns,
+    weights=None,
+    *,
+    n_outputs: int = 1,
+    rounding: float = 2.0**-53,
+    **given,
 ) -> interactions.Result:
     options = interactions.resolve(Options(**given), tuple(columns), "p")
-    engine = make.engine(function, columns, weights, n_outputs=n_outputs)
+    engine = make.engine(function, columns, weights, n_outputs=n_outputs, rounding=rounding)
     return interactions.compute(engine.effects, options, 0)
 
 
-def shown(statistics: Any) -> dict[str, list[float]]:
+def shown(statistics) -> dict[str, list[float]]:
     return {":".join(s.features): s.values.tolist() for s in statistics}
 
 
@@ -41,7 +48,7 @@ def shown(statistics: Any) -> dict[str, list[float]]:
 ROWS = {"x1": [1.0, 1, 1, 2], "x2": [0.0, 0, 2, 1], "x3": [2.0, 2, 1, 4]}
 
 
-def with_root(x1: Any, x2: Any, x3: Any) -> Any:
+def with_root(x1, x2, x3):
     return x1 + x2 * np.sqrt(x3)
 
 
@@ -54,7 +61,7 @@ def with_root(x1: Any, x2: Any, x3: Any) -> Any:
         pytest.param([5, 5, 5, 5], 0.078125, id="equal weights of 5"),
     ],
 )
-def test_agrees_with_hstats(make: Any, weights: Any, expected: float) -> None:
+def test_agrees_with_hstats(make, weights, expected: float) -> None:
     found = measure(make, with_root, ROWS, weights)
 
     assert shown(found.pairwise)["x2:x3"] == pytest.approx([expected])
@@ -62,7 +69,7 @@ def test_agrees_with_hstats(make: Any, weights: Any, expected: float) -> None:
     assert shown(found.pairwise)["x1:x3"] == [0]
 
 
-def test_effects_that_add_up_have_exactly_no_interaction(make: Any) -> None:
+def test_effects_that_add_up_have_exactly_no_interaction(make) -> None:
     random = np.random.default_rng(0)
     columns = {name: random.normal(size=30) for name in "abc"}
 
@@ -74,7 +81,7 @@ def test_effects_that_add_up_have_exactly_no_interaction(make: Any) -> None:
     assert min(s.values[0] for s in found.importance) > 0.01
 
 
-def test_a_product_of_two_worked_by_hand(make: Any) -> None:
+def test_a_product_of_two_worked_by_hand(make) -> None:
     """On {0, 1}²: ab − a/2 − b/2 + 1/4 = (a − 1/2)(b − 1/2), of mean square 1/16."""
     found = measure(make, lambda a, b: a * b, grid("a", "b", values=(0.0, 1.0)))
 
@@ -88,7 +95,7 @@ def test_a_product_of_two_worked_by_hand(make: Any) -> None:
     assert [s.numerators[0] for s in found.importance] == pytest.approx([1 / 8, 1 / 8])
 
 
-def test_a_product_of_three_worked_by_hand(make: Any) -> None:
+def test_a_product_of_three_worked_by_hand(make) -> None:
     """On {0, 1}³, by the variances of orthogonal parts: 1/64 for each subset of features."""
     found = measure(
         make,
@@ -109,7 +116,7 @@ def test_a_product_of_three_worked_by_hand(make: Any) -> None:
     assert triple.denominators == pytest.approx([7 / 64])
 
 
-def test_pairs_are_no_interaction_of_three(make: Any) -> None:
+def test_pairs_are_no_interaction_of_three(make) -> None:
     found = measure(
         make, lambda a, b, c: a * b + b * c + a * c, grid("a", "b", "c"), threeway_feature_count=3
     )
@@ -118,7 +125,7 @@ def test_pairs_are_no_interaction_of_three(make: Any) -> None:
     assert shown(found.pairwise) == {"a:b": [1], "a:c": [1], "b:c": [1]}
 
 
-def test_of_two_features_every_statistic_says_the_same(make: Any) -> None:
+def test_of_two_features_every_statistic_says_the_same(make) -> None:
     random = np.random.default_rng(3)
     columns = {"a": random.normal(size=25), "b": random.normal(size=25)}
 
@@ -130,11 +137,11 @@ def test_of_two_features_every_statistic_says_the_same(make: Any) -> None:
     assert found.pairwise[0].values == pytest.approx([value])
 
 
-def centred(values: Any, weights: Any) -> Any:
+def centred(values, weights):
     return values - np.average(values, axis=0, weights=weights)
 
 
-def defined(function: Any, rows: Any, weights: Any, moved: tuple[int, ...]) -> Any:
+def defined(function, rows, weights, moved: tuple[int, ...]):
     """Partial dependence at the rows, centred: slow, obvious, shared with no one."""
     effect = []
     for row in rows:
@@ -153,15 +160,15 @@ def defined(function: Any, rows: Any, weights: Any, moved: tuple[int, ...]) -> A
     seed=st.integers(0, 99),
 )
 def test_every_statistic_equals_its_definition(
-    make: Any, rows: Any, weights: list[float], subset: tuple[str, ...], seed: int
+    make, rows, weights: list[float], subset: tuple[str, ...], seed: int
 ) -> None:
     w = np.array([1.0, *weights[1 : len(rows)]])
     sides = np.random.default_rng(seed).normal(size=(2, 4))
 
-    def function(*columns: Any) -> Any:
+    def function(*columns):
         return np.sin(3 * np.stack(columns, axis=1) @ sides.T)
 
-    def mean(values: Any) -> Any:
+    def mean(values):
         return np.average(values**2, axis=0, weights=w)
 
     columns = dict(zip("abcd", rows.T, strict=True))
@@ -205,7 +212,7 @@ def test_every_statistic_equals_its_definition(
         assert statistic.numerators == pytest.approx(expected[name], abs=1e-12)
 
 
-def chosen(*a: Any) -> Any:
+def chosen(*a):
     """3 bd + 2 bc: b interacts most, then d, then c; a not at all."""
     return 3 * a[1] * a[3] + 2 * a[1] * a[2] + a[0]
 
@@ -222,14 +229,14 @@ def chosen(*a: Any) -> Any:
     ],
 )
 def test_the_features_that_interact_most_are_paired_in_table_order(
-    make: Any, count: int, expected: list[str]
+    make, count: int, expected: list[str]
 ) -> None:
     found = measure(make, chosen, grid(*"abcd"), pairwise_feature_count=count)
 
     assert list(shown(found.pairwise)) == expected
 
 
-def test_features_that_do_not_interact_pad_the_list_and_are_not_computed(make: Any) -> None:
+def test_features_that_do_not_interact_pad_the_list_and_are_not_computed(make) -> None:
     """Only c and d interact; a is the first that does not."""
     found = measure(make, lambda a, b, c, d: a + b + c * d, grid(*"abcd"), pairwise_feature_count=3)
 
@@ -238,7 +245,7 @@ def test_features_that_do_not_interact_pad_the_list_and_are_not_computed(make: A
     assert [s.denominators.tolist() for s in found.pairwise] == [[1], [1], [1]]
 
 
-def test_padding_costs_nothing(make: Any) -> None:
+def test_padding_costs_nothing(make) -> None:
     counts = []
     for count in (2, 4):
         engine = make.engine(lambda a, b, c, d: a + b + c * d, grid(*"abcd"))
@@ -249,13 +256,13 @@ def test_padding_costs_nothing(make: Any) -> None:
     assert counts[0] == counts[1]
 
 
-def test_equally_strong_features_are_chosen_in_table_order(make: Any) -> None:
+def test_equally_strong_features_are_chosen_in_table_order(make) -> None:
     found = measure(make, lambda a, b, c, d: a * b + c * d, grid(*"abcd"), pairwise_feature_count=2)
 
     assert list(shown(found.pairwise)) == ["a:b"]
 
 
-def test_of_each_output_so_many_features_are_chosen(make: Any) -> None:
+def test_of_each_output_so_many_features_are_chosen(make) -> None:
     found = measure(
         make,
         lambda a, b, c, d: np.stack([9 * a * b + c, c * d], axis=1),
@@ -274,7 +281,7 @@ def test_of_each_output_so_many_features_are_chosen(make: Any) -> None:
     ]
 
 
-def test_strength_in_one_output_does_not_outweigh_another_output(make: Any) -> None:
+def test_strength_in_one_output_does_not_outweigh_another_output(make) -> None:
     """Not normalised, and chosen for each output apart: units may differ."""
     found = measure(
         make,
@@ -299,7 +306,7 @@ def test_strength_in_one_output_does_not_outweigh_another_output(make: Any) -> N
     ],
 )
 def test_triples_are_of_so_many_features_and_never_more_than_pairs(
-    make: Any, pairwise: int, threeway: int, expected: list[str]
+    make, pairwise: int, threeway: int, expected: list[str]
 ) -> None:
     found = measure(
         make,
@@ -314,7 +321,7 @@ def test_triples_are_of_so_many_features_and_never_more_than_pairs(
     assert numerators == ([1] + [0] * (len(expected) - 1) if expected else [])
 
 
-def test_features_left_out_stay_part_of_the_model(make: Any) -> None:
+def test_features_left_out_stay_part_of_the_model(make) -> None:
     found = measure(make, lambda a, b, c: a * c + b, grid("a", "b", "c"), features=("a", "b"))
 
     assert list(shown(found.overall)) == ["a", "b"]
@@ -323,7 +330,7 @@ def test_features_left_out_stay_part_of_the_model(make: Any) -> None:
     assert shown(found.pairwise) == {"a:b": [0]}
 
 
-def slightly(offset: float, slope: float, share: float) -> Any:
+def slightly(offset: float, slope: float, share: float):
     """A model on ±1 whose numerators are share²: offset + slope · a + share · ab."""
     return lambda a, b: offset + slope * a + share * a * b
 
@@ -338,10 +345,15 @@ def slightly(offset: float, slope: float, share: float) -> Any:
     ],
 )
 def test_numerators_that_may_be_rounding_count_as_nothing(
-    make: Any, unit: float, offset: float, slope: float, limit: float
+    make, unit: float, offset: float, slope: float, limit: float
 ) -> None:
     below, above = (
-        measure(make, slightly(offset * unit, slope * unit, factor * limit * unit), grid("a", "b"))
+        measure(
+            make,
+            slightly(offset * unit, slope * unit, factor * limit * unit),
+            grid("a", "b"),
+            rounding=2.0**-24,
+        )
         for factor in (0.99, 1.01)
     )
 
@@ -352,11 +364,53 @@ def test_numerators_that_may_be_rounding_count_as_nothing(
     assert above.pairwise[0].numerators == expected
 
 
+@pytest.mark.parametrize("base", [0.0, 1e5, -1e9])
+def test_a_large_number_in_all_predictions_hides_nothing_in_float64(make, base: float) -> None:
+    """By hand: on ±1, b + 0.01 ab has the numerator 1e-4, whatever is added to it."""
+    found = measure(make, lambda a, b: base + b + 0.01 * a * b, grid("a", "b"))
+
+    assert found.total.numerators == pytest.approx([1e-4], rel=1e-3)
+    assert found.notes == ()
+
+
+def test_what_float32_may_hide_is_told_where_it_is_hidden(make) -> None:
+    """By hand: 0.01 is below 4 · 2^-24 · 1e5 = 0.024, and its square 1e-4 of 1.0001."""
+    found = measure(make, lambda a, b: 1e5 + b + 0.01 * a * b, grid("a", "b"), rounding=2.0**-24)
+
+    assert found.total.numerators.tolist() == [0]
+    (note,) = found.notes
+    assert note.code == "BELOW_THRESHOLD"
+    assert note.message.startswith("overall 'a', importance 'a', overall 'b', total: told as 0")
+    assert "up to 0.0001 of the mean square" in note.message
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.9e-3, False), (1.1e-3, True)])
+def test_what_is_negligible_is_not_told(make, share: float, is_told: bool) -> None:
+    """A thousandth of the standard deviation is the border."""
+    found = measure(make, slightly(0, 1, share), grid("a", "b"), absolute_threshold=0.1)
+
+    assert [note.code for note in found.notes] == ["BELOW_THRESHOLD"] * is_told
+    assert all("lower it" in note.message for note in found.notes)
+
+
+@pytest.mark.parametrize("base", [0.0, 1e5, 1e9])
+@pytest.mark.parametrize("n", [20, 700])
+def test_effects_that_add_up_have_none_whatever_is_added_to_all(make, base: float, n: int) -> None:
+    random = np.random.default_rng(n)
+    columns = {name: random.normal(size=n) for name in "abc"}
+
+    found = measure(make, lambda a, b, c: base + np.exp(a) - 3 * b + np.sin(c), columns)
+
+    assert found.total.values.tolist() == [0]
+    assert shown(found.overall) == {"a": [0], "b": [0], "c": [0]}
+    assert found.notes == ()
+
+
 @pytest.mark.parametrize(
     ("threshold", "expected"), [(0.0, 0.25), (0.2, 0.25), (0.25, 0.25), (0.2500001, 0.0)]
 )
 def test_an_absolute_threshold_counts_what_is_below_as_nothing(
-    make: Any, threshold: float, expected: float
+    make, threshold: float, expected: float
 ) -> None:
     found = measure(make, slightly(0, 1, 0.5), grid("a", "b"), absolute_threshold=threshold)
 
@@ -366,7 +420,7 @@ def test_an_absolute_threshold_counts_what_is_below_as_nothing(
     assert found.importance[1].numerators.tolist() == [expected]
 
 
-def test_the_unit_of_the_predictions_does_not_matter(make: Any) -> None:
+def test_the_unit_of_the_predictions_does_not_matter(make) -> None:
     """An absolute threshold of 1e-10 would see no interaction in the smaller unit."""
     usual = measure(make, with_root, ROWS, threeway_feature_count=3)
 
@@ -382,7 +436,7 @@ def test_the_unit_of_the_predictions_does_not_matter(make: Any) -> None:
                     )
 
 
-def test_shifting_the_predictions_changes_nothing(make: Any) -> None:
+def test_shifting_the_predictions_changes_nothing(make) -> None:
     usual, shifted = (
         measure(make, lambda *x, c=c: with_root(*x) + c, ROWS, threeway_feature_count=3)
         for c in (0.0, 100.0)
@@ -394,7 +448,7 @@ def test_shifting_the_predictions_changes_nothing(make: Any) -> None:
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, -1e9])
-def test_a_model_that_says_always_the_same_has_no_interactions(make: Any, constant: float) -> None:
+def test_a_model_that_says_always_the_same_has_no_interactions(make, constant: float) -> None:
     found = measure(make, lambda a, _b: 0 * a + constant, grid("a", "b", values=(1.0, 2.0, 3.0)))
 
     assert found.total.values.tolist() == [0]
@@ -402,7 +456,7 @@ def test_a_model_that_says_always_the_same_has_no_interactions(make: Any, consta
         assert statistic.values.tolist() == [0]
 
 
-def test_an_output_that_is_constant_leaves_the_others_as_they_are(make: Any) -> None:
+def test_an_output_that_is_constant_leaves_the_others_as_they_are(make) -> None:
     found = measure(
         make,
         lambda *x: np.stack([with_root(*x), 0 * x[0] + 0.3], axis=1),
@@ -413,7 +467,7 @@ def test_an_output_that_is_constant_leaves_the_others_as_they_are(make: Any) -> 
     assert shown(found.pairwise)["x2:x3"] == pytest.approx([0.078125, 0])
 
 
-def test_a_model_that_predicts_nan_gets_no_answer(make: Any) -> None:
+def test_a_model_that_predicts_nan_gets_no_answer(make) -> None:
     with pytest.raises(ExplainError, match="not finite"):
         measure(make, lambda a, b: a * b + NAN, grid("a", "b"))
 
@@ -424,7 +478,7 @@ def test_a_ratio_is_nothing_of_nothing_and_keeps_what_is_broken() -> None:
     np.testing.assert_array_equal(statistic.values, [0, 0.25, NAN, np.inf])
 
 
-def test_dense_numbers_of_the_chosen_features_become_bin_midpoints(make: Any) -> None:
+def test_dense_numbers_of_the_chosen_features_become_bin_midpoints(make) -> None:
     columns: dict[str, Any] = {
         "a": np.arange(9.0),
         "b": np.arange(9.0),
@@ -446,7 +500,7 @@ def test_dense_numbers_of_the_chosen_features_become_bin_midpoints(make: Any) ->
     assert found[4].tolist() == columns["text"]
 
 
-def test_without_bins_features_are_as_they_are(make: Any) -> None:
+def test_without_bins_features_are_as_they_are(make) -> None:
     features = make.engine(lambda *_: 0, grid("a", "b")).background.features
 
     assert interactions.approximate(features, Options(("a", "b"))) is features
@@ -455,7 +509,7 @@ def test_without_bins_features_are_as_they_are(make: Any) -> None:
 COLUMNS_OF_THREE = {"a": [0.1, 1.7, 2.3, 3.1], "b": [5.0, 6.0, 7.0, 8.0], "c": [1.0, 3.0, 2.0, 0.3]}
 
 
-def test_a_feature_that_the_model_does_not_use_has_numerators_of_exactly_zero(make: Any) -> None:
+def test_a_feature_that_the_model_does_not_use_has_numerators_of_exactly_zero(make) -> None:
     engine = make.engine(
         lambda a, _b, c: a * c + a, COLUMNS_OF_THREE, [1.0, 2.0, 0.7, 1.3], without={0: [1]}
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +13,7 @@ LOG2 = np.log(2)
 INF = float("inf")
 
 
-def losses(loss: Loss, actual: Any, predicted: Any) -> Any:
+def losses(loss: Loss, actual, predicted):
     """Compare one output: (n_rows,), or rows of several."""
     matrices = [np.array(values, float) for values in (actual, predicted)]
     if matrices[0].ndim == 1:
@@ -39,7 +37,7 @@ def losses(loss: Loss, actual: Any, predicted: Any) -> Any:
         ),
     ],
 )
-def test_losses_worked_by_hand(loss: Loss, actual: Any, predicted: Any, expected: Any) -> None:
+def test_losses_worked_by_hand(loss: Loss, actual, predicted, expected) -> None:
     assert np.ravel(losses(loss, actual, predicted)) == pytest.approx(expected)
 
 
@@ -97,7 +95,7 @@ THREE_SHARES = [
     ],
 )
 def test_averages_agree_with_scikit_learn(
-    loss: Loss, actual: Any, predicted: Any, equal: float, weighted: float
+    loss: Loss, actual, predicted, equal: float, weighted: float
 ) -> None:
     found = np.ravel(losses(loss, actual, predicted))
     weights = np.array([1.0, 2, 0, 1, 3])[-len(found) :]
@@ -120,7 +118,7 @@ def test_averages_agree_with_scikit_learn(
     ],
 )
 def test_zero_times_its_logarithm_is_zero_and_the_impossible_infinite(
-    loss: Loss, actual: Any, predicted: Any, expected: Any
+    loss: Loss, actual, predicted, expected
 ) -> None:
     assert losses(loss, actual, predicted) == expected
 
@@ -150,7 +148,7 @@ def test_what_leaves_a_probability_by_rounding_is_brought_back(share: float) -> 
     ],
 )
 def test_where_a_loss_is_not_defined_it_says_so(
-    loss: Loss, actual: Any, predicted: Any, message: str
+    loss: Loss, actual, predicted, message: str
 ) -> None:
     with pytest.raises(ExplainError, match=message) as refused:
         losses(loss, actual, predicted)

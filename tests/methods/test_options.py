@@ -13,7 +13,7 @@ from onnxplain_server.methods.options import choose, within
 NAMES = ("x", "y", "t")
 
 
-def refusal(resolve: Any, options: Any) -> ExplainError:
+def refusal(resolve, options) -> ExplainError:
     with pytest.raises(ExplainError) as refused:
         resolve(options, NAMES, "p")
     return refused.value

@@ -18,11 +18,11 @@ QUESTION = ("weight_column", "row_count", "seed", "output_indices", "host", "tar
 METHOD = ("features", "repeat_count", "normalize")
 
 
-def linear(a: Any, b: Any, c: Any) -> Any:
+def linear(a, b, c):
     return 2 * a - b + 0 * c
 
 
-def answer(make: Any, function: Any = linear, columns: Any = None, **given: Any) -> Any:
+def answer(make, function=linear, columns=None, **given):
     """Explain a function; `given` holds options of question, method and comparison."""
     question = {"target_column": "y"} | {k: given.pop(k) for k in QUESTION if k in given}
     method = {name: given.pop(name) for name in METHOD if name in given}
@@ -34,7 +34,7 @@ def answer(make: Any, function: Any = linear, columns: Any = None, **given: Any)
     return make.answer(model, make.table(columns), options, **question)
 
 
-def measure(make: Any, function: Any = linear, columns: Any = None, **given: Any) -> Result:
+def measure(make, function=linear, columns=None, **given) -> Result:
     result = answer(make, function, columns, **given).explanations[0].result
     assert isinstance(result, Result)
     return result
@@ -53,7 +53,7 @@ def near(one: Importance, expected: float) -> bool:
     return bool(abs(one.values[0] - expected) <= 5 * one.standard_errors[0])
 
 
-def test_the_squared_error_grows_by_twice_the_variance_of_the_effect(make: Any) -> None:
+def test_the_squared_error_grows_by_twice_the_variance_of_the_effect(make) -> None:
     """For x and a shuffled x, the mean of (x − x')² is 2 var(x) on average."""
     found = named(measure(make, repeat_count=400))
 
@@ -62,7 +62,7 @@ def test_the_squared_error_grows_by_twice_the_variance_of_the_effect(make: Any) 
     assert found["a"].standard_errors[0] < 0.05 * found["a"].values[0]
 
 
-def test_a_feature_without_effect_is_worth_exactly_nothing(make: Any) -> None:
+def test_a_feature_without_effect_is_worth_exactly_nothing(make) -> None:
     noisy = {**COLUMNS, "y": COLUMNS["y"] + C}
 
     unused = named(measure(make, columns=noisy, repeat_count=3))["c"]
@@ -70,7 +70,7 @@ def test_a_feature_without_effect_is_worth_exactly_nothing(make: Any) -> None:
     assert (unused.values.tolist(), unused.standard_errors.tolist()) == ([0], [0])
 
 
-def test_a_feature_that_misleads_is_worth_less_than_nothing(make: Any) -> None:
+def test_a_feature_that_misleads_is_worth_less_than_nothing(make) -> None:
     """For −x against x − mean: (2x)² shrinks to a mean of 2 var(x), from 4 var(x)."""
     x = A - A.mean()
 
@@ -80,7 +80,7 @@ def test_a_feature_that_misleads_is_worth_less_than_nothing(make: Any) -> None:
     assert near(found, -2 * x.var())
 
 
-def test_features_shuffled_together_keep_what_they_share(make: Any) -> None:
+def test_features_shuffled_together_keep_what_they_share(make) -> None:
     """Of two equal features, only the difference counts; it never changes."""
     columns = {"a": A, "b": A.copy(), "y": np.zeros(50)}
 
@@ -92,7 +92,7 @@ def test_features_shuffled_together_keep_what_they_share(make: Any) -> None:
     assert min(one.values[0] for one in alone) > 0.5 * A.var()
 
 
-def test_all_features_together_are_worth_all_that_they_tell(make: Any) -> None:
+def test_all_features_together_are_worth_all_that_they_tell(make) -> None:
     found = measure(make, features=(("a", "b", "c"),), repeat_count=400)
 
     assert near(found.importances[0], 2 * COLUMNS["y"].var())
@@ -102,11 +102,11 @@ def test_all_features_together_are_worth_all_that_they_tell(make: Any) -> None:
 TWO = {"x": [0.0, 1.0], "y": [0.0, 2.0]}
 
 
-def double(x: Any) -> Any:
+def double(x):
     return 2 * x
 
 
-def test_the_standard_error_is_that_of_a_mean_over_shuffles(make: Any) -> None:
+def test_the_standard_error_is_that_of_a_mean_over_shuffles(make) -> None:
     """Of m shuffles with a share p of exchanges: 4 √(p (1 − p) / (m − 1))."""
     (found,) = measure(make, double, TWO, repeat_count=50).importances
 
@@ -116,16 +116,16 @@ def test_the_standard_error_is_that_of_a_mean_over_shuffles(make: Any) -> None:
     assert found.standard_errors[0] == pytest.approx(4 * np.sqrt(share * (1 - share) / 49))
 
 
-def test_one_shuffle_tells_no_standard_error(make: Any) -> None:
+def test_one_shuffle_tells_no_standard_error(make) -> None:
     (found,) = measure(make, double, TWO, repeat_count=1).importances
 
     assert np.isnan(found.standard_errors).all()
     assert np.isfinite(found.values).all()
 
 
-def test_weights_stay_with_their_rows_and_values_come_from_all(make: Any) -> None:
-    """Row 0 alone counts; its value comes from row 1, which does not, in half of the shuffles."""
-    columns = {"x": [0.0, 1.0], "y": [0.0, 99.0], "w": [1.0, 0.0]}
+def test_weights_stay_with_their_rows_and_values_come_from_all(make) -> None:
+    """Row 0 alone counts; its value is that of row 1 in half of the shuffles."""
+    columns = {"x": [0.0, 1.0], "y": [0.0, 2.0], "w": [1.0, 1e-12]}
 
     result = measure(make, double, columns, weight_column="w", repeat_count=50)
 
@@ -135,7 +135,15 @@ def test_weights_stay_with_their_rows_and_values_come_from_all(make: Any) -> Non
     assert 0.2 < share < 0.8
 
 
-def test_weights_count_rows_as_often(make: Any) -> None:
+def test_rows_of_weight_zero_give_no_values(make) -> None:
+    columns = {"x": [0.0, 1.0, 5.0], "y": [0.0, 2.0, 99.0], "w": [1.0, 1.0, 0.0]}
+
+    found = measure(make, double, columns, weight_column="w")
+
+    assert numbers(found) == numbers(measure(make, double, {"x": [0.0, 1], "y": [0.0, 2]}))
+
+
+def test_weights_count_rows_as_often(make) -> None:
     """Of x in {0, 1} with weights 3 and 1, an exchange costs 4 in either row."""
     columns = TWO | {"w": [3.0, 1.0]}
 
@@ -145,7 +153,7 @@ def test_weights_count_rows_as_often(make: Any) -> None:
     assert numbers(weighted) == numbers(equal)
 
 
-def test_normalised_values_are_shares_of_the_loss_before(make: Any) -> None:
+def test_normalised_values_are_shares_of_the_loss_before(make) -> None:
     off = {**COLUMNS, "y": COLUMNS["y"] + 2}
 
     plain, shares = measure(make, columns=off), measure(make, columns=off, normalize=True)
@@ -156,33 +164,102 @@ def test_normalised_values_are_shares_of_the_loss_before(make: Any) -> None:
     assert (plain.normalize, shares.normalize) == (False, True)
 
 
-def test_shares_of_a_loss_of_zero_are_no_numbers(make: Any) -> None:
-    found = named(measure(make, normalize=True))
+def test_shares_of_a_loss_of_zero_are_refused(make) -> None:
+    with pytest.raises(ExplainError, match="which is 0; leave normalize out") as refused:
+        measure(make, normalize=True)
 
-    assert found["a"].values.tolist() == [np.inf]
-    assert np.isnan(found["c"].values).all()
-
-
-def test_losses_that_are_infinite_before_tell_nothing(make: Any) -> None:
-    columns = {"x": [0.0, 0.5, 1.0], "y": [1.0, 1, 1]}
-
-    result = measure(make, lambda x: x, columns, loss=Loss.LOGLOSS)
-
-    assert result.baseline_losses.tolist() == [np.inf]
-    assert np.isnan(result.importances[0].values).all()
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "normalize")
 
 
-def test_every_feature_is_shuffled_by_itself_by_default_in_table_order(make: Any) -> None:
+def test_shares_of_a_loss_of_zero_are_named_where_other_outputs_have_some(make) -> None:
+    def two(a, b):
+        return np.stack([a, a + 1], axis=1)
+
+    found = answer(make, two, {"a": A, "b": B, "y": A}, n_outputs=2, normalize=True)
+
+    (note,) = [note for note in found.notes if note.code == "ZERO_BASELINE"]
+    assert "'y0'" in note.message
+    assert "'y1'" not in note.message
+    values = named(found.explanations[0].result)["a"].values
+    assert values[0] == np.inf
+    assert np.isfinite(values[1])
+
+
+X = np.array([0.0, 0.5, 1.0, 0.0])
+
+
+def test_a_loss_that_is_infinite_before_is_refused_with_its_rows_and_a_cure(make) -> None:
+    """By hand: in the rows 0 and 3 the probability of what is true is 0."""
+    with pytest.raises(ExplainError) as refused:
+        measure(make, lambda x: x, {"x": X, "y": np.ones(4)}, loss=Loss.LOGLOSS)
+
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "loss")
+    assert "rows 0, 3 (counted from 0) a probability of 0 came true" in refused.value.message
+    assert "SQUARED_ERROR" in refused.value.message
+
+
+def test_the_cures_that_an_infinite_loss_names_are_cures(make) -> None:
+    columns = {"x": X, "y": np.ones(4), "w": [0, 1.0, 1, 0]}
+
+    brier = measure(make, lambda x: x, columns)
+    without = measure(make, lambda x: x, columns, loss=Loss.LOGLOSS, weight_column="w")
+
+    for result in (brier, without):
+        assert np.isfinite(numbers(result)).all()
+
+
+def test_an_output_whose_loss_is_infinite_before_is_named_where_others_are_not(make) -> None:
+    def two(x, _z):
+        return np.stack([x, 0 * x + 0.5], axis=1)
+
+    model = make.model(two, ("x", "z"), ["double"] * 2, n_outputs=2)
+    table = make.table({"x": X, "z": X, "y": np.ones(4)})
+    options = Options(comparison=Comparison(Loss.LOGLOSS))
+
+    found = make.answer(model, table, options, target_column="y")
+
+    (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
+    assert "outputs 'y0': in rows 0, 3 (counted from 0)" in note.message
+    result = found.explanations[0].result
+    assert result.baseline_losses.tolist() == [np.inf, pytest.approx(np.log(2))]
+    for one in result.importances:
+        assert np.isnan(one.values[0])
+        assert one.values[1] == 0
+
+
+def test_a_loss_that_is_infinite_after_shuffling_is_infinite_and_told(make) -> None:
+    """By hand: as they are, all probabilities are 1; shuffled, some row gets the other's 0."""
+    columns = {"x": [0.0, 1, 0, 1, 0, 1], "z": [1.0, 2, 3, 4, 5, 6], "y": [0.0, 1, 0, 1, 0, 1]}
+
+    found = answer(make, lambda x, z: x + 0 * z, columns, loss=Loss.LOGLOSS)
+
+    importances = named(found.explanations[0].result)
+    assert importances["x"].values.tolist() == [np.inf]
+    assert importances["z"].values.tolist() == [0]
+    (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
+    assert "after shuffling of 'x', because" in note.message
+
+
+def test_a_squared_error_beyond_float64_is_refused(make) -> None:
+    columns = {"x": [1e200, 2e200], "y": [0.0, 0.0]}
+
+    with pytest.raises(ExplainError, match="beyond the range of float64") as refused:
+        measure(make, lambda x: x, columns)
+
+    assert "ABSOLUTE_ERROR" in refused.value.message
+
+
+def test_every_feature_is_shuffled_by_itself_by_default_in_table_order(make) -> None:
     assert list(named(measure(make, repeat_count=1))) == ["a", "b", "c"]
 
 
-def test_importances_come_in_the_order_asked_for(make: Any) -> None:
+def test_importances_come_in_the_order_asked_for(make) -> None:
     asked = (("c",), ("b", "a"), ("a",))
 
     assert [one.features for one in measure(make, features=asked).importances] == list(asked)
 
 
-def test_a_seed_gives_the_same_shuffles_whatever_else_is_asked(make: Any) -> None:
+def test_a_seed_gives_the_same_shuffles_whatever_else_is_asked(make) -> None:
     every = named(measure(make, seed=3))
     alone = named(measure(make, seed=3, features=(("c",), ("b",))))
     other = named(measure(make, seed=4))
@@ -192,7 +269,7 @@ def test_a_seed_gives_the_same_shuffles_whatever_else_is_asked(make: Any) -> Non
     assert every["b"].values.tolist() != other["b"].values.tolist()
 
 
-def test_features_are_shuffled_independently(make: Any) -> None:
+def test_features_are_shuffled_independently(make) -> None:
     """Under one order for all, a − b of equal features would never change."""
     columns = {"a": A, "b": A.copy(), "y": 2 * A}
 
@@ -201,8 +278,8 @@ def test_features_are_shuffled_independently(make: Any) -> None:
     assert found["a"].values.tolist() != found["b"].values.tolist()
 
 
-def test_several_outputs_have_a_number_each_or_their_sum(make: Any) -> None:
-    def two(a: Any, b: Any) -> Any:
+def test_several_outputs_have_a_number_each_or_their_sum(make) -> None:
+    def two(a, b):
         return np.stack([a, 3 * b], axis=1)
 
     columns = {"a": A, "b": B, "y": A, "z": 3 * B}
@@ -219,19 +296,19 @@ def test_several_outputs_have_a_number_each_or_their_sum(make: Any) -> None:
         assert one.values == pytest.approx([named(each)[name].values.sum()])
 
 
-def test_equal_rows_with_other_true_values_are_compared_one_by_one(make: Any) -> None:
+def test_equal_rows_with_other_true_values_are_compared_one_by_one(make) -> None:
     columns = {"x": [1.0, 1, 1], "y": [2.0, 3, 5]}
 
     assert measure(make, double, columns).baseline_losses == pytest.approx([10 / 3])
 
 
-def test_rows_are_predicted_once_and_once_a_shuffle(make: Any) -> None:
+def test_rows_are_predicted_once_and_once_a_shuffle(make) -> None:
     found = answer(make, features=(("a",), ("b", "c")), repeat_count=6)
 
     assert found.predicted_row_count == 50 * (1 + 2 * 6)
 
 
-def test_ten_thousand_rows_are_drawn_unless_another_number_is_asked_for(make: Any) -> None:
+def test_ten_thousand_rows_are_drawn_unless_another_number_is_asked_for(make) -> None:
     x = np.arange(10_050.0)
     columns = {"x": x, "y": 2 * x}
 
@@ -243,7 +320,7 @@ def test_ten_thousand_rows_are_drawn_unless_another_number_is_asked_for(make: An
     assert fewer.explanations[0].result.baseline_losses == [0], "each row with its own true value"
 
 
-def test_asked_again_it_predicts_nothing_and_says_the_same(make: Any) -> None:
+def test_asked_again_it_predicts_nothing_and_says_the_same(make) -> None:
     host = make.host()
 
     first = answer(make, host=host, repeat_count=3)
@@ -255,12 +332,13 @@ def test_asked_again_it_predicts_nothing_and_says_the_same(make: Any) -> None:
     assert again.cache_miss_count == 0
 
 
-def test_what_is_asked_anew_is_all_that_is_predicted(make: Any) -> None:
+def test_what_is_asked_anew_is_all_that_is_predicted(make) -> None:
     host = make.host()
-    answer(make, host=host, features=(("a",),), repeat_count=3)
+    given: Any = {"host": host, "columns": COLUMNS | {"y": A}, "repeat_count": 3}
+    answer(make, features=(("a",),), **given)
 
-    more = answer(make, host=host, features=(("a",), ("b",)), repeat_count=3)
-    shares = answer(make, host=host, features=(("a",), ("b",)), repeat_count=3, normalize=True)
+    more = answer(make, features=(("a",), ("b",)), **given)
+    shares = answer(make, features=(("a",), ("b",)), normalize=True, **given)
 
     assert (more.predicted_row_count, shares.predicted_row_count) == (50 * 3, 0)
 
@@ -279,7 +357,7 @@ def test_what_is_asked_anew_is_all_that_is_predicted(make: Any) -> None:
         pytest.param({"columns": "other values"}, id="values"),
     ],
 )
-def test_another_question_has_an_answer_of_its_own(make: Any, changed: dict[str, Any]) -> None:
+def test_another_question_has_an_answer_of_its_own(make, changed: dict[str, Any]) -> None:
     """Not that of the question before, which the cache holds."""
     columns = {**COLUMNS, "z": COLUMNS["y"] ** 2, "w": B}
     other = {
@@ -296,8 +374,8 @@ def test_another_question_has_an_answer_of_its_own(make: Any, changed: dict[str,
     assert numbers(found) == numbers(measure(make, **asked))
 
 
-def test_another_output_has_an_answer_of_its_own(make: Any) -> None:
-    def two(a: Any, b: Any) -> Any:
+def test_another_output_has_an_answer_of_its_own(make) -> None:
+    def two(a, b):
         return np.stack([a, 3 * b], axis=1)
 
     host, given = make.host(), {"columns": {"a": A, "b": B, "y": A}, "n_outputs": 2}
@@ -323,7 +401,7 @@ def test_another_output_has_an_answer_of_its_own(make: Any) -> None:
     ],
 )
 def test_what_is_impossible_is_refused(
-    make: Any, given: Any, reason: Reason, field: str, message: str
+    make, given, reason: Reason, field: str, message: str
 ) -> None:
     with pytest.raises(ExplainError, match=message) as refused:
         answer(make, **given)
@@ -332,10 +410,10 @@ def test_what_is_impossible_is_refused(
     assert refused.value.field == f"methods[0].permutation_importance.{field}"
 
 
-def test_a_model_that_breaks_on_shuffled_rows_is_named(make: Any) -> None:
+def test_a_model_that_breaks_on_shuffled_rows_is_named(make) -> None:
     columns = {"a": [1.0, 2, 3, 4], "b": [1.0, 2, 3, 4], "y": [1.0, 1, 1, 1]}
 
-    def ratio(a: Any, b: Any) -> Any:
+    def ratio(a, b):
         return np.where(a == b, 1.0, np.inf)
 
     with pytest.raises(ExplainError, match="not finite for shuffled rows") as refused:

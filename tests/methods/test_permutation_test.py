@@ -20,7 +20,7 @@ TERM = np.array([1.0, -2.0, 0.5, 2.5, -2.0])
 RESIDUALS = np.array([0.3, 1.0, -0.7, 0.2, -1.1])
 
 
-def enumerated(term: Any, residuals: Any, weights: Any) -> float:
+def enumerated(term, residuals, weights) -> float:
     """The definition, over all n! orders: the share that T reaches its own value."""
     without = residuals + term
     without = without - np.average(without, weights=weights)
@@ -28,9 +28,7 @@ def enumerated(term: Any, residuals: Any, weights: Any) -> float:
     return float(np.mean(np.array(found) >= found[0] - 1e-9))
 
 
-def sampled(
-    term: Any, residuals: Any, weights: Any = None, count: int = 20_000, seed: int = 0
-) -> float:
+def sampled(term, residuals, weights=None, count: int = 20_000, seed: int = 0) -> float:
     weights = np.ones(len(term)) if weights is None else weights
     test = PermutationTest(count, seed, residuals[:, None], weights)
     test.add("term", term[:, None])
@@ -49,7 +47,7 @@ def sampled(
         pytest.param(np.array([1.0, 1, -1, -1, 0]), np.zeros(5), EQUAL, id="ties"),
     ],
 )
-def test_p_values_are_those_of_all_orders(term: Any, residuals: Any, weights: Any) -> None:
+def test_p_values_are_those_of_all_orders(term, residuals, weights) -> None:
     exact = enumerated(term, residuals, weights)
 
     error = 4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4
@@ -107,7 +105,7 @@ def test_a_shift_of_the_target_does_not_matter() -> None:
 def test_how_work_is_divided_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, name: str, value: int
 ) -> None:
-    def found() -> Any:
+    def found():
         test = PermutationTest(300, 5, np.stack([RESIDUALS, -RESIDUALS], axis=1), EQUAL)
         for number in range(4):
             test.add(number, np.stack([np.roll(TERM, number), TERM], axis=1))
@@ -146,21 +144,21 @@ def test_the_work_can_be_ended_between_blocks(monkeypatch: pytest.MonkeyPatch) -
 # With statistics
 
 
-def joined(a: Any, b: Any, c: Any) -> Any:
+def joined(a, b, c):
     return a + b + a * b + 0 * c
 
 
-def columns(rng: Any, n: int) -> dict[str, Any]:
+def columns(rng, n: int) -> dict[str, Any]:
     return {name: rng.normal(size=n) for name in "abc"}
 
 
-def explained(make: Any, rows: Any, target: Any, count: int, weights: Any = None) -> Any:
+def explained(make, rows, target, count: int, weights=None):
     options = interactions.Options(tuple("abc"), permutation_count=count)
     engine = make.engine(joined, rows, weights)
     return interactions.compute(engine.effects, options, 7, np.asarray(target)[:, None]), engine
 
 
-def test_by_chance_all_p_values_are_equally_likely(make: Any) -> None:
+def test_by_chance_all_p_values_are_equally_likely(make) -> None:
     """200 tables: the model's interaction is no part of the target, its other effects are."""
     rng = np.random.default_rng(0)
     found: dict[str, list[float]] = {"total": [], "overall": [], "pairwise": []}
@@ -178,7 +176,7 @@ def test_by_chance_all_p_values_are_equally_likely(make: Any) -> None:
         assert 0.02 <= np.mean(np.array(p_values) <= 0.05) <= 0.09
 
 
-def test_an_interaction_that_is_true_is_found(make: Any) -> None:
+def test_an_interaction_that_is_true_is_found(make) -> None:
     rng = np.random.default_rng(1)
     rows = columns(rng, 100)
     target = joined(*rows.values()) + rng.normal(size=100)
@@ -193,7 +191,7 @@ def test_an_interaction_that_is_true_is_found(make: Any) -> None:
     assert [by_name[name] for name in ("c", "a:c", "b:c")] == [1] * 3
 
 
-def test_terms_are_those_whose_mean_squares_are_the_numerators(make: Any) -> None:
+def test_terms_are_those_whose_mean_squares_are_the_numerators(make) -> None:
     """Against the definitions, by brute force, with weights."""
     rng = np.random.default_rng(2)
     rows = columns(rng, 12)
@@ -202,7 +200,7 @@ def test_terms_are_those_whose_mean_squares_are_the_numerators(make: Any) -> Non
     found, _ = explained(make, rows, target, 499, weights)
     at = np.stack(list(rows.values()), axis=1)
 
-    def effect(*features: int) -> Any:
+    def effect(*features: int):
         means = []
         for row in at:
             moved = at.copy()
@@ -226,7 +224,7 @@ def test_terms_are_those_whose_mean_squares_are_the_numerators(make: Any) -> Non
         assert 0.002 < one.p_values[0] < 1
 
 
-def test_tests_change_no_statistic_and_predict_nothing_more(make: Any) -> None:
+def test_tests_change_no_statistic_and_predict_nothing_more(make) -> None:
     rows = columns(np.random.default_rng(3), 25)
     plain = make.engine(joined, rows)
     usual = interactions.compute(plain.effects, interactions.Options(tuple("abc")), 7)
@@ -240,7 +238,7 @@ def test_tests_change_no_statistic_and_predict_nothing_more(make: Any) -> None:
     assert engine.ledger.predicted == plain.ledger.predicted
 
 
-def test_resampling_leaves_p_values_as_they_are(make: Any) -> None:
+def test_resampling_leaves_p_values_as_they_are(make) -> None:
     rows = columns(np.random.default_rng(4), 25)
     usual, _ = explained(make, rows, rows["c"], 200)
     options = interactions.Options(tuple("abc"), resampling=Resampling(10), permutation_count=200)
@@ -256,14 +254,14 @@ def test_resampling_leaves_p_values_as_they_are(make: Any) -> None:
 # In requests
 
 
-def answered(make: Any, columns: Any, count: int = 200, **question: Any) -> Any:
+def answered(make, columns, count: int = 200, **question):
     model = make.model(joined, tuple("abc"), ["double"] * 3)
     options = interactions.Options(permutation_count=count)
     table = make.table(columns)
     return make.answer(model, table, options, **question).explanations[0].result
 
 
-def test_rows_that_are_equal_are_tested_with_their_own_true_values(make: Any) -> None:
+def test_rows_that_are_equal_are_tested_with_their_own_true_values(make) -> None:
     rng = np.random.default_rng(5)
     rows = {name: rng.choice([-1.0, 1.0], 60) for name in "abc"}
     rows["y"] = joined(rows["a"], rows["b"], rows["c"]) + rng.normal(size=60)
@@ -273,7 +271,7 @@ def test_rows_that_are_equal_are_tested_with_their_own_true_values(make: Any) ->
     assert found.total.p_values[0] == pytest.approx(1 / 201)
 
 
-def test_rows_drawn_meet_their_own_true_values(make: Any) -> None:
+def test_rows_drawn_meet_their_own_true_values(make) -> None:
     rng = np.random.default_rng(6)
     rows = columns(rng, 200)
     rows["y"] = joined(rows["a"], rows["b"], rows["c"]) + 0.1 * rng.normal(size=200)
@@ -304,7 +302,7 @@ def test_rows_drawn_meet_their_own_true_values(make: Any) -> None:
     ],
 )
 def test_tests_that_cannot_be_made_are_refused(
-    make: Any, given: Any, count: int, field: str, words: str
+    make, given, count: int, field: str, words: str
 ) -> None:
     rows = columns(np.random.default_rng(7), 10) | {"y": np.arange(10.0)}
 

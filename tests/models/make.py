@@ -59,7 +59,7 @@ def plain(column: pd.Series) -> list[Any]:
     return [None if pd.isna(value) else value for value in column.tolist()]
 
 
-def rounded(answers: Any) -> list[list[float]] | None:
+def rounded(answers) -> list[list[float]] | None:
     if answers is None:
         return None
     matrix = np.asarray(answers, dtype=np.float64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -36,7 +35,7 @@ def app() -> Flask:
 
 
 @pytest.fixture(scope="session")
-def description() -> Any:
+def description():
     """The description as it is committed."""
     file = Path(__file__).parents[2] / "service/onnxplain_server/transport/openapi.json"
     return json.loads(file.read_text(encoding="utf-8"))

@@ -54,12 +54,12 @@ MESSAGES = [name for name in KINDS if isinstance(CONTRACT[name], Descriptor)]
 ENUMS = [name for name in KINDS if isinstance(CONTRACT[name], EnumDescriptor)]
 
 
-def test_it_is_valid_openapi_3_1(description: Any) -> None:
+def test_it_is_valid_openapi_3_1(description) -> None:
     assert description["openapi"].startswith("3.1.")
     OpenAPIV31SpecValidator(description).validate()
 
 
-def test_it_has_every_route_and_no_other(description: Any, app: Flask) -> None:
+def test_it_has_every_route_and_no_other(description, app: Flask) -> None:
     served = {
         (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower())
         for rule in app.url_map.iter_rules()
@@ -70,13 +70,13 @@ def test_it_has_every_route_and_no_other(description: Any, app: Flask) -> None:
     assert told == served
 
 
-def test_operations_are_named_once(description: Any) -> None:
+def test_operations_are_named_once(description) -> None:
     names = [op["operationId"] for item in description["paths"].values() for op in item.values()]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_messages_have_the_fields_of_the_contract(description: Any, name: str) -> None:
+def test_messages_have_the_fields_of_the_contract(description, name: str) -> None:
     schema = description["components"]["schemas"][name]
 
     assert list(schema["properties"]) == [field.json_name for field in CONTRACT[name].fields]
@@ -84,7 +84,7 @@ def test_messages_have_the_fields_of_the_contract(description: Any, name: str) -
 
 
 @pytest.mark.parametrize("name", ENUMS)
-def test_enums_have_the_values_of_the_contract(description: Any, name: str) -> None:
+def test_enums_have_the_values_of_the_contract(description, name: str) -> None:
     schema = description["components"]["schemas"][name]
 
     assert schema["enum"] == [value.name for value in CONTRACT[name].values]
@@ -92,7 +92,7 @@ def test_enums_have_the_values_of_the_contract(description: Any, name: str) -> N
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_everything_of_the_contract_is_explained(description: Any, name: str) -> None:
+def test_everything_of_the_contract_is_explained(description, name: str) -> None:
     schema = description["components"]["schemas"][name]
 
     assert schema["description"]
@@ -100,7 +100,7 @@ def test_everything_of_the_contract_is_explained(description: Any, name: str) ->
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_fields_refer_to_the_types_of_the_contract(description: Any, name: str) -> None:
+def test_fields_refer_to_the_types_of_the_contract(description, name: str) -> None:
     for field in CONTRACT[name].fields:
         schema = description["components"]["schemas"][name]["properties"][field.json_name]
         kind = field.message_type or field.enum_type
@@ -109,14 +109,14 @@ def test_fields_refer_to_the_types_of_the_contract(description: Any, name: str) 
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_its_status_where_work_is_done(description: Any, reason: Reason) -> None:
+def test_every_reason_has_its_status_where_work_is_done(description, reason: Reason) -> None:
     answers = description["paths"]["/v1/explanations"]["post"]["responses"]
     (name,) = re.findall(r"\w+$", answers[str(STATUS[reason].http)]["$ref"])
 
     assert f"`{reason.name}`" in description["components"]["responses"][name]["description"]
 
 
-def test_every_number_that_may_be_sent_has_limits(description: Any) -> None:
+def test_every_number_that_may_be_sent_has_limits(description) -> None:
     free = {
         f"{name}.{member}"
         for name, schema in description["components"]["schemas"].items()
@@ -164,7 +164,7 @@ def test_every_number_that_may_be_sent_has_limits(description: Any) -> None:
     ],
 )
 def test_the_schema_and_the_reader_allow_the_same(
-    description: Any, member: str, value: Any, allowed: bool
+    description, member: str, value, allowed: bool
 ) -> None:
     request = {"methods": [{"interactions": {}}], member: value}
     schema = {
@@ -184,7 +184,7 @@ def test_the_schema_and_the_reader_allow_the_same(
         http_problem(404, "told", "id", "/"),
     ],
 )
-def test_problems_are_as_described(description: Any, document: Any) -> None:
+def test_problems_are_as_described(description, document) -> None:
     schema = {"$ref": "#/components/schemas/Problem", "components": description["components"]}
 
     Draft202012Validator(schema).validate(document)

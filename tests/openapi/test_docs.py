@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -12,7 +11,7 @@ from flask import Flask
 PAGE = ["/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"]
 
 
-def test_the_description_is_served_as_it_is_committed(app: Flask, description: Any) -> None:
+def test_the_description_is_served_as_it_is_committed(app: Flask, description) -> None:
     answer = app.test_client().get("/openapi.json")
 
     assert (answer.status_code, answer.mimetype) == (200, "application/json")

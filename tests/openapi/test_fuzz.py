@@ -54,7 +54,7 @@ LACKS = ("no model", "no methods", "no table", "the part model", "model.id must"
 
 
 @schemathesis.serializer(*MEDIA_TYPES)
-def table_file(_context: Any, value: Any) -> bytes:
+def table_file(_context, value) -> bytes:
     """Send the bytes of a table as they are."""
     content = getattr(value, "data", value)
     return content if isinstance(content, bytes) else str(content).encode()
@@ -70,13 +70,13 @@ def the_allowed_is_read(_context: CheckContext, answer: Response, case: Case[Any
 
 
 @pytest.fixture
-def api(app: Flask) -> Any:
+def api(app: Flask):
     return schemathesis.openapi.from_wsgi(
         "/openapi.json", app, config=SchemathesisConfig.from_dict(CONFIG)
     )
 
 
-def failures(schema: Any) -> Iterator[str]:
+def failures(schema) -> Iterator[str]:
     """Run all phases, and tell what went wrong."""
     for event in from_schema(schema).execute():
         if isinstance(event, events.NonFatalError | events.FatalError):
@@ -88,7 +88,7 @@ def failures(schema: Any) -> Iterator[str]:
                     yield f"{label}: {found.failure}\n{found.code_sample[:2000]}"
 
 
-def test_the_server_does_what_the_description_says(api: Any) -> None:
+def test_the_server_does_what_the_description_says(api) -> None:
     limits = itertools.count()
 
     @api.hook  # type: ignore[untyped-decorator] # schemathesis' own

@@ -104,7 +104,7 @@ def statistic() -> Callable[..., interactions_method.Statistic]:
     """Build a statistic from its features and a numerator and denominator per output."""
 
     def built(
-        features: str | tuple[str, ...], numerators: Any, denominators: Any = 1.0
+        features: str | tuple[str, ...], numerators, denominators=1.0
     ) -> interactions_method.Statistic:
         above = np.atleast_1d(np.array(numerators, float))
         below = np.broadcast_to(np.array(denominators, float), above.shape)
@@ -120,7 +120,7 @@ def interactions(
 ) -> Callable[..., interactions_method.Result]:
     """Build a result of interaction statistics from its lists."""
 
-    def built(outputs: tuple[str, ...] = ("price",), **orders: Any) -> interactions_method.Result:
+    def built(outputs: tuple[str, ...] = ("price",), **orders) -> interactions_method.Result:
         empty: dict[str, Any] = dict.fromkeys(("overall", "pairwise", "threeway", "importance"), ())
         total = orders.pop("total", statistic("", [0.25] * len(outputs)))
         ones = np.ones(len(outputs))
@@ -136,7 +136,7 @@ def curve() -> Callable[..., partial_dependence_method.Curve]:
     def built(
         features: tuple[str, ...],
         grid: tuple[Any, ...],
-        values: Any,
+        values,
         group: str = "",
         weight: float = 1.0,
     ) -> partial_dependence_method.Curve:

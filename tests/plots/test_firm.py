@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ WEIRD = ("a.b[0] > 1", "quo\"te's", "<b>&amp;", "constructor", "", "größe (m²
 def importance(
     feature: str,
     values: Sequence[float],
-    levels: Any = (0.0, 1.0),
+    levels=(0.0, 1.0),
     spread: float | None = None,
 ) -> Importance:
     number = np.array(values, dtype=float)

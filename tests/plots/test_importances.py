@@ -31,7 +31,7 @@ def shuffled(values: dict[str, Any], *, normalize: bool = False) -> Result:
 
 @pytest.fixture
 def moved(interactions: Build, statistic: Build) -> Build:
-    def built(denominators: Any = 1.0, **numerators: Any) -> Any:
+    def built(denominators=1.0, **numerators):
         found = tuple(statistic(name, n, denominators) for name, n in numerators.items())
         outputs = tuple(f"y{k}" for k in range(len(found[0].numerators)))
         return interactions(outputs, importance=found)

@@ -18,8 +18,8 @@ GRID = np.linspace(0, 10, 11)
 
 
 def drawn(
-    values: Any,
-    grid: Any = GRID,
+    values,
+    grid=GRID,
     *,
     feature: str = "age",
     outputs: tuple[str, ...] = ("price",),
@@ -37,7 +37,7 @@ def drawn(
     return plot
 
 
-def slopes(*each: float) -> Any:
+def slopes(*each: float):
     return [slope * GRID for slope in each]
 
 

@@ -26,7 +26,7 @@ def subtitle(plot: Plot) -> str:
 
 @pytest.fixture
 def named(interactions: Build) -> Named:
-    def drawn(**result: Any) -> dict[str, Plot]:
+    def drawn(**result) -> dict[str, Plot]:
         return {plot.name: plot for plot in plots(interactions(**result))}
 
     return drawn

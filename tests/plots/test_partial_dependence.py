@@ -19,9 +19,7 @@ GRID = np.linspace(0, 10, 11)
 RISING = GRID * 2
 
 
-def drawn(
-    *curves: Curve, outputs: tuple[str, ...] = ("price",), **samples: Any
-) -> tuple[Plot, ...]:
+def drawn(*curves: Curve, outputs: tuple[str, ...] = ("price",), **samples) -> tuple[Plot, ...]:
     return plots(Result(outputs, curves, {name: np.array(s) for name, s in samples.items()}))
 
 
@@ -188,7 +186,7 @@ def test_of_many_categories_the_most_frequent_are_shown(curve: Build) -> None:
     assert "40 most frequent of 50 values of city" in subtitle(plot)
 
 
-def surface(first: Any, second: Any) -> tuple[Array, Array]:
+def surface(first, second) -> tuple[Array, Array]:
     """Every value of the first with every value of the second, the first fastest."""
     return np.tile(np.array(first), len(second)), np.repeat(np.array(second), len(first))
 
@@ -326,7 +324,7 @@ def test_a_text_that_is_missing_is_called_so(curve: Build) -> None:
     assert [row["point"] for row in values(plot)] == ["flat", "missing"]
 
 
-def stepped(curve: Build, features: tuple[str, ...], grid: tuple[Any, ...], values: Any) -> Any:
+def stepped(curve: Build, features: tuple[str, ...], grid: tuple[Any, ...], values):
     return replace(curve(features, grid, values), is_stepped=True)
 
 

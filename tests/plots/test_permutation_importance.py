@@ -18,7 +18,7 @@ Check = Callable[[Plot], None]
 def drawn(
     *found: tuple[str, Any, Any],
     outputs: tuple[str, ...] = ("price",),
-    baseline: Any = 2.0,
+    baseline=2.0,
     loss: Loss = Loss.SQUARED_ERROR,
     normalize: bool = False,
 ) -> Plot:

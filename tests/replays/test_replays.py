@@ -76,7 +76,7 @@ def over_grpc(port: int, method: str, sent: bytes | dict[str, Any]) -> Told:
     return Told("OK", "", canonical.encode(answer))
 
 
-def refused(error: Any) -> Told:
+def refused(error) -> Told:
     status = rpc_status.from_call(error)
     assert status is not None, error
     info, fault = ErrorInfo(), BadRequest()
@@ -88,7 +88,7 @@ def refused(error: Any) -> Told:
 
 
 @pytest.mark.parametrize("name", REPLAYS)
-def test_every_past_fault_stays_mended(server: Any, name: str) -> None:
+def test_every_past_fault_stays_mended(server, name: str) -> None:
     replay = json.loads((HERE / f"{name}.json").read_text())
     sent, expected = body(name, replay), replay["expected"]
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import grpc
@@ -50,11 +49,11 @@ def frames(connection: socket.socket) -> Iterator[tuple[int, bytes]]:
                 received = received[end:]
 
 
-def files(server: Any) -> int:
+def files(server) -> int:
     return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
 
 
-def is_healthy(server: Any) -> bool:
+def is_healthy(server) -> bool:
     with urlopen(f"{server.url}/readyz", timeout=PATIENCE) as reply:  # noqa: S310 - our own server
         by_rest = reply.status == 200
     with grpc.insecure_channel(server.endpoint) as channel:
@@ -71,13 +70,13 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(lasting_server: Any) -> Any:
+def server(lasting_server):
     """One for all, since each has to outlive what comes."""
     return lasting_server
 
 
 @pytest.fixture
-def connect(server: Any) -> Iterator[Callable[[int], socket.socket]]:
+def connect(server) -> Iterator[Callable[[int], socket.socket]]:
     """Open connections, closed in the end; the server has outlived them."""
     with ExitStack() as opened:
 
@@ -92,7 +91,7 @@ def connect(server: Any) -> Iterator[Callable[[int], socket.socket]]:
 
 @pytest.mark.parametrize("begin", [HEADERS, BODY], ids=["headers", "bodies"])
 def test_five_hundred_slow_requests_over_rest_keep_nobody_out(
-    server: Any, connect: Any, begin: bytes
+    server, connect, begin: bytes
 ) -> None:
     for _ in range(SLOW_COUNT):
         connect(server.rest_port).sendall(begin)
@@ -102,7 +101,7 @@ def test_five_hundred_slow_requests_over_rest_keep_nobody_out(
 
 @pytest.mark.parametrize("begin", [HEADERS, BODY], ids=["headers", "bodies"])
 def test_a_connection_over_rest_is_kept_that_came_after_five_hundred_that_send_before_it(
-    server: Any, connect: Any, begin: bytes
+    server, connect, begin: bytes
 ) -> None:
     slow = [connect(server.rest_port) for _ in range(SLOW_COUNT)]
     late = connect(server.rest_port)
@@ -119,7 +118,7 @@ def test_a_connection_over_rest_is_kept_that_came_after_five_hundred_that_send_b
 
 @pytest.mark.parametrize("begin", [b"", PREFACE[:10], PREFACE], ids=["nothing", "half", "preface"])
 def test_five_hundred_half_open_connections_over_grpc_keep_nobody_out(
-    server: Any, connect: Any, begin: bytes
+    server, connect, begin: bytes
 ) -> None:
     for _ in range(SLOW_COUNT):
         connect(server.grpc_port).sendall(begin)
@@ -128,7 +127,7 @@ def test_five_hundred_half_open_connections_over_grpc_keep_nobody_out(
 
 
 @pytest.mark.slow
-def test_idle_connections_cost_no_memory_and_are_closed(server: Any, connect: Any) -> None:
+def test_idle_connections_cost_no_memory_and_are_closed(server, connect) -> None:
     before, memory = files(server), server.memory("VmRSS")
     for number in range(IDLE_COUNT):
         connect((server.rest_port, server.grpc_port)[number % 2])
@@ -152,7 +151,7 @@ class Withheld:
         raise StopIteration
 
 
-def test_calls_whose_message_does_not_come_keep_nobody_waiting(server: Any) -> None:
+def test_calls_whose_message_does_not_come_keep_nobody_waiting(server) -> None:
     """They hold the places of their caller; whoever has none left is refused at once."""
     withheld = Withheld()
     with grpc.insecure_channel(server.endpoint) as channel:
@@ -172,7 +171,7 @@ def test_calls_whose_message_does_not_come_keep_nobody_waiting(server: Any) -> N
     assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_a_flood_of_pings_ends_the_connection(server: Any, connect: Any) -> None:
+def test_a_flood_of_pings_ends_the_connection(server, connect) -> None:
     connection = connect(server.grpc_port)
     connection.sendall(PREFACE + frame(SETTINGS, 0, 0, b""))
     with suppress(ConnectionError):
@@ -184,7 +183,7 @@ def test_a_flood_of_pings_ends_the_connection(server: Any, connect: Any) -> None
     assert [struct.unpack(">I", payload[4:8])[0] for payload in found] == [ENHANCE_YOUR_CALM]
 
 
-def test_a_connection_has_at_most_100_streams(server: Any, connect: Any) -> None:
+def test_a_connection_has_at_most_100_streams(server, connect) -> None:
     connection = connect(server.grpc_port)
     connection.sendall(PREFACE + frame(SETTINGS, 0, 0, b""))
 
@@ -193,7 +192,7 @@ def test_a_connection_has_at_most_100_streams(server: Any, connect: Any) -> None
     assert (MAX_CONCURRENT_STREAMS, 100) in struct.iter_unpack(">HI", told)
 
 
-def test_metadata_beyond_the_limit_are_refused(server: Any, connect: Any) -> None:
+def test_metadata_beyond_the_limit_are_refused(server, connect) -> None:
     with (
         grpc.insecure_channel(server.endpoint) as channel,
         pytest.raises(grpc.RpcError) as refused,
@@ -230,7 +229,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("sent", MALFORMED.values(), ids=MALFORMED)
 def test_malformed_frames_end_the_connection_and_not_the_server(
-    server: Any, connect: Any, sent: bytes
+    server, connect, sent: bytes
 ) -> None:
     connection = connect(server.grpc_port)
     # The server may have closed before all is sent; then there is nothing left to shut down.

@@ -44,12 +44,12 @@ def promtool(program: Callable[[str], str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def dashboard() -> Any:
+def dashboard():
     return json.loads((DEPLOY / "grafana" / "onnxplain.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
-def page(server: Any, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metric]:
+def page(server, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metric]:
     """The metrics after every kind of event that a caller can bring about."""
     few = {name: values[:60] for name, values in rows.items()}
     few["y"] = np.asarray(few["x0"]).tolist()
@@ -83,7 +83,7 @@ def page(server: Any, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metri
         return list(text_string_to_metric_families(reply.read().decode()))
 
 
-def expressions(dashboard: Any) -> list[str]:
+def expressions(dashboard) -> list[str]:
     """What the panels ask, as Grafana would send it."""
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
     for variable, value in {"$__rate_interval": "5m", "$job": ".*", "$instance": ".*"}.items():
@@ -110,13 +110,13 @@ def grouped(expression: str) -> set[str]:
 
 
 def test_whatever_they_ask_for_is_there_after_a_load_run(
-    promtool: str, page: Sequence[Metric], dashboard: Any, tmp_path: Path
+    promtool: str, page: Sequence[Metric], dashboard, tmp_path: Path
 ) -> None:
     check_names(page, dashboard)
     check_panels(page, dashboard, promtool, tmp_path)
 
 
-def check_names(page: Sequence[Metric], dashboard: Any) -> None:
+def check_names(page: Sequence[Metric], dashboard) -> None:
     """Metrics with such labels exist."""
     samples = [sample for family in page for sample in family.samples]
     for expression in [*expressions(dashboard), *rules()]:
@@ -134,7 +134,7 @@ def meets(sample: Sample, name: str, demanded: Mapping[str, str]) -> bool:
     )
 
 
-def check_panels(page: Sequence[Metric], dashboard: Any, promtool: str, folder: Path) -> None:
+def check_panels(page: Sequence[Metric], dashboard, promtool: str, folder: Path) -> None:
     """Each shows something, by Prometheus' own engine. Values grow, since rates are asked for."""
     series = [
         {"series": written(sample), "values": f"{sample.value:.0f}+1x60"}
@@ -184,7 +184,7 @@ def test_every_alert_leads_to_what_it_means() -> None:
     assert links == [name.lower() for name in names]
 
 
-def test_panels_lie_beside_each_other_and_have_units(dashboard: Any) -> None:
+def test_panels_lie_beside_each_other_and_have_units(dashboard) -> None:
     taken: set[tuple[int, int]] = set()
     for panel in dashboard["panels"]:
         place = panel["gridPos"]

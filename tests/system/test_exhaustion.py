@@ -31,7 +31,7 @@ def limited(pid: int, kind: int, most: int) -> Iterator[None]:
         resource.prlimit(pid, kind, before)
 
 
-def post(server: Any, body: str) -> tuple[int, Mapping[str, Any]]:
+def post(server, body: str) -> tuple[int, Mapping[str, Any]]:
     connection = http.client.HTTPConnection("127.0.0.1", server.rest_port)
     try:
         connection.request("POST", "/v1/explanations", body, {"Content-Type": "application/json"})
@@ -41,14 +41,14 @@ def post(server: Any, body: str) -> tuple[int, Mapping[str, Any]]:
         connection.close()
 
 
-def explained(server: Any, network: bytes, rows: Mapping[str, list[float]]) -> Any:
+def explained(server, network: bytes, rows: Mapping[str, list[float]]):
     few = {name: values[:20] for name, values in rows.items()}
     with onnxplain.connect(server.endpoint) as client:
         return client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=2))
 
 
 def test_a_full_disk_fails_bodies_that_wait_there_and_nothing_else(
-    server: Any, network: bytes, rows: Mapping[str, list[float]]
+    server, network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     with limited(server.process.pid, resource.RLIMIT_FSIZE, 0):
         status, document = post(server, BODY)
@@ -60,7 +60,7 @@ def test_a_full_disk_fails_bodies_that_wait_there_and_nothing_else(
 
 
 def test_without_file_descriptors_it_waits_and_goes_on_when_there_are_some(
-    server: Any, network: bytes, rows: Mapping[str, list[float]]
+    server, network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     before = explained(server, network, rows)
     pid = server.process.pid

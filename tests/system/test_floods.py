@@ -26,7 +26,7 @@ ANNOUNCED = 2_200_000_000
 PIECE = bytes(2**18)
 
 
-def peak(server: Any) -> int:
+def peak(server) -> int:
     """The most memory that the server's process has held so far, in bytes."""
     found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.process.pid}/status").read_text())
     assert found is not None
@@ -44,7 +44,7 @@ def server(serve: Callable[..., Any]) -> Iterator[Any]:
         assert reply.status == 200
 
 
-def flood(server: Any, head: str, piece: bytes) -> bytes:
+def flood(server, head: str, piece: bytes) -> bytes:
     """Send a body for as long as the server takes it; return the reply."""
     with socket.create_connection(("127.0.0.1", server.rest_port)) as connection:
         start = "POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -64,16 +64,14 @@ def flood(server: Any, head: str, piece: bytes) -> bytes:
     ],
     ids=["announced", "in chunks"],
 )
-def test_a_body_of_300_times_the_limit_is_refused_whole(
-    server: Any, head: str, piece: bytes
-) -> None:
+def test_a_body_of_300_times_the_limit_is_refused_whole(server, head: str, piece: bytes) -> None:
     reply = flood(server, head, piece)
 
     assert reply.startswith(b"HTTP/1.1 413 ")
     assert json.loads(reply.partition(b"\r\n\r\n")[2])["reason"] == "REQUEST_TOO_LARGE"
 
 
-def test_a_message_over_the_limit_is_refused_over_grpc(server: Any) -> None:
+def test_a_message_over_the_limit_is_refused_over_grpc(server) -> None:
     request = DescribeModelRequest(model=Model(content=bytes(64 * LIMIT)))
     with (
         grpc.insecure_channel(server.endpoint) as channel,
@@ -84,7 +82,7 @@ def test_a_message_over_the_limit_is_refused_over_grpc(server: Any) -> None:
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_an_upload_without_end_is_refused_at_the_limit(server: Any) -> None:
+def test_an_upload_without_end_is_refused_at_the_limit(server) -> None:
     sent = iter(range(ANNOUNCED // len(PIECE)))
     parts = (UploadModelRequest(content=PIECE) for _ in sent)
     with (

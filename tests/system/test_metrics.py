@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.request import urlopen
 
 import onnxplain
 from prometheus_client.parser import text_string_to_metric_families
 
 
-def scrape(server: Any) -> Mapping[tuple[str, str], float]:
+def scrape(server) -> Mapping[tuple[str, str], float]:
     """Read the page: values by the sample's name and its labels' values."""
     with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
         text = reply.read().decode()
@@ -22,7 +21,7 @@ def scrape(server: Any) -> Mapping[tuple[str, str], float]:
 
 
 def test_answers_rows_and_the_cache_are_counted_as_receipts_tell(
-    server: Any, network: bytes, rows: Mapping[str, list[float]]
+    server, network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
     options = onnxplain.Interactions(features=["x0", "x1", "x2"])
     with onnxplain.connect(server.endpoint) as client:

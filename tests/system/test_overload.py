@@ -53,7 +53,7 @@ def document(network: bytes, rows: Mapping[str, list[float]], row_count: int, se
 class Load:
     """Calls to a server, and what has come of them so far."""
 
-    def __init__(self, server: Any, request: ExplainRequest) -> None:
+    def __init__(self, server, request: ExplainRequest) -> None:
         self._server = server
         self._request = request
         self._may_ask = threading.Semaphore(0)
@@ -80,7 +80,7 @@ class Load:
             for call in calls:
                 call.exception()
 
-    def _done(self, call: Any, before: int, each_count: int) -> None:
+    def _done(self, call, before: int, each_count: int) -> None:
         if call.code() is grpc.StatusCode.OK:
             self.answers.append(call)
             self._may_ask.release(each_count)
@@ -89,13 +89,13 @@ class Load:
             self.refused.append(call)
 
 
-def connected(server: Any) -> grpc.Channel:
+def connected(server) -> grpc.Channel:
     """A connection of its own."""
     return grpc.insecure_channel(server.endpoint, options=[("grpc.use_local_subchannel_pool", 1)])
 
 
 @contextmanager
-def probing(server: Any, load: Load) -> Iterator[list[int]]:
+def probing(server, load: Load) -> Iterator[list[int]]:
     """Ask for health all the time; how many answers of the load came during each probe."""
     stop, waits = threading.Event(), list[int]()
 
@@ -115,17 +115,17 @@ def probing(server: Any, load: Load) -> Iterator[list[int]]:
     thread.join()
 
 
-def answers_per_processor_second(server: Any, load: Load, *counts: int) -> float:
+def answers_per_processor_second(server, load: Load, *counts: int) -> float:
     before = server.processor_seconds()
     load.overload(*counts)
     return len(load.answers) / float(server.processor_seconds() - before)
 
 
-def plain(answer: ExplainResponse) -> Any:
+def plain(answer: ExplainResponse):
     return MessageToDict(answer)["explanations"]
 
 
-def details(call: Any) -> dict[Any, Any]:
+def details(call) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for packed in rpc_status.from_call(call).details:
         for kind in (ErrorInfo, RetryInfo):
@@ -167,7 +167,7 @@ def test_ten_times_overload_leaves_the_goodput_and_is_refused_at_once(
 class Caller:
     """Asks from an address of its own."""
 
-    def __init__(self, server: Any, address: str) -> None:
+    def __init__(self, server, address: str) -> None:
         self._server = server
         self._address = address
         self._left = threading.Event()

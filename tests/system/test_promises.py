@@ -3,7 +3,6 @@
 import json
 import time
 from http.client import HTTPConnection
-from typing import Any
 
 import numpy as np
 import onnxplain
@@ -19,7 +18,7 @@ def head(rows: Rows, count: int) -> Rows:
 
 @pytest.mark.slow
 def test_curves_at_the_rows_own_values_come_from_the_grids_of_interactions(
-    server: Any, network: bytes, rows: Rows
+    server, network: bytes, rows: Rows
 ) -> None:
     few = head(rows, 60)
     with onnxplain.connect(server.endpoint) as client:
@@ -34,9 +33,7 @@ def test_curves_at_the_rows_own_values_come_from_the_grids_of_interactions(
     assert again.receipt.cache_miss_count == 0
 
 
-def test_more_pairs_predict_only_the_pairs_that_are_new(
-    server: Any, network: bytes, rows: Rows
-) -> None:
+def test_more_pairs_predict_only_the_pairs_that_are_new(server, network: bytes, rows: Rows) -> None:
     few = head(rows, 60)
     with onnxplain.connect(server.endpoint) as client:
         client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=3))
@@ -48,7 +45,7 @@ def test_more_pairs_predict_only_the_pairs_that_are_new(
 
 @pytest.mark.slow
 def test_one_way_statistics_predict_n_times_n_rows_per_feature_and_n_more(
-    server: Any, network: bytes, rows: Rows
+    server, network: bytes, rows: Rows
 ) -> None:
     with onnxplain.connect(server.endpoint) as client:
         found = client.explain(
@@ -60,7 +57,7 @@ def test_one_way_statistics_predict_n_times_n_rows_per_feature_and_n_more(
 
 @pytest.mark.slow
 def test_two_thousand_rows_of_twenty_features_take_less_than_300_mb(
-    server: Any, network: bytes, rows: Rows
+    server, network: bytes, rows: Rows
 ) -> None:
     before = server.memory("VmRSS")
 
@@ -77,7 +74,7 @@ WORK_SECONDS = 10.0
 """Of a processor: the requests that are given up here would take many times as much."""
 
 
-def rests(server: Any) -> bool:
+def rests(server) -> bool:
     """Whether nothing computes any more, long before the work would end."""
     start, looks = server.processor_seconds(), 0
     while looks < 20 and server.processor_seconds() - start < WORK_SECONDS:
@@ -88,7 +85,7 @@ def rests(server: Any) -> bool:
 
 
 @pytest.mark.slow
-def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows: Rows) -> None:
+def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows) -> None:
     with onnxplain.connect(server.endpoint) as client:
         events = client.explain_stream(network, rows, onnxplain.Interactions(), row_count=4_000)
         next(events)
@@ -99,7 +96,7 @@ def test_a_cancelled_call_frees_the_processor(server: Any, network: bytes, rows:
 
 
 def test_a_client_that_disconnects_over_rest_frees_the_processor(
-    server: Any, network: bytes, rows: Rows
+    server, network: bytes, rows: Rows
 ) -> None:
     request = service_pb2.ExplainRequest(row_count=4_000)
     request.methods.add().interactions.SetInParent()
@@ -133,7 +130,7 @@ def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> 
     return body + b"--edge--\r\n", "multipart/form-data; boundary=edge"
 
 
-def test_grpc_and_rest_give_the_same_numbers(server: Any, network: bytes, rows: Rows) -> None:
+def test_grpc_and_rest_give_the_same_numbers(server, network: bytes, rows: Rows) -> None:
     few = head(rows, 50)
     with onnxplain.connect(server.endpoint) as client:
         found = client.explain(network, few, onnxplain.Interactions())

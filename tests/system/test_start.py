@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 
 
-def status(server: Any, path: str) -> int:
+def status(server, path: str) -> int:
     try:
         with urlopen(server.url + path, timeout=120) as reply:  # noqa: S310 - our own server
             return int(reply.status)

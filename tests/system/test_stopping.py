@@ -83,7 +83,7 @@ def load(
             thread.join()
 
 
-def check(outcomes: Sequence[Any], reference: Any) -> None:
+def check(outcomes: Sequence[Any], reference) -> None:
     """Nothing was lost, and every answer is right."""
     assert [found for found in outcomes if isinstance(found, onnxplain.ExplainError)] == []
     assert all(np.allclose(found, reference) for found in outcomes)
@@ -95,13 +95,13 @@ def few(rows: Mapping[str, list[float]]) -> dict[str, list[float]]:
 
 
 @pytest.fixture
-def reference(network: bytes, few: Mapping[str, list[float]]) -> Any:
+def reference(network: bytes, few: Mapping[str, list[float]]):
     with onnxplain.local() as client:
         return client.explain(network, few, CURVE).partial_dependence.curves[0].values
 
 
 def test_nothing_is_lost_when_servers_stop_under_load(
-    serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
+    serve, free_ports, network: bytes, few: Mapping[str, list[float]], reference
 ) -> None:
     replicas = Replicas(serve, free_ports(2))
     with load(replicas, network, few, retry_count=5) as outcomes:
@@ -114,7 +114,7 @@ def test_nothing_is_lost_when_servers_stop_under_load(
 
 
 def test_a_rolling_restart_of_three_replicas_costs_one_retry_at_most(
-    serve: Any, free_ports: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
+    serve, free_ports, network: bytes, few: Mapping[str, list[float]], reference
 ) -> None:
     replicas = Replicas(serve, free_ports(3))
     with load(replicas, network, few, retry_count=1) as outcomes:
@@ -126,7 +126,7 @@ def test_a_rolling_restart_of_three_replicas_costs_one_retry_at_most(
     check(outcomes, reference)
 
 
-def ready(server: Any) -> bool:
+def ready(server) -> bool:
     try:
         with urlopen(f"{server.url}/readyz", timeout=PATIENCE) as reply:  # noqa: S310 - our own
             return bool(reply.status == 200)
@@ -142,7 +142,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 def test_readiness_dips_when_the_zygote_dies_and_recovers(
-    server: Any, network: bytes, few: Mapping[str, list[float]], reference: Any
+    server, network: bytes, few: Mapping[str, list[float]], reference
 ) -> None:
     (zygote,) = server.children()
     os.kill(zygote, signal.SIGKILL)

@@ -74,7 +74,7 @@ def ended(
     network: bytes,
     rows: Mapping[str, Any],
     monkeypatch: pytest.MonkeyPatch,
-) -> Any:
+):
     """A server that has answered one request, refused another, and ended."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
@@ -92,7 +92,7 @@ def ended(
 
 @pytest.mark.slow
 def test_traces_reach_the_collector_and_every_line_of_the_log_is_json(
-    ended: Any, collector: Collector
+    ended, collector: Collector
 ) -> None:
     check_traces(collector)
     lines = [json.loads(line) for line in ended.log]

@@ -28,14 +28,14 @@ class Past:
         (folder / "run.json").write_text(json.dumps(asdict(asked)))
         (folder / "reference.jsonl").write_text(json.dumps([CASE, ANSWER]) + "\n")
 
-    def write(self, file: str, *lines: Any) -> None:
+    def write(self, file: str, *lines) -> None:
         """Append lines to one of its files."""
         writer = Writer(self.folder / file)
         for line in lines:
             writer.write(line)
         writer.close()
 
-    def call(self, **given: Any) -> None:
+    def call(self, **given) -> None:
         """Append a call that was to be answered within a minute, and failed unless told."""
         usual: dict[str, Any] = {
             "surface": "grpc", "manner": "whole", "case": CASE, "start": 100.0, "end": 101.0,
@@ -43,7 +43,7 @@ class Past:
         }  # fmt: skip
         self.write("calls-00.jsonl", Call(**(usual | given)))
 
-    def answer(self, document: dict[str, Any], **given: Any) -> None:
+    def answer(self, document: dict[str, Any], **given) -> None:
         """Append a call with its answer."""
         name = answers.digest(document)
         history.keep(self.folder, name, answers.text(document))
@@ -94,7 +94,7 @@ def test_a_wrong_number_is_found(past: Past, right: dict[str, Any], factor: floa
         lambda answer: answer.update(warnings=[]),
     ],
 )
-def test_any_other_difference_is_found(past: Past, right: dict[str, Any], change: Any) -> None:
+def test_any_other_difference_is_found(past: Past, right: dict[str, Any], change) -> None:
     change(right)
     past.answer(right)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 from onnxplain.v1.model_pb2 import Model
@@ -49,7 +48,7 @@ def test_the_same_request_finds_its_numbers_again(cache: MemoryCache) -> None:
         (MODEL, TABLE, "ada:"),
     ],
 )
-def test_another_model_table_or_caller_finds_nothing(cache: MemoryCache, other: Any) -> None:
+def test_another_model_table_or_caller_finds_nothing(cache: MemoryCache, other) -> None:
     call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
 
     assert call_of(cache, *other).recall(["grid"]) == [None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from onnxplain_server.transport.rest_channel import Parser
@@ -11,7 +10,7 @@ from onnxplain_server.transport.rest_channel import Parser
 JSON = "Content-Type: application/json"
 
 
-def sent(client: Any, raw: bytes) -> bytes:
+def sent(client, raw: bytes) -> bytes:
     """All that comes back until the server closes."""
     with client.connect() as connection:
         connection.sendall(raw)
@@ -28,9 +27,7 @@ def sent(client: Any, raw: bytes) -> bytes:
         b"GET",
     ],
 )
-def test_a_first_line_that_cannot_be_read_is_answered(
-    start: Any, make_runner: Any, line: bytes
-) -> None:
+def test_a_first_line_that_cannot_be_read_is_answered(start, make_runner, line: bytes) -> None:
     found = sent(start(make_runner()), line + b"\r\nHost: a\r\n\r\n")
 
     assert b" 400 Bad Request\r\n" in found
@@ -38,15 +35,13 @@ def test_a_first_line_that_cannot_be_read_is_answered(
 
 
 @pytest.mark.parametrize("header", [b"X-Request-Id: a\x1b[1mb", b"A\x00: b", b"no colon", b" : a"])
-def test_a_header_that_cannot_be_read_is_answered(
-    start: Any, make_runner: Any, header: bytes
-) -> None:
+def test_a_header_that_cannot_be_read_is_answered(start, make_runner, header: bytes) -> None:
     found = sent(start(make_runner()), b"GET /livez HTTP/1.1\r\n" + header + b"\r\n\r\n")
 
     assert b" 400 Bad Request\r\n" in found
 
 
-def test_unreadable_requests_leave_no_connection_behind(start: Any, make_runner: Any) -> None:
+def test_unreadable_requests_leave_no_connection_behind(start, make_runner) -> None:
     client = start(make_runner())
 
     for _ in range(300):  # more than there are connections
@@ -55,7 +50,7 @@ def test_unreadable_requests_leave_no_connection_behind(start: Any, make_runner:
     assert client.rest("GET", "/livez").status == 200
 
 
-def test_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any) -> None:
+def test_a_body_with_two_lengths_is_refused(start, make_runner) -> None:
     runner = make_runner()
     head = f"POST /v1/explanations HTTP/1.1\r\nHost: a\r\n{JSON}\r\n"
     both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
@@ -67,9 +62,7 @@ def test_a_body_with_two_lengths_is_refused(start: Any, make_runner: Any) -> Non
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/tables"])
-def test_an_upload_in_chunks_over_the_limit_is_refused_whole(
-    start: Any, make_runner: Any, path: str
-) -> None:
+def test_an_upload_in_chunks_over_the_limit_is_refused_whole(start, make_runner, path: str) -> None:
     client = start(make_runner(), max_message_bytes=2**16)
     kind = {"/v1/models": "application/onnx", "/v1/tables": "text/csv"}[path]
     head = f"PUT {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\n"
@@ -84,7 +77,7 @@ def test_an_upload_in_chunks_over_the_limit_is_refused_whole(
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\x00b", "\x1b[31mred", "a\u202eb"])
-def test_names_of_files_are_names_only(start: Any, make_runner: Any, name: str) -> None:
+def test_names_of_files_are_names_only(start, make_runner, name: str) -> None:
     runner = make_runner()
     part = f'--B\r\nContent-Disposition: form-data; name="model"; filename="{name}"\r\n\r\nm\r\n'
     last = '--B\r\nContent-Disposition: form-data; name="request"\r\n\r\n{}\r\n--B--\r\n'
@@ -96,9 +89,7 @@ def test_names_of_files_are_names_only(start: Any, make_runner: Any, name: str) 
     assert [request.model.content for request in runner.requests] == [b"m"]
 
 
-def test_no_text_of_a_caller_breaks_a_line_of_the_log(
-    start: Any, make_runner: Any, caplog: Any
-) -> None:
+def test_no_text_of_a_caller_breaks_a_line_of_the_log(start, make_runner, caplog) -> None:
     caplog.set_level("INFO")
     client = start(make_runner())
 

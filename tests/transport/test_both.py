@@ -24,7 +24,7 @@ from onnxplain_server.transport.status import STATUS
 PATIENCE = 120.0
 
 
-def details(error: Any) -> dict[Any, Any]:
+def details(error) -> dict[Any, Any]:
     """Return the details of a gRPC error by type."""
     found = {}
     for packed in rpc_status.from_call(error).details:
@@ -34,8 +34,8 @@ def details(error: Any) -> dict[Any, Any]:
     return found
 
 
-def raising(error: Any) -> Callable[[Any], None]:
-    def work(host: Any) -> None:
+def raising(error) -> Callable[[Any], None]:
+    def work(host) -> None:
         raise error
 
     return work
@@ -46,9 +46,7 @@ def test_every_reason_has_a_status() -> None:
 
 
 @pytest.mark.parametrize("reason", [r for r in Reason if r is not Reason.INTERNAL])
-def test_a_reason_reaches_the_caller_with_its_field(
-    start: Any, make_runner: Any, reason: Reason
-) -> None:
+def test_a_reason_reaches_the_caller_with_its_field(start, make_runner, reason: Reason) -> None:
     client = start(make_runner(raising(ExplainError(reason, "a is b", "methods[0].row_count"))))
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -72,9 +70,7 @@ def test_a_reason_reaches_the_caller_with_its_field(
 @pytest.mark.parametrize(
     "error", [ValueError("/etc/secret"), ExplainError(Reason.INTERNAL, "/etc/secret")]
 )
-def test_unexpected_errors_are_logged_and_hidden(
-    start: Any, make_runner: Any, caplog: Any, error: Any
-) -> None:
+def test_unexpected_errors_are_logged_and_hidden(start, make_runner, caplog, error) -> None:
     client = start(make_runner(raising(error)))
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -92,7 +88,7 @@ def test_unexpected_errors_are_logged_and_hidden(
     assert ids == {record.args[1] for record in logged}
 
 
-def test_a_request_id_is_kept(start: Any, make_runner: Any) -> None:
+def test_a_request_id_is_kept(start, make_runner) -> None:
     client = start(make_runner())
 
     _, call = client.stub.Explain.with_call(ExplainRequest(), metadata=[("x-request-id", "a-1")])
@@ -102,7 +98,7 @@ def test_a_request_id_is_kept(start: Any, make_runner: Any) -> None:
     assert answer.headers["X-Request-Id"] == "a-1"
 
 
-def test_a_request_id_that_could_forge_a_log_line_is_replaced(start: Any, make_runner: Any) -> None:
+def test_a_request_id_that_could_forge_a_log_line_is_replaced(start, make_runner) -> None:
     client = start(make_runner())
 
     answer = client.post({}, X_Request_Id="a b\tc")
@@ -110,7 +106,7 @@ def test_a_request_id_that_could_forge_a_log_line_is_replaced(start: Any, make_r
     assert len(answer.headers["X-Request-Id"]) == 32
 
 
-def test_the_same_request_arrives_by_both(start: Any, make_runner: Any) -> None:
+def test_the_same_request_arrives_by_both(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     request = ExplainRequest(
@@ -131,7 +127,7 @@ def test_the_same_request_arrives_by_both(start: Any, make_runner: Any) -> None:
     assert runner.requests == [request, request]
 
 
-def test_models_are_described(start: Any, make_runner: Any) -> None:
+def test_models_are_described(start, make_runner) -> None:
     client = start(make_runner())
 
     reply = client.stub.DescribeModel(DescribeModelRequest(model=Model(content=b"12345")))
@@ -150,7 +146,7 @@ def test_models_are_described(start: Any, make_runner: Any) -> None:
     ],
 )
 def test_large_models_and_tables_are_refused(
-    start: Any, make_runner: Any, setting: str, reason: str, request_: Any
+    start, make_runner, setting: str, reason: str, request_
 ) -> None:
     runner = make_runner()
     client = start(runner, **{setting: 10})
@@ -164,7 +160,7 @@ def test_large_models_and_tables_are_refused(
     assert runner.requests == []
 
 
-def test_models_and_tables_of_exactly_the_limit_are_taken(start: Any, make_runner: Any) -> None:
+def test_models_and_tables_of_exactly_the_limit_are_taken(start, make_runner) -> None:
     client = start(make_runner(), max_model_bytes=10, max_table_bytes=10)
 
     client.stub.Explain(
@@ -172,7 +168,7 @@ def test_models_and_tables_of_exactly_the_limit_are_taken(start: Any, make_runne
     )
 
 
-def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, endless: Any) -> None:
+def test_the_server_caps_the_time_for_a_request(start, make_runner, endless) -> None:
     client = start(make_runner(endless), max_seconds=0.1)
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -184,7 +180,7 @@ def test_the_server_caps_the_time_for_a_request(start: Any, make_runner: Any, en
     assert answer.status == 504
 
 
-def test_the_caller_sets_less_time(start: Any, make_runner: Any, endless: Any) -> None:
+def test_the_caller_sets_less_time(start, make_runner, endless) -> None:
     runner = make_runner(endless)
     client = start(runner)
 
@@ -197,22 +193,22 @@ def test_the_caller_sets_less_time(start: Any, make_runner: Any, endless: Any) -
     assert all(runner.ended.acquire(timeout=PATIENCE) for _ in range(2))
 
 
-def test_a_time_that_is_none_is_refused(start: Any, make_runner: Any) -> None:
+def test_a_time_that_is_none_is_refused(start, make_runner) -> None:
     client = start(make_runner())
 
     for given in ("0", "-1", "1.5", "soon", "9" * 400):
         assert client.post({}, X_Request_Timeout_Ms=given).json["reason"] == "INVALID_REQUEST"
 
 
-def leave_grpc(client: Any) -> Any:
+def leave_grpc(client):
     return client.stub.Explain.future(ExplainRequest()).cancel
 
 
-def leave_grpc_stream(client: Any) -> Any:
+def leave_grpc_stream(client):
     return client.stub.ExplainStream(ExplainStreamRequest()).cancel
 
 
-def leave_rest(client: Any, accept: bytes = b"application/json") -> Any:
+def leave_rest(client, accept: bytes = b"application/json"):
     connection = client.connect()
     connection.sendall(
         b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -221,16 +217,16 @@ def leave_rest(client: Any, accept: bytes = b"application/json") -> Any:
     return connection.close
 
 
-def leave_rest_stream(client: Any) -> Any:
+def leave_rest_stream(client):
     return leave_rest(client, b"text/event-stream")
 
 
 @pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
-def test_leaving_frees_the_server_at_the_next_step(start: Any, make_runner: Any, ask: Any) -> None:
+def test_leaving_frees_the_server_at_the_next_step(start, make_runner, ask) -> None:
     hosts: list[Any] = []
     may_step = threading.Semaphore(0)
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         hosts.append(host)
         for step in range(100):
             assert may_step.acquire(timeout=PATIENCE)
@@ -250,7 +246,7 @@ def test_leaving_frees_the_server_at_the_next_step(start: Any, make_runner: Any,
     assert client.server._turns.wait_empty(PATIENCE)
 
 
-def is_over(host: Any) -> bool:
+def is_over(host) -> bool:
     """Whether the next step of a computation will end it."""
     try:
         host.check("")
@@ -260,9 +256,7 @@ def is_over(host: Any) -> bool:
 
 
 @pytest.mark.parametrize("ask", [leave_grpc, leave_grpc_stream, leave_rest, leave_rest_stream])
-def test_leaving_gives_up_a_waiting_place(
-    start: Any, make_runner: Any, endless: Any, ask: Any
-) -> None:
+def test_leaving_gives_up_a_waiting_place(start, make_runner, endless, ask) -> None:
     runner = make_runner(endless)
     client = start(runner, running_count=1)
     running = client.stub.Explain.future(ExplainRequest())
@@ -276,9 +270,7 @@ def test_leaving_gives_up_a_waiting_place(
     running.cancel()
 
 
-def test_nobody_waits_for_a_place_beyond_the_limit(
-    start: Any, make_runner: Any, endless: Any
-) -> None:
+def test_nobody_waits_for_a_place_beyond_the_limit(start, make_runner, endless) -> None:
     runner = make_runner(endless)
     client = start(runner, running_count=1, waiting_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
@@ -297,7 +289,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(
         call.cancel()
 
 
-def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) -> None:
+def test_those_who_wait_come_first_in_first_out(start, make_runner) -> None:
     release = threading.Semaphore(0)
     runner = make_runner(lambda _host: release.acquire(timeout=PATIENCE))
     client = start(runner, running_count=1)
@@ -312,7 +304,7 @@ def test_those_who_wait_come_first_in_first_out(start: Any, make_runner: Any) ->
     assert [request.seed for request in runner.requests] == [0, 1, 2, 3]
 
 
-def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endless: Any) -> None:
+def test_descriptions_wait_for_their_turn_too(start, make_runner, endless) -> None:
     runner = make_runner(endless)
     client = start(runner, running_count=1)
     calls = [client.stub.DescribeModel.future(DescribeModelRequest()) for _ in range(2)]
@@ -325,11 +317,11 @@ def test_descriptions_wait_for_their_turn_too(start: Any, make_runner: Any, endl
 
 
 def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
-    start: Any, make_runner: Any
+    start, make_runner
 ) -> None:
     release = threading.Event()
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         if runner.requests[-1].seed == 0:
             with host.alone("method"):
                 release.wait(2 * PATIENCE)
@@ -346,7 +338,7 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
     assert all(call.result(timeout=PATIENCE) is not None for call in same)
 
 
-def admitted(client: Any) -> int:
+def admitted(client) -> int:
     counts = client.server._turns.counts()
     return int(counts.running_count + counts.waiting_count)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from typing import Any
 
 import grpc
 import pytest
@@ -23,7 +22,7 @@ JUMPS = pytest.mark.parametrize("jump", [1e7, -1e7], ids=["forward", "backward"]
 
 
 @pytest.fixture
-def leap(monkeypatch: pytest.MonkeyPatch) -> Any:
+def leap(monkeypatch: pytest.MonkeyPatch):
     """Make the clock of the wall jump by so many seconds."""
     now = time.time
 
@@ -35,7 +34,7 @@ def leap(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @JUMPS
 def test_deadlines_and_uploads_do_not_follow_the_clock_of_the_wall(
-    start: Any, make_runner: Any, leap: Any, jump: float
+    start, make_runner, leap, jump: float
 ) -> None:
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
@@ -54,7 +53,7 @@ def test_deadlines_and_uploads_do_not_follow_the_clock_of_the_wall(
 
 @JUMPS
 def test_deadlines_still_end_work_after_the_clock_of_the_wall_has_jumped(
-    start: Any, make_runner: Any, endless: Any, leap: Any, jump: float
+    start, make_runner, endless, leap, jump: float
 ) -> None:
     client = start(make_runner(endless), max_seconds=0.5)
     leap(jump)
@@ -66,7 +65,7 @@ def test_deadlines_still_end_work_after_the_clock_of_the_wall_has_jumped(
 
 
 @JUMPS
-def test_a_quarantine_does_not_end_when_the_clock_of_the_wall_jumps(leap: Any, jump: float) -> None:
+def test_a_quarantine_does_not_end_when_the_clock_of_the_wall_jumps(leap, jump: float) -> None:
     quarantine = Quarantine(PATIENCE)
     for _ in range(2):
         quarantine.crashed("a model")
@@ -81,7 +80,7 @@ def test_a_quarantine_does_not_end_when_the_clock_of_the_wall_jumps(leap: Any, j
 def test_numbers_are_found_though_the_name_of_redis_no_longer_resolves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def lost(*_given: Any, **_named: Any) -> Any:
+    def lost(*_given, **_named):
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     monkeypatch.setattr(socket, "getaddrinfo", lost)

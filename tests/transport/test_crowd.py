@@ -31,7 +31,7 @@ def connect() -> Iterator[Callable[..., socket.socket]]:
     """Connect to REST from an address and send something; closed in the end."""
     with ExitStack() as opened:
 
-        def make(client: Any, address: str, sent: bytes = b"") -> socket.socket:
+        def make(client, address: str, sent: bytes = b"") -> socket.socket:
             server = ("127.0.0.1", client.server.rest_port)
             made = socket.create_connection(server, PATIENCE, source_address=(address, 0))
             opened.enter_context(made).sendall(sent)
@@ -44,11 +44,11 @@ def is_answered(connection: socket.socket) -> bool:
     return connection.recv(2**16).startswith(b"HTTP/1.1 200")
 
 
-def channels(client: Any) -> list[Any]:
+def channels(client) -> list[Any]:
     return list(client.server._rest._server.active_channels.values())
 
 
-def received(client: Any) -> list[int]:
+def received(client) -> list[int]:
     """Bytes of the requests that are on their way."""
     return [channel.byte_count for channel in channels(client) if channel.request is not None]
 
@@ -61,13 +61,13 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def paused(client: Any) -> Iterator[None]:
+def paused(client) -> Iterator[None]:
     """Let the loop of the server stand still."""
     crowd = client.server._rest._crowd
     attend = crowd.attend
     stands, goes_on = threading.Event(), threading.Event()
 
-    def wait(open_: Any) -> None:
+    def wait(open_) -> None:
         stands.set()
         assert goes_on.wait(PATIENCE)
         attend(open_)
@@ -81,9 +81,7 @@ def paused(client: Any) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("few")
-def test_the_address_with_most_connections_loses_its_oldest(
-    start: Any, make_runner: Any, connect: Any
-) -> None:
+def test_the_address_with_most_connections_loses_its_oldest(start, make_runner, connect) -> None:
     client = start(make_runner())
     ada = connect(client, "127.0.0.2")
     of_eve = []
@@ -100,7 +98,7 @@ def test_the_address_with_most_connections_loses_its_oldest(
 
 @pytest.mark.usefixtures("few")
 def test_a_connection_that_came_after_slow_ones_outlives_them_though_it_sends_after_them(
-    start: Any, make_runner: Any, connect: Any
+    start, make_runner, connect
 ) -> None:
     client = start(make_runner())
     slow = [connect(client, "127.0.0.1") for _ in range(COUNT - 1)]
@@ -120,7 +118,7 @@ def test_a_connection_that_came_after_slow_ones_outlives_them_though_it_sends_af
 
 @pytest.mark.usefixtures("few")
 def test_all_requests_are_answered_of_more_connections_at_once_than_are_kept(
-    start: Any, make_runner: Any, connect: Any
+    start, make_runner, connect
 ) -> None:
     client = start(make_runner())
     with paused(client):
@@ -145,14 +143,14 @@ class Connection:
     will_close: bool = False
 
 
-def attend(crowd: rest_crowd.Crowd, connections: Any) -> None:
+def attend(crowd: rest_crowd.Crowd, connections) -> None:
     """Have a crowd look at connections without sockets."""
     crowd.attend(connections)
 
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("held", [{"requests": ["asked"]}, {"total_outbufs_len": 1}])
-def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held: Any) -> None:
+def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held) -> None:
     working = [Connection(number, **held) for number in range(COUNT)]
     newest, newer = Connection(COUNT), Connection(COUNT + 1)
 
@@ -166,7 +164,7 @@ def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held: Any)
 
 @pytest.mark.usefixtures("few")
 def test_a_request_that_is_worked_on_keeps_its_connection(
-    start: Any, make_runner: Any, connect: Any, endless: Any
+    start, make_runner, connect, endless
 ) -> None:
     runner = make_runner(endless)
     client = start(runner)
@@ -202,7 +200,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_connections_are_closed_that_idle_for_15_seconds(
-    start: Any, make_runner: Any, connect: Any, clock: Clock
+    start, make_runner, connect, clock: Clock
 ) -> None:
     client = start(make_runner())
     idle, half = connect(client, "127.0.0.1"), connect(client, "127.0.0.1", SLOW)
@@ -215,7 +213,7 @@ def test_connections_are_closed_that_idle_for_15_seconds(
 
 
 def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
-    start: Any, make_runner: Any, connect: Any, clock: Clock
+    start, make_runner, connect, clock: Clock
 ) -> None:
     client = start(make_runner())
     slow = connect(client, "127.0.0.1", SLOW)
@@ -243,7 +241,7 @@ def test_a_request_has_a_second_more_for_each_64_kib(
 
 
 def test_connections_are_kept_when_the_clock_of_the_wall_jumps(
-    start: Any, make_runner: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
+    start, make_runner, connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = start(make_runner())
     connection = connect(client, "127.0.0.1", SLOW)

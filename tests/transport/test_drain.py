@@ -53,12 +53,12 @@ def wait_until(true: Callable[[], bool]) -> None:
 class Draining:
     """A server that stops, on a thread of its own."""
 
-    def __init__(self, client: Any, seconds: float) -> None:
+    def __init__(self, client, seconds: float) -> None:
         self.ended: bool | None = None
         self._thread = threading.Thread(target=self._run, args=(client, seconds), daemon=True)
         self._thread.start()
 
-    def _run(self, client: Any, seconds: float) -> None:
+    def _run(self, client, seconds: float) -> None:
         self.ended = client.server.drain(seconds)
 
     @property
@@ -72,7 +72,7 @@ class Draining:
 
 
 @pytest.mark.usefixtures("long_news")
-def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: Any) -> None:
+def test_running_work_is_finished_and_new_work_refused(start, make_runner) -> None:
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
@@ -100,9 +100,7 @@ def test_running_work_is_finished_and_new_work_refused(start: Any, make_runner: 
     assert drain.join()
 
 
-def test_clients_connect_elsewhere_while_running_work_is_finished(
-    start: Any, make_runner: Any
-) -> None:
+def test_clients_connect_elsewhere_while_running_work_is_finished(start, make_runner) -> None:
     """`make torture` found calls that were refused twice by the same server."""
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
@@ -124,7 +122,7 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runner: Any) -> None:
+def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -> None:
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
@@ -145,7 +143,7 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start: Any, make_runn
 class LongAnswer:
     """A runner whose answer does not fit into the buffers of a connection."""
 
-    def explain(self, request: bytes, blobs: Any, host: Any) -> bytes:
+    def explain(self, request: bytes, blobs, host) -> bytes:
         receipt = Receipt(engine_reason="x" * 10_000_000)
         return ExplainResponse(receipt=receipt).SerializeToString()
 
@@ -153,7 +151,7 @@ class LongAnswer:
 
 
 def test_a_client_that_reads_slowly_gets_the_whole_reply(
-    start: Any, monkeypatch: pytest.MonkeyPatch
+    start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Else a server without grace would wait as well, for a while.
     monkeypatch.setattr("onnxplain_server.serve._LAST_SECONDS", 0.0)
@@ -184,9 +182,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_reply(
 
 
 @pytest.mark.usefixtures("long_end")
-def test_work_beyond_the_grace_period_ends_as_unavailable(
-    start: Any, make_runner: Any, endless: Any
-) -> None:
+def test_work_beyond_the_grace_period_ends_as_unavailable(start, make_runner, endless) -> None:
     """Also work whose turn never came."""
     runner = make_runner(endless)
     client = start(runner, running_count=1)
@@ -202,9 +198,7 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(
     assert len(runner.requests) == 1
 
 
-def test_connections_that_are_kept_are_closed_with_the_next_reply(
-    start: Any, make_runner: Any
-) -> None:
+def test_connections_that_are_kept_are_closed_with_the_next_reply(start, make_runner) -> None:
     release = threading.Event()
     runner = make_runner(lambda _host: release.wait(PATIENCE))
     client = start(runner)
@@ -230,7 +224,7 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(
 
 @pytest.mark.usefixtures("long_end")
 def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
-    start: Any, make_runner: Any, endless: Any
+    start, make_runner, endless
 ) -> None:
     client = start(make_runner(endless))
     stop = threading.Event()
@@ -256,7 +250,7 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
 
 
 def test_connections_that_idle_do_not_hold_the_server(
-    start: Any, make_runner: Any, monkeypatch: pytest.MonkeyPatch
+    start, make_runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("onnxplain_server.transport.rest_crowd._IDLE_SECONDS", 10 * PATIENCE)
     client = start(make_runner())
@@ -268,9 +262,7 @@ def test_connections_that_idle_do_not_hold_the_server(
         assert idle.recv(1) == b""
 
 
-def test_no_thread_of_rest_outlives_it(
-    start: Any, make_runner: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_thread_of_rest_outlives_it(start, make_runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that did could wake a loop that is gone, through a pipe that is something else by now."""
     monkeypatch.setattr("onnxplain_server.transport.rest_server._THREADS_SECONDS", PATIENCE)
     client = start(make_runner())

@@ -24,8 +24,8 @@ SERVICE = "onnxplain.v1.ExplanationService"
 PATIENCE = 120.0
 
 
-def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any, looks: Any) -> None:
-    def work(host: Any) -> None:
+def test_progress_is_streamed_before_the_response(start, make_runner, looks) -> None:
+    def work(host) -> None:
         for done in range(5):
             host.advance(done, 9 - done)
             looks()
@@ -42,10 +42,10 @@ def progress(steps: Sequence[Any]) -> list[tuple[float, float]]:
     return [(step.progress.done, step.progress.planned) for step in steps]
 
 
-def test_progress_is_told_ten_times_a_second_at_most(start: Any, make_runner: Any) -> None:
+def test_progress_is_told_ten_times_a_second_at_most(start, make_runner) -> None:
     enough = threading.Event()
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         for done in range(10**6):
             host.advance(done, 10**6)
             if enough.wait(0.001):
@@ -63,12 +63,10 @@ def test_progress_is_told_ten_times_a_second_at_most(start: Any, make_runner: An
     assert rest[-1].WhichOneof("event") == "response"
 
 
-def test_progress_neither_falls_back_nor_grows_its_plan(
-    start: Any, make_runner: Any, looks: Any
-) -> None:
+def test_progress_neither_falls_back_nor_grows_its_plan(start, make_runner, looks) -> None:
     """Threads may tell in another order than they worked."""
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         for done, planned in ((5, 10), (4, 12)):
             host.advance(done, planned)
             looks()
@@ -78,10 +76,8 @@ def test_progress_neither_falls_back_nor_grows_its_plan(
     assert progress(steps) == [(5, 10), (5, 10)]
 
 
-def test_progress_is_told_only_where_there_was_some(
-    start: Any, make_runner: Any, looks: Any
-) -> None:
-    def work(host: Any) -> None:
+def test_progress_is_told_only_where_there_was_some(start, make_runner, looks) -> None:
+    def work(host) -> None:
         host.advance(1, 2)
         for _ in range(3):
             looks()
@@ -91,8 +87,8 @@ def test_progress_is_told_only_where_there_was_some(
     assert (first.progress.done, second.WhichOneof("event")) == (1, "response")
 
 
-def test_nothing_is_told_before_there_is_a_plan(start: Any, make_runner: Any, looks: Any) -> None:
-    def work(host: Any) -> None:
+def test_nothing_is_told_before_there_is_a_plan(start, make_runner, looks) -> None:
+    def work(host) -> None:
         host.advance(0, 0)
         looks()
         host.advance(1, 7)
@@ -102,8 +98,8 @@ def test_nothing_is_told_before_there_is_a_plan(start: Any, make_runner: Any, lo
     assert (step.progress.done, step.progress.planned) == (1, 7)
 
 
-def test_an_error_on_the_way_ends_the_stream_with_a_status(start: Any, make_runner: Any) -> None:
-    def work(host: Any) -> None:
+def test_an_error_on_the_way_ends_the_stream_with_a_status(start, make_runner) -> None:
+    def work(host) -> None:
         host.advance(1, 2)
         raise ValueError("secret")
 
@@ -117,9 +113,7 @@ def test_an_error_on_the_way_ends_the_stream_with_a_status(start: Any, make_runn
 
 
 @pytest.mark.parametrize("service", ["", SERVICE])
-def test_health_is_answered_while_all_are_busy(
-    start: Any, make_runner: Any, endless: Any, service: str
-) -> None:
+def test_health_is_answered_while_all_are_busy(start, make_runner, endless, service: str) -> None:
     client = start(make_runner(endless), running_count=1, waiting_count=3)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(50)]
     health = health_pb2_grpc.HealthStub(client.channel)
@@ -131,7 +125,7 @@ def test_health_is_answered_while_all_are_busy(
         call.cancel()
 
 
-def test_watches_and_reflections_that_never_end_starve_nobody(start: Any, make_runner: Any) -> None:
+def test_watches_and_reflections_that_never_end_starve_nobody(start, make_runner) -> None:
     client = start(make_runner(), running_count=1, waiting_count=0)
     health = health_pb2_grpc.HealthStub(client.channel)
     reflection = reflection_pb2_grpc.ServerReflectionStub(client.channel)
@@ -153,12 +147,10 @@ def silence(end: threading.Event) -> Iterator[Any]:
     yield from ()
 
 
-def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(
-    start: Any, make_runner: Any
-) -> None:
+def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(start, make_runner) -> None:
     reasons: queue.Queue[Reason] = queue.Queue()
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         end = time.monotonic() + PATIENCE
         while not (host._gone() and time.monotonic() > host._deadline):
             assert time.monotonic() < end
@@ -175,7 +167,7 @@ def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(
     assert reasons.get(timeout=PATIENCE) is Reason.DEADLINE_EXCEEDED
 
 
-def test_an_unknown_service_has_no_health(start: Any, make_runner: Any) -> None:
+def test_an_unknown_service_has_no_health(start, make_runner) -> None:
     health = health_pb2_grpc.HealthStub(start(make_runner()).channel)
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -184,7 +176,7 @@ def test_an_unknown_service_has_no_health(start: Any, make_runner: Any) -> None:
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 
 
-def test_reflection_gives_the_contract(start: Any, make_runner: Any) -> None:
+def test_reflection_gives_the_contract(start, make_runner) -> None:
     stub = reflection_pb2_grpc.ServerReflectionStub(start(make_runner()).channel)
     ask = reflection_pb2.ServerReflectionRequest
 
@@ -210,7 +202,7 @@ def test_reflection_gives_the_contract(start: Any, make_runner: Any) -> None:
     ]
 
 
-def test_messages_far_over_grpcs_own_limit_arrive(start: Any, make_runner: Any) -> None:
+def test_messages_far_over_grpcs_own_limit_arrive(start, make_runner) -> None:
     runner = make_runner()
     rows = bytes(20 * 2**20)
 
@@ -219,7 +211,7 @@ def test_messages_far_over_grpcs_own_limit_arrive(start: Any, make_runner: Any) 
     assert runner.requests[0].table.csv == rows
 
 
-def test_messages_over_our_limit_are_refused(start: Any, make_runner: Any) -> None:
+def test_messages_over_our_limit_are_refused(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner, max_message_bytes=2**16)
 
@@ -230,7 +222,7 @@ def test_messages_over_our_limit_are_refused(start: Any, make_runner: Any) -> No
     assert runner.requests == []
 
 
-def test_bytes_that_are_no_message_are_a_fault_of_the_caller(start: Any, make_runner: Any) -> None:
+def test_bytes_that_are_no_message_are_a_fault_of_the_caller(start, make_runner) -> None:
     call = start(make_runner()).channel.unary_unary(f"/{SERVICE}/Explain")
 
     with pytest.raises(grpc.RpcError) as caught:

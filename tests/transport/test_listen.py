@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 import grpc
 import pytest
@@ -14,9 +13,7 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 @pytest.mark.parametrize(
     ("setting", "name"), [("rest_port", "REST"), ("grpc_port", "gRPC"), ("metrics_port", "metrics")]
 )
-def test_a_port_that_is_taken_stops_the_start(
-    start: Any, make_runner: Any, setting: str, name: str
-) -> None:
+def test_a_port_that_is_taken_stops_the_start(start, make_runner, setting: str, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
@@ -24,7 +21,7 @@ def test_a_port_that_is_taken_stops_the_start(
             start(make_runner(), **{setting: port})
 
 
-def test_a_start_that_fails_leaves_no_port_taken(start: Any, make_runner: Any) -> None:
+def test_a_start_that_fails_leaves_no_port_taken(start, make_runner) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as other:
         free = {"rest_port": one.getsockname()[1], "grpc_port": other.getsockname()[1]}
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="metrics"):
@@ -35,13 +32,13 @@ def test_a_start_that_fails_leaves_no_port_taken(start: Any, make_runner: Any) -
             pass
 
 
-def test_a_host_that_does_not_exist_is_named(start: Any, make_runner: Any) -> None:
+def test_a_host_that_does_not_exist_is_named(start, make_runner) -> None:
     with pytest.raises(OSError, match=r"nowhere\.invalid:0 for REST"):
         start(make_runner(), host="nowhere.invalid")
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")
-def test_all_addresses_means_both_versions_of_ip(start: Any, make_runner: Any) -> None:
+def test_all_addresses_means_both_versions_of_ip(start, make_runner) -> None:
     client = start(make_runner(), host="::")
 
     for address in ("127.0.0.1", "[::1]"):

@@ -49,14 +49,14 @@ class Page:
         return found[0] if found else None
 
 
-def scrape(client: Any) -> Page:
+def scrape(client) -> Page:
     reply = client.metrics()
     assert reply.status == 200
     assert reply.headers["Content-Type"].startswith("text/plain")
     return Page(reply.body.decode())
 
 
-def scrape_until(client: Any, true: Callable[[Page], bool]) -> Page:
+def scrape_until(client, true: Callable[[Page], bool]) -> Page:
     """Scrape again while counts of what just ended are on their way."""
     end = time.monotonic() + PATIENCE
     while not true(page := scrape(client)):
@@ -65,7 +65,7 @@ def scrape_until(client: Any, true: Callable[[Page], bool]) -> Page:
     return page
 
 
-def test_calls_on_grpc_are_counted_by_method_and_code(start: Any, make_runner: Any) -> None:
+def test_calls_on_grpc_are_counted_by_method_and_code(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     client.stub.Explain(ExplainRequest())
@@ -84,7 +84,7 @@ def test_calls_on_grpc_are_counted_by_method_and_code(start: Any, make_runner: A
     assert page("onnxplain_rejected_total", reason="NON_FINITE_PREDICTION") == 1
 
 
-def test_streams_are_counted_when_they_end(start: Any, make_runner: Any) -> None:
+def test_streams_are_counted_when_they_end(start, make_runner) -> None:
     client = start(make_runner(lambda _host: time.sleep(0.15)))
     begin = time.monotonic()
     stream = {**EXPLAIN, "grpc_type": "server_stream", "grpc_method": "ExplainStream"}
@@ -98,9 +98,7 @@ def test_streams_are_counted_when_they_end(start: Any, make_runner: Any) -> None
     assert 0.15 < (page("grpc_server_handling_seconds_sum", **stream) or 0) < elapsed
 
 
-def test_a_caller_that_leaves_a_stream_is_counted(
-    start: Any, make_runner: Any, endless: Any
-) -> None:
+def test_a_caller_that_leaves_a_stream_is_counted(start, make_runner, endless) -> None:
     client = start(make_runner(endless))
     stream = {**EXPLAIN, "grpc_type": "server_stream", "grpc_method": "ExplainStream"}
     call = client.stub.ExplainStream(ExplainStreamRequest(request=ExplainRequest()))
@@ -113,7 +111,7 @@ def test_a_caller_that_leaves_a_stream_is_counted(
     )
 
 
-def test_requests_on_rest_are_counted_by_route_and_status(start: Any, make_runner: Any) -> None:
+def test_requests_on_rest_are_counted_by_route_and_status(start, make_runner) -> None:
     client = start(make_runner())
     client.post({})
     client.post({}, Accept="text/event-stream")
@@ -136,7 +134,7 @@ def test_requests_on_rest_are_counted_by_route_and_status(start: Any, make_runne
     assert routes == {"/v1/explanations", ""}
 
 
-def test_an_error_among_events_is_counted(start: Any, make_runner: Any) -> None:
+def test_an_error_among_events_is_counted(start, make_runner) -> None:
     client = start(make_runner(raising(Reason.INVALID_MODEL)))
 
     client.post({}, Accept="text/event-stream")
@@ -144,7 +142,7 @@ def test_an_error_among_events_is_counted(start: Any, make_runner: Any) -> None:
     scrape_until(client, lambda page: page("onnxplain_rejected_total", reason="INVALID_MODEL") == 1)
 
 
-def test_what_http_itself_refuses_is_counted(start: Any, make_runner: Any) -> None:
+def test_what_http_itself_refuses_is_counted(start, make_runner) -> None:
     client = start(make_runner(), max_message_bytes="64KiB")
 
     client.post(b"x" * 70_000)
@@ -154,7 +152,7 @@ def test_what_http_itself_refuses_is_counted(start: Any, make_runner: Any) -> No
     )
 
 
-def test_bytes_that_are_no_message_are_counted(start: Any, make_runner: Any) -> None:
+def test_bytes_that_are_no_message_are_counted(start, make_runner) -> None:
     client = start(make_runner())
     explain = client.channel.unary_unary("/onnxplain.v1.ExplanationService/Explain")
 
@@ -169,7 +167,7 @@ def test_bytes_that_are_no_message_are_counted(start: Any, make_runner: Any) -> 
     )
 
 
-def test_answers_are_timed_by_method_and_their_rows_added(start: Any, make_runner: Any) -> None:
+def test_answers_are_timed_by_method_and_their_rows_added(start, make_runner) -> None:
     client = start(Predicting(make_runner(lambda _host: time.sleep(0.02)), rows=1_000))
     begin = time.monotonic()
     for methods in ([INTERACTIONS], [INTERACTIONS, CURVES], [CURVES], [CURVES]):
@@ -186,9 +184,7 @@ def test_answers_are_timed_by_method_and_their_rows_added(start: Any, make_runne
     assert page("onnxplain_predicted_rows_total") == 4_000
 
 
-def test_the_page_answers_while_every_worker_is_busy(
-    start: Any, make_runner: Any, endless: Any
-) -> None:
+def test_the_page_answers_while_every_worker_is_busy(start, make_runner, endless) -> None:
     runner = make_runner(endless)
     client = start(runner, running_count=1, waiting_count=2)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(3)]
@@ -207,8 +203,8 @@ def test_the_page_answers_while_every_worker_is_busy(
     scrape_until(client, lambda page: page("onnxplain_in_flight_requests") == 0)
 
 
-def test_the_cache_is_counted(start: Any, make_runner: Any) -> None:
-    def work(host: Any) -> None:
+def test_the_cache_is_counted(start, make_runner) -> None:
+    def work(host) -> None:
         host.recall(["a", "b"])
         host.remember({"a": bytes(1000)})
         host.recall(["a"])
@@ -224,10 +220,10 @@ def test_the_cache_is_counted(start: Any, make_runner: Any) -> None:
     assert 1_000 < (page("onnxplain_cache_bytes") or 0) < 2_000
 
 
-def test_work_that_another_request_does_is_counted(start: Any, make_runner: Any) -> None:
+def test_work_that_another_request_does_is_counted(start, make_runner) -> None:
     go_on = threading.Event()
 
-    def work(host: Any) -> None:
+    def work(host) -> None:
         with host.alone("a") as first:
             if first:
                 assert go_on.wait(PATIENCE)
@@ -249,7 +245,7 @@ def test_work_that_another_request_does_is_counted(start: Any, make_runner: Any)
     assert scrape(client)("onnxplain_coalesced_total") == 1
 
 
-def test_what_runs_is_told(start: Any, make_runner: Any) -> None:
+def test_what_runs_is_told(start, make_runner) -> None:
     (sample,) = [s for s in scrape(start(make_runner())).samples if "build_info" in s.name]
 
     assert (sample.name, sample.value) == ("onnxplain_build_info", 1)
@@ -257,7 +253,7 @@ def test_what_runs_is_told(start: Any, make_runner: Any) -> None:
     assert all(sample.labels.values())
 
 
-def test_nothing_that_has_not_happened_is_missing(start: Any, make_runner: Any) -> None:
+def test_nothing_that_has_not_happened_is_missing(start, make_runner) -> None:
     """Otherwise the first error of its kind would be no increase."""
     page = scrape(start(make_runner()))
 
@@ -266,7 +262,7 @@ def test_nothing_that_has_not_happened_is_missing(start: Any, make_runner: Any) 
     assert page("grpc_server_handled_total", **EXPLAIN, grpc_code="INTERNAL") == 0
 
 
-def test_nothing_that_a_caller_names_becomes_a_label(start: Any, make_runner: Any) -> None:
+def test_nothing_that_a_caller_names_becomes_a_label(start, make_runner) -> None:
     client = start(make_runner(raising(Reason.UNKNOWN_FEATURE)))
     request = ExplainRequest(model=Model(content=b"secret"), feature_columns=["secret"])
     with pytest.raises(grpc.RpcError):
@@ -278,7 +274,7 @@ def test_nothing_that_a_caller_names_becomes_a_label(start: Any, make_runner: An
     assert b"secret" not in client.metrics().body.lower()
 
 
-def test_servers_of_one_process_count_for_themselves(start: Any, make_runner: Any) -> None:
+def test_servers_of_one_process_count_for_themselves(start, make_runner) -> None:
     one, other = start(make_runner()), start(make_runner())
     one.stub.Explain(ExplainRequest())
 
@@ -286,7 +282,7 @@ def test_servers_of_one_process_count_for_themselves(start: Any, make_runner: An
     assert scrape(other)("grpc_server_started_total", **EXPLAIN) == 0
 
 
-def test_every_metric_has_one_name_and_says_what_it_is(start: Any, make_runner: Any) -> None:
+def test_every_metric_has_one_name_and_says_what_it_is(start, make_runner) -> None:
     page = scrape(start(make_runner()))
     names = [family.name for family in page.families]
 
@@ -297,14 +293,14 @@ def test_every_metric_has_one_name_and_says_what_it_is(start: Any, make_runner: 
     assert [name for name in names if not name.startswith(prefixes)] == []
 
 
-def test_the_page_speaks_openmetrics_where_asked(start: Any, make_runner: Any) -> None:
+def test_the_page_speaks_openmetrics_where_asked(start, make_runner) -> None:
     reply = start(make_runner()).metrics(Accept="application/openmetrics-text; version=1.0.0")
 
     assert reply.headers["Content-Type"].startswith("application/openmetrics-text")
     assert reply.body.endswith(b"# EOF\n")
 
 
-def test_nothing_else_is_on_the_port_of_metrics(start: Any, make_runner: Any) -> None:
+def test_nothing_else_is_on_the_port_of_metrics(start, make_runner) -> None:
     client = start(make_runner())
 
     assert client.metrics("/").status == 404
@@ -312,12 +308,12 @@ def test_nothing_else_is_on_the_port_of_metrics(start: Any, make_runner: Any) ->
     assert client.rest("GET", "/metrics").status == 404
 
 
-def test_the_page_is_there_until_the_last_request_has_ended(start: Any, make_runner: Any) -> None:
+def test_the_page_is_there_until_the_last_request_has_ended(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     pages = []
 
-    def work(_host: Any) -> None:
+    def work(_host) -> None:
         while client.rest("GET", "/readyz").status == 200:
             time.sleep(0.01)
         pages.append(scrape(client))
@@ -335,29 +331,27 @@ def test_the_page_is_there_until_the_last_request_has_ended(start: Any, make_run
 class Predicting:
     """A runner whose receipts tell of predicted rows."""
 
-    def __init__(self, runner: Any, rows: int) -> None:
+    def __init__(self, runner, rows: int) -> None:
         self._runner = runner
         self._rows = rows
 
-    def explain(self, request: bytes, blobs: Any, host: Any) -> bytes:
+    def explain(self, request: bytes, blobs, host) -> bytes:
         self._runner.explain(request, blobs, host)
         receipt = Receipt(predicted_row_count=self._rows)
         return ExplainResponse(receipt=receipt).SerializeToString()
 
-    def describe(self, request: bytes, blobs: Any, host: Any) -> bytes:
+    def describe(self, request: bytes, blobs, host) -> bytes:
         return bytes(self._runner.describe(request, blobs, host))
 
 
 def raising(reason: Reason) -> Callable[[Any], None]:
-    def work(_host: Any) -> None:
+    def work(_host) -> None:
         raise ExplainError(reason, "no")
 
     return work
 
 
-def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(
-    start: Any, make_runner: Any, endless: Any
-) -> None:
+def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(start, make_runner, endless) -> None:
     runner = make_runner(endless)
     client = start(runner, running_count=1, extra_count=0)
     first = client.stub.Explain.future(ExplainRequest())
@@ -373,8 +367,8 @@ def test_waiting_for_a_turn_is_timed_of_those_too_that_give_up(
     assert (page("onnxplain_queue_wait_seconds_bucket", le="0.05") or 0) <= 1
 
 
-def test_time_of_predicting_is_that_of_all_calls_of_a_request(start: Any, make_runner: Any) -> None:
-    def work(_host: Any) -> None:
+def test_time_of_predicting_is_that_of_all_calls_of_a_request(start, make_runner) -> None:
+    def work(_host) -> None:
         now = time.monotonic()
         for seconds in (1, 2):
             current().count("predict", now - seconds, 10)
@@ -388,14 +382,12 @@ def test_time_of_predicting_is_that_of_all_calls_of_a_request(start: Any, make_r
     assert 3 <= (page("onnxplain_predict_seconds_sum") or 0) < 3 + 2 * elapsed
 
 
-def test_models_loaded_and_those_that_could_not_be_are_counted(
-    start: Any, make_runner: Any
-) -> None:
-    def refuse(_host: Any) -> None:
+def test_models_loaded_and_those_that_could_not_be_are_counted(start, make_runner) -> None:
+    def refuse(_host) -> None:
         with span("load"):
             raise ExplainError(Reason.INVALID_MODEL, "why")
 
-    def load(_host: Any) -> None:
+    def load(_host) -> None:
         with span("load"):
             pass
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -14,9 +13,7 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 @pytest.mark.parametrize("service", ["", "onnxplain.v1.ExplanationService"])
-def test_health_of_grpc_follows_the_runner_there_and_back(
-    start: Any, make_runner: Any, service: str
-) -> None:
+def test_health_of_grpc_follows_the_runner_there_and_back(start, make_runner, service: str) -> None:
     can = threading.Event()
     client = start(make_runner(), ready=can.is_set)
     watch = health_pb2_grpc.HealthStub(client.channel).Watch(
@@ -33,7 +30,7 @@ def test_health_of_grpc_follows_the_runner_there_and_back(
 
 @pytest.mark.parametrize("path", ["/readyz", "/ping", "/v2/health/ready"])
 def test_readiness_over_rest_follows_the_runner_there_and_back(
-    start: Any, make_runner: Any, path: str
+    start, make_runner, path: str
 ) -> None:
     can = threading.Event()
     client = start(make_runner(), ready=can.is_set)
@@ -45,16 +42,14 @@ def test_readiness_over_rest_follows_the_runner_there_and_back(
     assert client.rest("GET", path).json == {"ready": False}
 
 
-def test_a_server_that_is_not_ready_still_takes_requests(start: Any, make_runner: Any) -> None:
+def test_a_server_that_is_not_ready_still_takes_requests(start, make_runner) -> None:
     """They may well be answered: what is not ready may be so in a moment."""
     client = start(make_runner(), ready=lambda: False)
 
     assert client.stub.Explain(ExplainRequest(seed=7)).receipt.seed == 7
 
 
-def test_a_server_that_stops_is_not_ready_whatever_the_runner_says(
-    start: Any, make_runner: Any
-) -> None:
+def test_a_server_that_stops_is_not_ready_whatever_the_runner_says(start, make_runner) -> None:
     can = threading.Event()
     can.set()
     client = start(make_runner(), ready=can.is_set)

@@ -44,7 +44,7 @@ REQUEST = ("request", "", b'{"methods": [{"interactions": {}}]}')
     ],
 )
 def test_files_are_taken_by_content_type_or_name(
-    start: Any, make_runner: Any, more: str, table: Table
+    start, make_runner, more: str, table: Table
 ) -> None:
     runner = make_runner()
     body, headers = multipart(MODEL, ("table", more, b"rows"), REQUEST)
@@ -56,7 +56,7 @@ def test_files_are_taken_by_content_type_or_name(
     assert runner.requests == [expected]
 
 
-def test_a_table_in_the_json_may_stand_beside_a_model_file(start: Any, make_runner: Any) -> None:
+def test_a_table_in_the_json_may_stand_beside_a_model_file(start, make_runner) -> None:
     runner = make_runner()
     body, headers = multipart(MODEL, ("request", "", b'{"inputs": {"a": [1]}}'))
 
@@ -80,7 +80,7 @@ def test_a_table_in_the_json_may_stand_beside_a_model_file(start: Any, make_runn
     ],
 )
 def test_a_form_that_is_not_understood_is_refused(
-    start: Any, make_runner: Any, parts: Any, status: int, told: str
+    start, make_runner, parts, status: int, told: str
 ) -> None:
     runner = make_runner()
     body, headers = multipart(*parts)
@@ -116,7 +116,7 @@ def test_a_form_that_is_not_understood_is_refused(
     ],
 )
 def test_errors_of_http_are_problems_too(
-    start: Any, make_runner: Any, method: str, path: str, headers: Any, status: int, reason: str
+    start, make_runner, method: str, path: str, headers, status: int, reason: str
 ) -> None:
     answer = start(make_runner()).rest(method, path, b"{}" if method == "POST" else None, headers)
 
@@ -127,15 +127,13 @@ def test_errors_of_http_are_problems_too(
     assert answer.json["error"] == answer.json["detail"]
 
 
-def test_a_body_without_length_is_refused(start: Any, make_runner: Any) -> None:
+def test_a_body_without_length_is_refused(start, make_runner) -> None:
     found = raw(start(make_runner()), b"Content-Type: application/json\r\n\r\n")
 
     assert found.startswith(b"HTTP/1.1 411 ")
 
 
-def test_a_body_of_exactly_the_limit_passes_and_one_more_byte_does_not(
-    start: Any, make_runner: Any
-) -> None:
+def test_a_body_of_exactly_the_limit_passes_and_one_more_byte_does_not(start, make_runner) -> None:
     client = start(make_runner(), max_message_bytes=2**16)
 
     passed = client.post("{}".ljust(2**16))
@@ -145,7 +143,7 @@ def test_a_body_of_exactly_the_limit_passes_and_one_more_byte_does_not(
     assert (refused.status, refused.json["reason"]) == (413, "REQUEST_TOO_LARGE")
 
 
-def test_a_body_far_over_the_limit_is_read_and_forgotten(start: Any, make_runner: Any) -> None:
+def test_a_body_far_over_the_limit_is_read_and_forgotten(start, make_runner) -> None:
     """A reset would take the answer away from a client that is still sending."""
     client = start(make_runner(), max_message_bytes=2**16)
 
@@ -154,7 +152,7 @@ def test_a_body_far_over_the_limit_is_read_and_forgotten(start: Any, make_runner
     assert (refused.status, refused.json["reason"]) == (413, "REQUEST_TOO_LARGE")
 
 
-def test_chunked_bodies_are_whole_or_refused(start: Any, make_runner: Any) -> None:
+def test_chunked_bodies_are_whole_or_refused(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner, max_message_bytes=2**16)
     head = b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -169,14 +167,14 @@ def test_chunked_bodies_are_whole_or_refused(start: Any, make_runner: Any) -> No
     assert b'"reason": "REQUEST_TOO_LARGE"' in refused
 
 
-def test_large_headers_are_refused(start: Any, make_runner: Any) -> None:
+def test_large_headers_are_refused(start, make_runner) -> None:
     found = raw(start(make_runner()), b"A: " + b"x" * 20_000 + b"\r\n\r\n")
 
     assert found.startswith(b"HTTP/1.0 431 ")
     assert b"application/problem+json" in found
 
 
-def raw(client: Any, rest: bytes) -> bytes:
+def raw(client, rest: bytes) -> bytes:
     """Send what follows the first lines, and return all that comes back."""
     with client.connect() as connection:
         connection.sendall(
@@ -191,9 +189,7 @@ def raw(client: Any, rest: bytes) -> bytes:
 @pytest.mark.parametrize(
     "path", ["/livez", "/healthz", "/v2/health/live", "/readyz", "/ping", "/v2/health/ready"]
 )
-def test_probes_are_answered_while_all_are_busy(
-    start: Any, make_runner: Any, endless: Any, path: str
-) -> None:
+def test_probes_are_answered_while_all_are_busy(start, make_runner, endless, path: str) -> None:
     client = start(make_runner(endless), running_count=1, waiting_count=3)
     connections = [occupy(client) for _ in range(8)]
 
@@ -203,7 +199,7 @@ def test_probes_are_answered_while_all_are_busy(
         connection.close()
 
 
-def occupy(client: Any) -> Any:
+def occupy(client):
     connection = client.connect()
     connection.sendall(
         b"POST /v1/explanations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -212,11 +208,11 @@ def occupy(client: Any) -> Any:
     return connection
 
 
-def test_the_version_is_told(start: Any, make_runner: Any) -> None:
+def test_the_version_is_told(start, make_runner) -> None:
     assert set(start(make_runner()).rest("GET", "/version").json) == {"version"}
 
 
-def events(answer: Any) -> list[tuple[str, Any]]:
+def events(answer) -> list[tuple[str, Any]]:
     found = []
     for block in answer.body.decode().strip().split("\n\n"):
         name, data = block.split("\n")
@@ -224,8 +220,8 @@ def events(answer: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any, looks: Any) -> None:
-    def work(host: Any) -> None:
+def test_progress_is_streamed_before_the_response(start, make_runner, looks) -> None:
+    def work(host) -> None:
         for done, planned in ((1, 9), (3, 8), (2, 9), (8, 8)):
             host.advance(done, planned)
             looks()
@@ -241,8 +237,8 @@ def test_progress_is_streamed_before_the_response(start: Any, make_runner: Any, 
     assert response["receipt"]["seed"] == 3
 
 
-def test_an_error_on_the_way_is_the_last_event(start: Any, make_runner: Any) -> None:
-    def work(host: Any) -> None:
+def test_an_error_on_the_way_is_the_last_event(start, make_runner) -> None:
+    def work(host) -> None:
         host.advance(1, 2)
         raise ValueError("secret")
 
@@ -255,7 +251,7 @@ def test_an_error_on_the_way_is_the_last_event(start: Any, make_runner: Any) -> 
     assert "secret" not in answer.body.decode()
 
 
-def test_what_is_refused_at_once_is_no_stream(start: Any, make_runner: Any) -> None:
+def test_what_is_refused_at_once_is_no_stream(start, make_runner) -> None:
     client = start(make_runner(), max_model_bytes=1)
 
     answer = client.post({"model": {"content": "AAAA"}}, Accept="text/event-stream")
@@ -264,7 +260,7 @@ def test_what_is_refused_at_once_is_no_stream(start: Any, make_runner: Any) -> N
 
 
 def test_each_request_is_one_line_in_the_log_without_its_content(
-    start: Any, make_runner: Any, caplog: Any
+    start, make_runner, caplog
 ) -> None:
     caplog.set_level("INFO")
 
@@ -278,7 +274,7 @@ def test_each_request_is_one_line_in_the_log_without_its_content(
     assert "salary" not in caplog.text
 
 
-def test_probes_fill_no_log(start: Any, make_runner: Any, caplog: Any) -> None:
+def test_probes_fill_no_log(start, make_runner, caplog) -> None:
     caplog.set_level("INFO")
 
     client = start(make_runner())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.adapters.memory_blobs import MemoryBlobs
@@ -15,7 +14,7 @@ from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.turns import Turns
 
 
-def test_nobody_listening_to_events_ends_the_work(make_runner: Any, endless: Any) -> None:
+def test_nobody_listening_to_events_ends_the_work(make_runner, endless) -> None:
     runner = make_runner(endless)
     cache = MemoryCache(0, Seal(b""))
     turns = Turns(1, 0)

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import pytest
 from onnxplain_server.adapters.memory_cache import MemoryCache
@@ -112,7 +111,7 @@ def crowd() -> Iterator[Callable[..., Crowd]]:
         yield lambda *counts, **named: ends.enter_context(ended(Crowd(Turns(*counts, **named))))
 
 
-def test_a_latecomer_does_not_overtake_those_of_its_caller_who_wait(crowd: Any) -> None:
+def test_a_latecomer_does_not_overtake_those_of_its_caller_who_wait(crowd) -> None:
     made = crowd(1, 3)
     asking = [made.ask("ada") for _ in range(4)]
 
@@ -123,7 +122,7 @@ def test_a_latecomer_does_not_overtake_those_of_its_caller_who_wait(crowd: Any) 
         one.leave()
 
 
-def test_a_deadline_that_passes_in_the_line_is_told(crowd: Any) -> None:
+def test_a_deadline_that_passes_in_the_line_is_told(crowd) -> None:
     made = crowd(1, 1)
     made.ask("ada")
     made.start(1)
@@ -135,7 +134,7 @@ def test_a_deadline_that_passes_in_the_line_is_told(crowd: Any) -> None:
     assert made.turns.counts().waiting_count == 0
 
 
-def test_callers_take_turns_however_many_requests_one_has(crowd: Any) -> None:
+def test_callers_take_turns_however_many_requests_one_has(crowd) -> None:
     made = crowd(1, 8)
     asking = [made.ask(name) for name in ("eve", "eve", "eve", "eve", "ada", "ada", "bob")]
 
@@ -146,7 +145,7 @@ def test_callers_take_turns_however_many_requests_one_has(crowd: Any) -> None:
     assert made.started == ["eve", "eve", "ada", "bob", "eve", "ada", "eve"]
 
 
-def test_the_caller_with_least_at_work_is_next(crowd: Any) -> None:
+def test_the_caller_with_least_at_work_is_next(crowd) -> None:
     made = crowd(2, 8)
     first, _, _ = (made.ask("eve") for _ in range(3))
     made.start(2)
@@ -157,7 +156,7 @@ def test_the_caller_with_least_at_work_is_next(crowd: Any) -> None:
     assert made.start(3)[2] == "ada"
 
 
-def test_a_caller_without_work_runs_at_once_beside_the_long_requests_of_others(crowd: Any) -> None:
+def test_a_caller_without_work_runs_at_once_beside_the_long_requests_of_others(crowd) -> None:
     made = crowd(2, 8, extra_count=1)
     for name in ("eve", "mallory", "eve", "mallory"):
         made.ask(name)
@@ -169,7 +168,7 @@ def test_a_caller_without_work_runs_at_once_beside_the_long_requests_of_others(c
     assert made.turns.counts().running_count == 3
 
 
-def test_more_than_one_at_a_time_of_a_caller_does_not_run_beside_others(crowd: Any) -> None:
+def test_more_than_one_at_a_time_of_a_caller_does_not_run_beside_others(crowd) -> None:
     made = crowd(1, 8, extra_count=2)
     made.ask("eve")
     made.ask("ada")
@@ -208,7 +207,7 @@ def test_places_are_counted_exactly() -> None:
     assert turns.wait_empty(0)
 
 
-def test_one_caller_cannot_fill_the_places(crowd: Any) -> None:
+def test_one_caller_cannot_fill_the_places(crowd) -> None:
     made = crowd(1, 4)
     of_eve = [made.ask("eve") for _ in range(5)]
     made.start(1)
@@ -221,7 +220,7 @@ def test_one_caller_cannot_fill_the_places(crowd: Any) -> None:
     assert [one.refused for one in others] == [None, None, Reason.OVERLOADED]
 
 
-def test_work_that_has_begun_is_never_given_up_for_others(crowd: Any) -> None:
+def test_work_that_has_begun_is_never_given_up_for_others(crowd) -> None:
     made = crowd(3, 0)
     of_eve = [made.ask("eve") for _ in range(3)]
     made.start(3)
@@ -261,7 +260,7 @@ def test_those_without_a_name_are_told_apart_by_address() -> None:
     assert caller("10.0.0.1").party != caller(ANONYMOUS, "10.0.0.1").party
 
 
-def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd: Any) -> None:
+def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> None:
     made = crowd(1, 3)
     call = make_call()
     with made.turns.place(caller("ada")) as place, made.turns.turn(place, call):

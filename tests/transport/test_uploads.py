@@ -7,7 +7,6 @@ import json
 import math
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import grpc
 import pytest
@@ -42,7 +41,7 @@ def table_parts(content: bytes, form: str = "CSV") -> Iterator[UploadTableReques
     yield UploadTableRequest(content=content[1:])
 
 
-def reason_of(call: Any) -> tuple[str, str]:
+def reason_of(call) -> tuple[str, str]:
     """Reason and gRPC code of a call that fails."""
     with pytest.raises(grpc.RpcError) as caught:
         call()
@@ -54,7 +53,7 @@ def reason_of(call: Any) -> tuple[str, str]:
     return info.reason, caught.value.code().name
 
 
-def test_the_id_of_a_file_is_the_digest_of_its_content(start: Any, make_runner: Any) -> None:
+def test_the_id_of_a_file_is_the_digest_of_its_content(start, make_runner) -> None:
     client = start(make_runner())
     model = b"model" * 1_000_000
 
@@ -67,9 +66,7 @@ def test_the_id_of_a_file_is_the_digest_of_its_content(start: Any, make_runner: 
     assert table == table_by_rest == id_of(CSV)
 
 
-def test_a_runner_gets_the_files_that_a_request_names_beside_it(
-    start: Any, make_runner: Any
-) -> None:
+def test_a_runner_gets_the_files_that_a_request_names_beside_it(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     model = client.stub.UploadModel(model_parts(b"model")).id
@@ -88,7 +85,7 @@ def test_a_runner_gets_the_files_that_a_request_names_beside_it(
 
 
 @pytest.mark.parametrize("form", ["ARROW", "PARQUET", "CSV"])
-def test_a_table_keeps_its_format(start: Any, make_runner: Any, form: str) -> None:
+def test_a_table_keeps_its_format(start, make_runner, form: str) -> None:
     runner = make_runner()
     client = start(runner)
     table = client.stub.UploadTable(table_parts(CSV, form)).id
@@ -98,7 +95,7 @@ def test_a_table_keeps_its_format(start: Any, make_runner: Any, form: str) -> No
     assert runner.blobs[0][table].form == form.lower()
 
 
-def test_uploaded_models_are_described(start: Any, make_runner: Any) -> None:
+def test_uploaded_models_are_described(start, make_runner) -> None:
     client = start(make_runner())
     model = client.stub.UploadModel(model_parts(b"model")).id
 
@@ -109,7 +106,7 @@ def test_uploaded_models_are_described(start: Any, make_runner: Any) -> None:
     assert by_grpc.model.digest == by_rest.json["model"]["digest"]
 
 
-def test_a_model_may_be_named_while_the_table_is_a_file(start: Any, make_runner: Any) -> None:
+def test_a_model_may_be_named_while_the_table_is_a_file(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     model = client.stub.UploadModel(model_parts(b"model")).id
@@ -133,9 +130,7 @@ def test_a_model_may_be_named_while_the_table_is_a_file(start: Any, make_runner:
     assert runner.requests == [ExplainRequest(model=Model(id=model), table=Table(csv=CSV))]
 
 
-def test_an_id_that_is_gone_is_answered_so_that_clients_upload_again(
-    start: Any, make_runner: Any
-) -> None:
+def test_an_id_that_is_gone_is_answered_so_that_clients_upload_again(start, make_runner) -> None:
     runner = make_runner()
     client = start(runner)
     for request in (
@@ -154,7 +149,7 @@ def test_an_id_that_is_gone_is_answered_so_that_clients_upload_again(
     assert runner.requests == []
 
 
-def test_a_model_is_no_table(start: Any, make_runner: Any) -> None:
+def test_a_model_is_no_table(start, make_runner) -> None:
     client = start(make_runner())
     model = client.stub.UploadModel(model_parts(b"model")).id
 
@@ -164,7 +159,7 @@ def test_a_model_is_no_table(start: Any, make_runner: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "model", "sha256:", "sha256:" + "A" * 64, NOWHERE + "\n"])
-def test_what_is_no_id_is_refused(start: Any, make_runner: Any, given: str) -> None:
+def test_what_is_no_id_is_refused(start, make_runner, given: str) -> None:
     client = start(make_runner())
 
     found = reason_of(lambda: client.stub.Explain(ExplainRequest(model=Model(id=given))))
@@ -177,7 +172,7 @@ def test_what_is_no_id_is_refused(start: Any, make_runner: Any, given: str) -> N
     [("max_model_bytes", "MODEL_TOO_LARGE"), ("upload_bytes", "MODEL_TOO_LARGE")],
 )
 def test_models_over_the_limit_are_refused_before_they_have_all_arrived(
-    start: Any, make_runner: Any, setting: str, reason: str
+    start, make_runner, setting: str, reason: str
 ) -> None:
     client = start(make_runner(), **{setting: 1_000})
     sent: list[int] = []
@@ -193,7 +188,7 @@ def test_models_over_the_limit_are_refused_before_they_have_all_arrived(
     assert client.rest("PUT", "/v1/models", bytes(1_000), OCTETS).status == 200
 
 
-def test_tables_over_the_limit_are_refused(start: Any, make_runner: Any) -> None:
+def test_tables_over_the_limit_are_refused(start, make_runner) -> None:
     client = start(make_runner(), max_table_bytes=10)
 
     answer = client.rest("PUT", "/v1/tables", bytes(11), {"Content-Type": "text/csv"})
@@ -202,7 +197,7 @@ def test_tables_over_the_limit_are_refused(start: Any, make_runner: Any) -> None
     assert "10 bytes" in answer.json["detail"]
 
 
-def test_parts_of_more_than_one_mebibyte_are_refused(start: Any, make_runner: Any) -> None:
+def test_parts_of_more_than_one_mebibyte_are_refused(start, make_runner) -> None:
     client = start(make_runner())
     content = bytes(2**20 + 1)
 
@@ -212,7 +207,7 @@ def test_parts_of_more_than_one_mebibyte_are_refused(start: Any, make_runner: An
     assert client.stub.UploadModel(model_parts(content)).id == id_of(content)
 
 
-def test_empty_files_and_tables_without_a_format_are_refused(start: Any, make_runner: Any) -> None:
+def test_empty_files_and_tables_without_a_format_are_refused(start, make_runner) -> None:
     client = start(make_runner())
     calls = [
         lambda: client.stub.UploadModel(iter([])),
@@ -234,14 +229,14 @@ def test_empty_files_and_tables_without_a_format_are_refused(start: Any, make_ru
     ],
 )
 def test_other_types_are_refused_over_rest(
-    start: Any, make_runner: Any, path: str, kind: str, status: int
+    start, make_runner, path: str, kind: str, status: int
 ) -> None:
     client = start(make_runner())
 
     assert client.rest("PUT", path, b"a", {"Content-Type": kind}).status == status
 
 
-def test_bytes_that_are_no_message_are_the_callers_fault(start: Any, make_runner: Any) -> None:
+def test_bytes_that_are_no_message_are_the_callers_fault(start, make_runner) -> None:
     client = start(make_runner())
     upload = client.channel.stream_unary("/onnxplain.v1.ExplanationService/UploadModel")
 
@@ -253,9 +248,7 @@ def never(stop: threading.Event) -> Iterator[UploadModelRequest]:
     stop.wait(2 * PATIENCE)
 
 
-def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(
-    start: Any, make_runner: Any
-) -> None:
+def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(start, make_runner) -> None:
     client = start(make_runner(), max_seconds=0.5)
     stop = threading.Event()
 
@@ -267,9 +260,7 @@ def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(
     assert client.server._turns.wait_empty(PATIENCE)
 
 
-def test_leaving_during_an_upload_gives_its_place_back(
-    start: Any, make_runner: Any, caplog: Any
-) -> None:
+def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplog) -> None:
     client = start(make_runner())
     stop = threading.Event()
     call = client.stub.UploadModel.future(never(stop))

@@ -48,18 +48,24 @@ class Tree:
     """Collects the nodes of trees: a leaf is a list of weights, a node (test, true, false).
 
     A test is (column, mode, threshold) or (column, mode, threshold, missing is true).
+    With `shared`, what is the same object within a tree becomes one node with several parents.
     """
 
-    def __init__(self, trees: Any) -> None:
+    def __init__(self, trees, *, shared: bool = False) -> None:
         names = ("tree", "id", "column", "mode", "threshold", "true", "false", "missing")
         self.nodes: dict[str, list[Any]] = {name: [] for name in names}
         self.leaves: list[Any] = []
         for number, tree in enumerate(trees):
             self._counter = 0
+            self._known: dict[int, int] | None = {} if shared else None
             self._add(number, tree)
 
-    def _add(self, number: Any, tree: Any) -> Any:
+    def _add(self, number, tree):
+        if self._known is not None and id(tree) in self._known:
+            return self._known[id(tree)]
         own, self._counter = self._counter, self._counter + 1
+        if self._known is not None:
+            self._known[id(tree)] = own
         place = len(self.nodes["id"])
         for column in self.nodes.values():
             column.append(0)
@@ -73,11 +79,11 @@ class Tree:
         self._set(place, true=self._add(number, true), false=self._add(number, false))
         return own
 
-    def _set(self, place: Any, **values: Any) -> None:
+    def _set(self, place, **values) -> None:
         for name, value in values.items():
             self.nodes[name][place] = value
 
-    def attributes(self, prefix: Any = "target") -> Any:
+    def attributes(self, prefix="target"):
         tree, node, target, weight = (list(column) for column in zip(*self.leaves, strict=True))
         names = {
             "nodes_treeids": "tree",
@@ -99,9 +105,7 @@ class Tree:
         }
 
 
-def model_of(
-    nodes: Any, width: int, outputs: Any, input_type: int = TensorProto.FLOAT, constants: Any = ()
-) -> Any:
+def model_of(nodes, width: int, outputs, input_type: int = TensorProto.FLOAT, constants=()):
     graph = helper.make_graph(
         nodes,
         "trees",
@@ -114,11 +118,11 @@ def model_of(
 
 
 @pytest.fixture
-def regressor() -> Any:
+def regressor():
     """Make a TreeEnsembleRegressor of nested trees: trees, width -> ModelProto."""
 
-    def make(trees: Any, width: Any, **attributes: Any) -> Any:
-        nodes = Tree(trees)
+    def make(trees, width, *, shared: bool = False, **attributes):
+        nodes = Tree(trees, shared=shared)
         targets = 1 + max(target for *_, target, _ in nodes.leaves)
         node = helper.make_node(
             "TreeEnsembleRegressor",
@@ -133,13 +137,15 @@ def regressor() -> Any:
 
 
 @pytest.fixture
-def collected() -> Any:
+def collected():
     """The attributes of nested trees: trees, prefix -> dict."""
-    return lambda trees, prefix="target": Tree(trees).attributes(prefix)
+    return lambda trees, prefix="target", *, shared=False: Tree(trees, shared=shared).attributes(
+        prefix
+    )
 
 
 @pytest.fixture
-def model() -> Any:
+def model():
     """A model of given nodes."""
     return model_of
 
@@ -151,10 +157,10 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def engine(threads: Any, ledger: Ledger) -> Any:
+def engine(threads, ledger: Ledger):
     """Bind an ensemble to rows: model or ensemble, rows, weights -> Exact."""
 
-    def bind(of: Any, rows: Any, weights: Any = None, pool: Any = threads) -> Any:
+    def bind(of, rows, weights=None, pool=threads):
         ensemble = of if isinstance(of, Ensemble) else read(of)
         assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
@@ -176,15 +182,15 @@ class Brute:
     Trees are nested as in `Tree`; a row goes down by comparing float32 values.
     """
 
-    def __init__(self, trees: Any, rows: Any, weights: Any = None) -> None:
+    def __init__(self, trees, rows, weights=None) -> None:
         self.trees = trees
         self.rows = np.asarray(rows, dtype=np.float32)
         self.weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
 
-    def predict(self, rows: Any) -> Any:
+    def predict(self, rows):
         return np.array([sum(np.array(self.descend(t, row)) for t in self.trees) for row in rows])
 
-    def descend(self, tree: Any, row: Any) -> Any:
+    def descend(self, tree, row):
         while not isinstance(tree, list):
             (column, mode, threshold, *missing), true, false = tree
             x, t = row[column], np.float32(threshold)
@@ -200,7 +206,7 @@ class Brute:
         # Weights are written as float32.
         return np.array(tree, np.float32).astype(np.float64)
 
-    def partial_dependence(self, features: Any, points: Any) -> Any:
+    def partial_dependence(self, features, points):
         """Average over the rows with some features at points: (n_points, n_outputs)."""
         effect = []
         for point in points:
@@ -211,5 +217,5 @@ class Brute:
 
 
 @pytest.fixture
-def brute() -> Any:
+def brute():
     return Brute

@@ -1,13 +1,11 @@
 """The engine's check on itself."""
 
-from typing import Any
-
 import numpy as np
 from onnxplain_server.trees.check import disagreement
 from onnxplain_server.trees.ensemble import Ensemble, read
 
 
-def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor: Any) -> None:
+def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor) -> None:
     trees = [((0, "LEQ", 0.0), [1000.0], [-1000.0]), ((0, "LEQ", 0.0), [-999.5], [1000.0])]
     view = read(regressor(trees, 1))
     assert isinstance(view, Ensemble)
@@ -18,7 +16,7 @@ def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor: Any) -> None
     assert refusal.reason == "its trees add up to 0.01 where the runtime predicts 0"
 
 
-def test_nan_is_a_disagreement(regressor: Any) -> None:
+def test_nan_is_a_disagreement(regressor) -> None:
     view = read(regressor([[1.0]], 1))
     assert isinstance(view, Ensemble)
     assert disagreement(view, np.array([[1.0]]), np.array([[np.nan]])) is not None

@@ -1,14 +1,12 @@
 """How loops are compiled."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnxplain_server.trees.compile import kernel, lowest, popcount
 
 
 @kernel
-def bits_of(word: Any) -> tuple[int, int]:
+def bits_of(word) -> tuple[int, int]:
     return popcount(word), lowest(word)
 
 

@@ -15,18 +15,16 @@ FORMS = pytest.mark.parametrize("counting", [True, False], ids=["counting", "spr
 
 
 @pytest.fixture
-def form(monkeypatch: Any) -> Any:
+def form(monkeypatch):
     """Choose how rows are counted."""
 
-    def choose(counting: Any) -> Any:
+    def choose(counting):
         monkeypatch.setattr(exact, "prefers_counting", lambda *_: counting)
 
     return choose
 
 
-def grown(
-    rng: Any, depth: Any, width: Any, targets: Any = 1, values: Any = None, missing: Any = True
-) -> Any:
+def grown(rng, depth, width, targets=1, values=None, missing=True):
     """A random tree whose thresholds are values of a coarse grid, so that rows tie with them."""
     if depth == 0 or rng.random() < 0.15:
         return rng.normal(size=targets).tolist()
@@ -37,19 +35,17 @@ def grown(
     return (test, *branches)
 
 
-def drawn(rng: Any, n: Any, width: Any, missing: Any = True) -> Any:
+def drawn(rng, n, width, missing=True):
     rows = rng.integers(-4, 5, size=(n, width)) / rng.choice([1.0, 2.0])
     rows[rng.random(size=rows.shape) < (0.1 if missing else 0)] = np.nan
     return rows
 
 
-def close(found: Any, expected: Any) -> Any:
+def close(found, expected):
     return found == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
-def check(
-    engine: Any, brute: Any, trees: Any, rows: Any, weights: Any = None, groups: Any = 3
-) -> None:
+def check(engine, brute, trees, rows, weights=None, groups=3) -> None:
     """Compare all effects up to an order with their definitions."""
     width = rows.shape[1]
     own = engine.background.columns
@@ -82,14 +78,14 @@ def check(
 )
 @given(seed=st.integers(0, 2**32 - 1), targets=st.integers(1, 3), weigh=st.sampled_from("ewr"))
 def test_effects_are_those_of_their_definitions(
-    form: Any,
-    regressor: Any,
-    engine: Any,
-    brute: Any,
-    counting: Any,
-    seed: Any,
-    targets: Any,
-    weigh: Any,
+    form,
+    regressor,
+    engine,
+    brute,
+    counting,
+    seed,
+    targets,
+    weigh,
 ) -> None:
     """Random trees of all modes, with ties, missing values and repeated features on a path."""
     form(counting)
@@ -104,9 +100,7 @@ def test_effects_are_those_of_their_definitions(
 
 @FORMS
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 129, 200])
-def test_rows_need_not_fill_words(
-    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any, n: Any
-) -> None:
+def test_rows_need_not_fill_words(form, regressor, engine, brute, counting, n) -> None:
     """Bits after the last row must not be counted where few conditions are left."""
     form(counting)
     rng = np.random.default_rng(n)
@@ -119,9 +113,7 @@ def test_rows_need_not_fill_words(
 
 
 @pytest.mark.parametrize("counting", [True, False])
-def test_more_than_one_chunk_of_rows(
-    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any
-) -> None:
+def test_more_than_one_chunk_of_rows(form, regressor, engine, brute, counting) -> None:
     form(counting)
     rng = np.random.default_rng(0)
     trees = [grown(rng, 4, 2) for _ in range(2)]
@@ -137,7 +129,7 @@ def test_more_than_one_chunk_of_rows(
 
 
 @FORMS
-def test_a_tree_may_be_a_leaf(form: Any, regressor: Any, engine: Any, counting: Any) -> None:
+def test_a_tree_may_be_a_leaf(form, regressor, engine, counting) -> None:
     form(counting)
     bound = engine(regressor([[2.0], [3.0]], 2), np.array([[0.0, 1.0], [1.0, 0.0]]))
     single = next(bound.single([0]))
@@ -147,7 +139,7 @@ def test_a_tree_may_be_a_leaf(form: Any, regressor: Any, engine: Any, counting: 
 
 @FORMS
 def test_features_that_share_no_leaf_do_not_interact_at_all(
-    form: Any, regressor: Any, engine: Any, counting: Any
+    form, regressor, engine, counting
 ) -> None:
     form(counting)
     rng = np.random.default_rng(0)
@@ -159,9 +151,7 @@ def test_features_that_share_no_leaf_do_not_interact_at_all(
 
 
 @FORMS
-def test_a_path_may_hold_a_hundred_features(
-    form: Any, regressor: Any, engine: Any, counting: Any
-) -> None:
+def test_a_path_may_hold_a_hundred_features(form, regressor, engine, counting) -> None:
     """A chain of conditions: the product of 100 indicators, whose effects are known."""
     form(counting)
     tree: Any = [1.0]
@@ -179,7 +169,7 @@ def test_a_path_may_hold_a_hundred_features(
     assert joint.whole.tolist() == [[0.75], [0.0], [0.75]]
 
 
-def test_ten_outputs(regressor: Any, engine: Any, brute: Any) -> None:
+def test_ten_outputs(regressor, engine, brute) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 3, 3, 10) for _ in range(4)]
     rows = drawn(rng, 30, 3)
@@ -188,7 +178,7 @@ def test_ten_outputs(regressor: Any, engine: Any, brute: Any) -> None:
 
 @FORMS
 def test_curves_are_right_between_thresholds_and_for_missing_values(
-    form: Any, regressor: Any, engine: Any, brute: Any, counting: Any
+    form, regressor, engine, brute, counting
 ) -> None:
     form(counting)
     rng = np.random.default_rng(5)
@@ -203,7 +193,7 @@ def test_curves_are_right_between_thresholds_and_for_missing_values(
         assert close(bound.curve(features, grid), expected)
 
 
-def test_a_group_of_rows_is_explained_on_its_own(regressor: Any, engine: Any, brute: Any) -> None:
+def test_a_group_of_rows_is_explained_on_its_own(regressor, engine, brute) -> None:
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 2) for _ in range(3)]
     rows = rng.normal(size=(20, 2))
@@ -215,9 +205,7 @@ def test_a_group_of_rows_is_explained_on_its_own(regressor: Any, engine: Any, br
 
 
 @FORMS
-def test_the_number_of_threads_changes_nothing(
-    form: Any, regressor: Any, engine: Any, counting: Any
-) -> None:
+def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting) -> None:
     form(counting)
     rng = np.random.default_rng(7)
     trees = [grown(rng, 7, 5, 2) for _ in range(60)]
@@ -234,7 +222,7 @@ def test_the_number_of_threads_changes_nothing(
     assert answers[0] == answers[1] == answers[2]
 
 
-def test_repeating_a_row_is_doubling_its_weight(regressor: Any, engine: Any) -> None:
+def test_repeating_a_row_is_doubling_its_weight(regressor, engine) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 3) for _ in range(3)]
     rows = rng.normal(size=(30, 3))
@@ -245,7 +233,7 @@ def test_repeating_a_row_is_doubling_its_weight(regressor: Any, engine: Any) -> 
         assert one.others.tolist() == other.others.tolist()
 
 
-def test_a_prediction_that_is_not_finite_is_an_error(regressor: Any, engine: Any) -> None:
+def test_a_prediction_that_is_not_finite_is_an_error(regressor, engine) -> None:
     bound = engine(regressor([((0, "LEQ", 0.0), [np.inf], [1.0])], 1), np.array([[1.0], [-1.0]]))
     with pytest.raises(Exception, match="not finite for rows 1 "):
         bound.outputs()

@@ -51,13 +51,13 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be written: numba tries so with a temporary file."""
 
-    def refuse(**_: Any) -> Any:
+    def refuse(**_):
         raise OSError
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
 
 
-def run(file: Path) -> Any:
+def run(file: Path):
     """Import the file, which calls the loop; the loop, as numba made it."""
     spec = importlib.util.spec_from_file_location("loops", file)
     assert spec is not None
@@ -68,7 +68,7 @@ def run(file: Path) -> Any:
     return module.twice
 
 
-def hits(loop: Any) -> int:
+def hits(loop) -> int:
     """How often code was found instead of compiled."""
     return sum(loop.stats.cache_hits.values())
 

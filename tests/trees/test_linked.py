@@ -34,7 +34,7 @@ class Host:
         self.done, self.planned = done, planned
 
 
-def grown(rng: np.random.Generator, depth: int, width: int, targets: int) -> Any:
+def grown(rng: np.random.Generator, depth: int, width: int, targets: int):
     """A random tree whose thresholds are values of a coarse grid, so that rows tie with them."""
     if depth == 0 or rng.random() < 0.15:
         return rng.normal(size=targets).tolist()
@@ -43,13 +43,13 @@ def grown(rng: np.random.Generator, depth: int, width: int, targets: int) -> Any
     return (test, *(grown(rng, depth - 1, width, targets) for _ in range(2)))
 
 
-def drawn(rng: np.random.Generator, n: int, width: int) -> Any:
+def drawn(rng: np.random.Generator, n: int, width: int):
     rows = rng.integers(-4, 5, size=(n, width)) / rng.choice([1.0, 2.0])
     rows[rng.random(size=rows.shape) < 0.1] = np.nan
     return rows
 
 
-def linking(link: Link, scores: Any) -> Any:
+def linking(link: Link, scores):
     """The link by its definition, with powers in long double."""
     powers = np.exp(scores.astype(np.longdouble))
     if link is Link.LOGISTIC:
@@ -58,19 +58,19 @@ def linking(link: Link, scores: Any) -> Any:
 
 
 @pytest.fixture
-def bind(regressor: Any, brute: Any, threads: ThreadPoolExecutor) -> Any:
+def bind(regressor, brute, threads: ThreadPoolExecutor):
     """Engine and reference: link, trees, rows, weights -> Linked, Brute."""
 
     def make(
         link: Link,
-        trees: Any,
-        rows: Any,
-        weights: Any = None,
-        outputs: Any = None,
+        trees,
+        rows,
+        weights=None,
+        outputs=None,
         pool: ThreadPoolExecutor = threads,
-        host: Any = None,
+        host=None,
         joint_rows: int = 500,
-    ) -> Any:
+    ):
         rows = np.asarray(rows, dtype=float)
         ensemble = read(regressor(trees, rows.shape[1]))
         assert isinstance(ensemble, Ensemble)
@@ -95,11 +95,11 @@ def bind(regressor: Any, brute: Any, threads: ThreadPoolExecutor) -> Any:
     return make
 
 
-def close(found: Any, expected: Any) -> bool:
+def close(found, expected) -> bool:
     return bool(found == pytest.approx(expected, rel=1e-10, abs=1e-12))
 
 
-def check(bound: Linked, reference: Any, most: int = 3) -> None:
+def check(bound: Linked, reference, most: int = 3) -> None:
     """Compare all effects up to an order with their definitions."""
     at = reference.rows
     width = at.shape[1]
@@ -130,7 +130,7 @@ def check(bound: Linked, reference: Any, most: int = 3) -> None:
     weigh=st.sampled_from("ewr"),
 )
 def test_effects_are_those_of_their_definitions(
-    bind: Any, seed: int, targets: int, link: Link, weigh: str
+    bind, seed: int, targets: int, link: Link, weigh: str
 ) -> None:
     """Random trees of all modes, with ties, missing values and repeated features on a path."""
     rng = np.random.default_rng(seed)
@@ -146,7 +146,7 @@ def test_effects_are_those_of_their_definitions(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(Link))
-def test_curves_are_right_at_any_points_in_any_order(bind: Any, seed: int, link: Link) -> None:
+def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link) -> None:
     """Also at points of no row, beyond all rows, missing, or asked for twice."""
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 2, 2) for _ in range(3)]
@@ -165,7 +165,7 @@ def test_curves_are_right_at_any_points_in_any_order(bind: Any, seed: int, link:
     assert close(bound.individual(0, points), answers)
 
 
-def test_a_stump_by_hand(bind: Any) -> None:
+def test_a_stump_by_hand(bind) -> None:
     bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
     low, high = 1 / (1 + np.e), 1 / (1 + np.exp(-1.0))
     (single,) = bound.single([0])
@@ -173,7 +173,7 @@ def test_a_stump_by_hand(bind: Any) -> None:
     assert close(single.others[:, 0], [low / 3 + 2 * high / 3] * 2)
 
 
-def test_outputs_are_chosen_after_the_link(bind: Any) -> None:
+def test_outputs_are_chosen_after_the_link(bind) -> None:
     """Probabilities of some classes depend on the scores of all."""
     rows = [[-1.0, 0.5], [1.0, 2.0], [0.5, -1.0]]
     trees = [STUMP, ((1, "LEQ", 0.0), [1.0, 2.0], [-1.0, 0.3])]
@@ -190,7 +190,7 @@ def test_outputs_are_chosen_after_the_link(bind: Any) -> None:
     assert close(second.individual(0, np.zeros(2)), everything.individual(0, np.zeros(2))[:, :, 1:])
 
 
-def test_scores_beyond_all_powers_give_zero_and_one(bind: Any) -> None:
+def test_scores_beyond_all_powers_give_zero_and_one(bind) -> None:
     trees = [((0, "LEQ", 0.0), [-2000.0, 0.0], [2000.0, 0.0])]
     for link, second in ((Link.LOGISTIC, [0.5, 0.5]), (Link.SOFTMAX, [1.0, 0.0])):
         bound, _ = bind(link, trees, [[-1.0], [1.0]])
@@ -199,7 +199,7 @@ def test_scores_beyond_all_powers_give_zero_and_one(bind: Any) -> None:
         assert single.own.T.tolist() == [[0.0, 1.0], second]
 
 
-def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind: Any) -> None:
+def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind) -> None:
     rng = np.random.default_rng(1)
     trees = [grown(rng, 3, 2, 3) for _ in range(5)]
     bound, _ = bind(Link.SOFTMAX, trees, rng.normal(size=(50, 3)))
@@ -208,7 +208,7 @@ def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind: Any) -> No
     assert single.others == pytest.approx(bound.outputs(), rel=1e-12)
 
 
-def test_permuted_features_are_those_of_the_trees(bind: Any) -> None:
+def test_permuted_features_are_those_of_the_trees(bind) -> None:
     rng = np.random.default_rng(2)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     bound, reference = bind(Link.SOFTMAX, trees, rng.normal(size=(20, 3)))
@@ -219,7 +219,7 @@ def test_permuted_features_are_those_of_the_trees(bind: Any) -> None:
     assert close(found, reference.predict(moved))
 
 
-def test_pairs_of_many_rows_are_those_of_a_draw(bind: Any) -> None:
+def test_pairs_of_many_rows_are_those_of_a_draw(bind) -> None:
     """All parts of a pair share the background that was drawn."""
     rng = np.random.default_rng(3)
     trees = [grown(rng, 4, 3, 2) for _ in range(4)]
@@ -240,9 +240,7 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind: Any) -> None:
     assert close(joint.pure, whole - first - second)
 
 
-def test_pairs_too_large_for_a_table_are_the_same(
-    bind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
     found = []
@@ -254,7 +252,7 @@ def test_pairs_too_large_for_a_table_are_the_same(
     assert np.ptp(found[0].pure) > 1e-3
 
 
-def test_resampled_pairs_use_the_weights_of_their_own_rows(bind: Any) -> None:
+def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
     bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
@@ -271,7 +269,7 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind: Any) -> None:
     assert found.numerators[0, 0] > 0
 
 
-def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind: Any) -> None:
+def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
     """Pairs see 20 of 60 rows, and there the target is the model itself; elsewhere it is noise."""
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
@@ -293,12 +291,12 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind: Any) -> N
             assert one.p_values == other.p_values
 
 
-def test_few_rows_are_all_used_for_pairs(bind: Any) -> None:
+def test_few_rows_are_all_used_for_pairs(bind) -> None:
     bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0]])
     assert bound.for_joint() is bound
 
 
-def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind: Any) -> None:
+def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind) -> None:
     rng = np.random.default_rng(4)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     rows = rng.normal(size=(15, 3))
@@ -316,7 +314,7 @@ def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind: Any) 
 
 
 def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(
-    bind: Any, monkeypatch: pytest.MonkeyPatch
+    bind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "_BLOCK", 7)
     monkeypatch.setattr(planes, "_BLOCK", 5)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +26,8 @@ NAMES = (
     "lightgbm_3class",
     "lightgbm_3class_zipmap",
     "lightgbm_binary",
+    "lightgbm_categorical_3class",
+    "lightgbm_categorical_binary",
     "sklearn_gradient_boosting_3class",
     "sklearn_gradient_boosting_binary",
     "sklearn_hist_gradient_boosting_3class",
@@ -62,7 +63,7 @@ def engines(request: pytest.FixtureRequest, nowhere: Host) -> Iterator[Engines]:
         yield trees, BlackBox(caller, background, "RESPONSE")
 
 
-def close(found: Any, expected: Any) -> bool:
+def close(found, expected) -> bool:
     return bool(found == pytest.approx(expected, rel=1e-5, abs=1e-6))
 
 

@@ -13,7 +13,7 @@ from onnxplain_server.trees.profiles import DOUBTFUL, Pieces, Ranges
 class Alone:
     """A crew of one."""
 
-    def run(self, function: Any, parts: Any) -> list[Any]:
+    def run(self, function, parts) -> list[Any]:
         return [function(part) for part in parts]
 
 
@@ -21,7 +21,7 @@ class Alone:
 TREES = [((0, "LEQ", 0.0), [1.0, 0.0], [0.0, 1.0]), ((0, "LEQ", 2.0), [0.0, 0.0], [3.0, 0.0])]
 
 
-def pieces(regressor: Any, trees: Any, value: float, *, with_outputs: bool = False) -> Pieces:
+def pieces(regressor, trees, value: float, *, with_outputs: bool = False) -> Pieces:
     """The pieces of one row, for all values of its only feature."""
     view = read(regressor(trees, 1))
     assert isinstance(view, Ensemble)
@@ -32,7 +32,7 @@ def pieces(regressor: Any, trees: Any, value: float, *, with_outputs: bool = Fal
     return profiles.profiles(view, codes, ranges, crew, with_outputs=with_outputs)
 
 
-def test_a_piece_begins_where_another_output_becomes_the_largest(regressor: Any) -> None:
+def test_a_piece_begins_where_another_output_becomes_the_largest(regressor) -> None:
     for value in (-1.0, 1.0, 5.0):
         found = pieces(regressor, TREES, value)
 
@@ -40,19 +40,19 @@ def test_a_piece_begins_where_another_output_becomes_the_largest(regressor: Any)
         assert np.diff(found.cell).tolist() == [1, 1]
 
 
-def test_outputs_are_those_of_each_cell(regressor: Any) -> None:
+def test_outputs_are_those_of_each_cell(regressor) -> None:
     found = pieces(regressor, TREES, 1.0, with_outputs=True)
 
     assert found.outputs.tolist() == [[1, 0], [0, 1], [3, 1]]
 
 
-def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor: Any) -> None:
+def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor) -> None:
     equal = [((0, "LEQ", 0.0), [1.0, 1.0 + 1e-7], [0.0, 1.0])]
 
     assert pieces(regressor, equal, 1.0).label.tolist() == [DOUBTFUL, 1]
 
 
-def test_one_use_compiles_all_that_others_need(regressor: Any) -> None:
+def test_one_use_compiles_all_that_others_need(regressor) -> None:
     pieces(regressor, TREES, 1.0)
     before = list(profiles._visit.signatures)  # type: ignore[attr-defined] # of numba
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
 WHOLE = Layout(size=2, by_quantiles=False, trim_lower=0.0, trim_upper=1.0, include_missing=False)
 
 
-def grown(rng: Any, depth: int, width: int) -> Any:
+def grown(rng, depth: int, width: int):
     """A random tree; thresholds are of a coarse grid, or anywhere."""
     if depth == 0:
         return rng.normal(size=2).tolist()
@@ -28,7 +27,7 @@ def grown(rng: Any, depth: int, width: int) -> Any:
     return (test, *(grown(rng, depth - 1, width) for _ in range(2)))
 
 
-def within(rng: Any, points: Any, dtype: Any) -> Any:
+def within(rng, points, dtype):
     """For each point but the last, numbers of the type before the next one: ends and between."""
     for low, high in pairwise(points):
         last = float(np.nextafter(dtype(high), dtype(-np.inf)))
@@ -36,7 +35,7 @@ def within(rng: Any, points: Any, dtype: Any) -> Any:
         yield low, np.array([*inside, last])
 
 
-def starts_of(model: Any, feature: int = 0) -> Any:
+def starts_of(model, feature: int = 0):
     ensemble = read(model)
     assert isinstance(ensemble, Ensemble)
     return ensemble.axes[feature].starts()
@@ -48,7 +47,7 @@ def starts_of(model: Any, feature: int = 0) -> Any:
 )
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_curve_is_level_from_each_point_until_the_next(
-    regressor: Any, engine: Any, brute: Any, seed: int
+    regressor, engine, brute, seed: int
 ) -> None:
     """Against the definition, just before each point, at it, and anywhere in between."""
     rng = np.random.default_rng(seed)
@@ -77,7 +76,7 @@ def test_the_curve_is_level_from_each_point_until_the_next(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
-def test_single_rows_are_level_too(regressor: Any, engine: Any, seed: int) -> None:
+def test_single_rows_are_level_too(regressor, engine, seed: int) -> None:
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 3) for _ in range(3)]
     rows = rng.integers(-8, 9, (9, 3)) / 2
@@ -92,7 +91,7 @@ def test_single_rows_are_level_too(regressor: Any, engine: Any, seed: int) -> No
 
 
 def test_rows_may_be_moved_a_few_at_a_time(
-    regressor: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
+    regressor, engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(1)
     bound = engine(regressor([grown(rng, 4, 2) for _ in range(3)], 2), rng.normal(size=(11, 2)))
@@ -117,7 +116,7 @@ def test_rows_may_be_moved_a_few_at_a_time(
     ],
 )
 def test_a_step_starts_at_the_first_number_on_the_other_side(
-    regressor: Any, mode: str, expected: Any
+    regressor, mode: str, expected
 ) -> None:
     model = regressor([((0, mode, 0.5), [1.0], [2.0])], 1)
 
@@ -134,7 +133,7 @@ def test_a_step_starts_at_the_first_number_on_the_other_side(
     ],
 )
 def test_starts_are_numbers_of_the_type_that_the_model_takes(
-    model: Any, collected: Any, input_type: int, expected: Any
+    model, collected, input_type: int, expected
 ) -> None:
     trees = [((0, "LEQ", t), [1.0], [2.0]) for t in (-2.5, 0.5, 0.7)]
     nodes = [
@@ -154,7 +153,7 @@ def test_starts_are_numbers_of_the_type_that_the_model_takes(
     assert found[0] == (-2.0 if input_type == TensorProto.INT64 else pytest.approx(-2.5))
 
 
-def test_a_feature_without_thresholds_has_one_step(regressor: Any, engine: Any) -> None:
+def test_a_feature_without_thresholds_has_one_step(regressor, engine) -> None:
     bound = engine(regressor([((0, "LEQ", 0.5), [1.0], [2.0])], 2), np.eye(2))
 
     assert bound.starts(1).tolist() == []
@@ -186,7 +185,7 @@ def test_text_is_evaluated_at_its_distinct_values() -> None:
     ("column", "expected"), [(0, [1.0, 2.0]), (1, [1.0, 2.0, 5.0]), (2, [1.0, 5.0])]
 )
 def test_steps_start_at_numbers_that_the_model_takes(
-    model: Any, collected: Any, column: int, expected: Any
+    model, collected, column: int, expected
 ) -> None:
     """A strict encoder knows 1, 2 and 5 only; after 2 the next number is 5."""
     nodes = [

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.methods import interactions, partial_dependence
+from onnxplain_server.methods import average_loss, interactions, partial_dependence
 from onnxplain_server.model import Description, Input, Note
 from onnxplain_server.wire import answer, question
 
 COLUMNS = {"x": [0.0, 1, 2, 4], "t": ["a", "b", "a", ""], "g": [1.0, 1, 2, 2]}
 
 
-def function(x: Any, t: Any) -> Any:
+def function(x, t):
     length = np.array([len(value) for value in t])
     return np.stack([x * length, x + length], axis=1)
 
 
 @pytest.fixture(scope="module")
-def given(make: Any) -> Any:
+def given(make):
     model = make.model(function, ("x", "t"), ["double", "string"], n_outputs=2)
     model.notes = (Note("LABELS_ONLY", "only labels"),)
     return make.answer(
@@ -42,11 +41,11 @@ def given(make: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def written(given: Any) -> ExplainResponse:
+def written(given) -> ExplainResponse:
     return answer.write(given)
 
 
-def test_statistics_keep_their_parts_and_their_order(given: Any, written: Any) -> None:
+def test_statistics_keep_their_parts_and_their_order(given, written) -> None:
     result, message = given.explanations[0].result, written.explanations[0].interactions
 
     assert list(message.output_names) == ["y0", "y1"]
@@ -63,7 +62,7 @@ def test_statistics_keep_their_parts_and_their_order(given: Any, written: Any) -
     assert len(message.pairwise) == 1
 
 
-def test_errors_of_numerators_are_written_where_effects_are_interpolated(make: Any) -> None:
+def test_errors_of_numerators_are_written_where_effects_are_interpolated(make) -> None:
     columns = {"x": np.arange(20.0) ** 2, "y": np.sin(np.arange(20.0))}
     model = make.model(lambda x, y: x * np.exp(y), ("x", "y"), ["double", "double"])
     for knot_count, written in ((0, 0), (5, 1)):
@@ -78,7 +77,7 @@ def test_errors_of_numerators_are_written_where_effects_are_interpolated(make: A
             assert [list(s.numerator_errors) for s in message.overall] == expected
 
 
-def test_curves_are_written_row_by_row(given: Any, written: Any) -> None:
+def test_curves_are_written_row_by_row(given, written) -> None:
     curves = written.explanations[1].partial_dependence.curves
 
     assert [(list(c.features), c.group, c.weight) for c in curves] == [
@@ -96,7 +95,7 @@ def test_curves_are_written_row_by_row(given: Any, written: Any) -> None:
     ]
 
 
-def test_p_values_stand_beside_values_where_terms_were_tested(make: Any, written: Any) -> None:
+def test_p_values_stand_beside_values_where_terms_were_tested(make, written) -> None:
     model = make.model(lambda a, b: a * b, ("a", "b"), ["double"] * 2)
     table = make.table({"a": [1.0, 2, 3], "b": [3.0, 1, 2], "y": [1.0, 0, 1]})
     tested = make.answer(model, table, interactions.Options(permutation_count=9), target_column="y")
@@ -114,7 +113,24 @@ def test_p_values_stand_beside_values_where_terms_were_tested(make: Any, written
     assert list(written.explanations[0].interactions.total.p_values) == []
 
 
-def test_the_options_that_were_used_ask_the_same_question_again(given: Any, written: Any) -> None:
+def test_classes_stand_beside_the_outputs_that_score_them(make, written) -> None:
+    model = make.model(lambda x: np.stack([x, 1 - x], axis=1), ("x",), ["double"], n_outputs=2)
+    table = make.table({"x": [0.25, 0.5, 1], "y": ["no", "yes", "no"]})
+    compared = make.answer(
+        model,
+        table,
+        average_loss.Options(),
+        target_column="y",
+        class_labels=("no", "yes"),
+    )
+
+    pairings = answer.write(compared).explanations[0].class_pairings
+
+    assert [(p.label, p.output_name) for p in pairings] == [("no", "y0"), ("yes", "y1")]
+    assert list(written.explanations[0].class_pairings) == []
+
+
+def test_the_options_that_were_used_ask_the_same_question_again(given, written) -> None:
     request = ExplainRequest(methods=[e.options for e in written.explanations])
 
     strengths, curves = question.read(request).methods
@@ -130,7 +146,7 @@ def test_the_options_that_were_used_ask_the_same_question_again(given: Any, writ
     }
 
 
-def test_every_default_is_said(written: Any) -> None:
+def test_every_default_is_said(written) -> None:
     options = written.explanations[0].options.interactions
 
     assert list(options.features) == ["x", "t"]
@@ -141,7 +157,7 @@ def test_every_default_is_said(written: Any) -> None:
     assert options.absolute_threshold == 1e-9
 
 
-def test_a_threshold_that_follows_the_predictions_is_left_open(make: Any) -> None:
+def test_a_threshold_that_follows_the_predictions_is_left_open(make) -> None:
     model = make.model(function, ("x", "t"), ["double", "string"], n_outputs=2)
 
     message = answer.write(make.answer(model, make.table(COLUMNS), interactions.Options()))
@@ -149,9 +165,7 @@ def test_a_threshold_that_follows_the_predictions_is_left_open(make: Any) -> Non
     assert not message.explanations[0].options.interactions.HasField("absolute_threshold")
 
 
-def test_the_receipt_and_the_warnings_are_those_of_the_computation(
-    given: Any, written: Any
-) -> None:
+def test_the_receipt_and_the_warnings_are_those_of_the_computation(given, written) -> None:
     receipt = written.receipt
 
     assert receipt.row_count == 4
@@ -163,7 +177,7 @@ def test_the_receipt_and_the_warnings_are_those_of_the_computation(
     assert [(w.code, w.message) for w in written.warnings] == [("LABELS_ONLY", "only labels")]
 
 
-def test_plots_are_json_text_with_a_title_and_a_description(given: Any, written: Any) -> None:
+def test_plots_are_json_text_with_a_title_and_a_description(given, written) -> None:
     for explanation, message in zip(given.explanations, written.explanations, strict=True):
         assert len(message.plots) == len(explanation.plots) > 0
         for plot, sent in zip(explanation.plots, message.plots, strict=True):
@@ -184,8 +198,11 @@ def test_a_model_is_described(refusal: str, scales: list[str]) -> None:
             margin_refusal=refusal,
             operators=("ai.onnx.ml:Scaler", "Gemm"),
             producer="skl2onnx",
+            has_class_scores=True,
         )
     )
+
+    assert message.has_class_scores
 
     assert message.digest == "sha256:00"
     assert [(i.name, i.type, i.width) for i in message.inputs] == [

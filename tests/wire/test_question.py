@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
@@ -26,7 +24,7 @@ def refusal(given: ExplainRequest) -> ExplainError:
     return refused.value
 
 
-def method(given: Any) -> Any:
+def method(given):
     """Read the options of one method."""
     name = "interactions" if isinstance(given, InteractionsOptions) else "partial_dependence"
     request = ExplainRequest(methods=[MethodOptions(**{name: given})])
@@ -58,6 +56,7 @@ def test_what_is_said_counts() -> None:
             engine="BLACK_BOX",
             row_count=7,
             seed=9,
+            class_labels=["no", "yes"],
             plots=False,
         )
     )
@@ -68,6 +67,7 @@ def test_what_is_said_counts() -> None:
     assert asked.output_indices == (2, 0)
     assert (asked.scale, asked.engine) == (Scale.MARGIN, Engine.BLACK_BOX)
     assert (asked.row_count, asked.seed, asked.plots) == (7, 9, False)
+    assert asked.class_labels == ("no", "yes")
 
 
 def test_interactions_have_the_defaults_of_the_contract() -> None:

@@ -33,7 +33,7 @@ CELLS = st.one_of(
 patient = settings(deadline=None)
 
 
-def read(document: Any) -> ExplainRequest:
+def read(document) -> ExplainRequest:
     return from_json(json.dumps(document).encode())
 
 
@@ -133,7 +133,7 @@ def test_booleans_are_numbers() -> None:
     ],
 )
 def test_a_table_that_is_not_understood_is_refused_with_its_form(
-    document: Any, reason: Reason, told: str
+    document, reason: Reason, told: str
 ) -> None:
     error = refusal(json.dumps(document))
 
@@ -222,7 +222,7 @@ THRESHOLD = "methods[0].interactions.absolute_threshold"
         ({"methods": [None]}, "methods[0]", "must be an object"),
     ],
 )
-def test_a_field_that_is_not_understood_is_named(document: Any, field: str, told: str) -> None:
+def test_a_field_that_is_not_understood_is_named(document, field: str, told: str) -> None:
     error = refusal(json.dumps(document))
 
     assert error.reason is Reason.INVALID_REQUEST
@@ -241,7 +241,7 @@ def test_a_field_that_is_not_understood_is_named(document: Any, field: str, told
         ({"model": {"content": "-_8"}}, {"model": {"content": "+/8="}}),
     ],
 )
-def test_what_canonical_json_allows_is_understood(first: Any, second: Any) -> None:
+def test_what_canonical_json_allows_is_understood(first, second) -> None:
     assert read(first) == read(second)
 
 
@@ -273,7 +273,7 @@ FIELDS = st.sampled_from([*FORMS, *(field.json_name for field in ExplainRequest.
 
 @patient
 @given(st.dictionaries(FIELDS, JSON, max_size=3))
-def test_any_json_is_a_request_or_refused(document: Any) -> None:
+def test_any_json_is_a_request_or_refused(document) -> None:
     with suppress(ExplainError):
         assert isinstance(read(document), ExplainRequest)
 

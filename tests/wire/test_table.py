@@ -59,7 +59,7 @@ FORMATS: dict[str, Callable[[pa.Table], Message]] = {
 }
 
 
-def of_arrow(values: Any) -> Table:
+def of_arrow(values) -> Table:
     return table.read(Message(arrow=stream(pa.table({"a": values}))))
 
 
@@ -71,13 +71,13 @@ def of_columns(*columns: Column) -> Table:
     return table.read(Message(columns=Columns(columns=columns)))
 
 
-def refusal(read: Callable[..., Any], *given: Any) -> ExplainError:
+def refusal(read: Callable[..., Any], *given) -> ExplainError:
     with pytest.raises(ExplainError) as refused:
         read(*given)
     return refused.value
 
 
-def plain(values: Any) -> list[Any]:
+def plain(values) -> list[Any]:
     """Turn a column into a list, with None for NaN."""
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
@@ -176,7 +176,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("values", "expected"), ARRAYS)
-def test_arrow_types_become_numbers_or_text(values: Any, expected: list[Any]) -> None:
+def test_arrow_types_become_numbers_or_text(values, expected: list[Any]) -> None:
     assert plain(of_arrow(values).columns["a"]) == expected
 
 
@@ -193,7 +193,7 @@ def test_arrow_types_become_numbers_or_text(values: Any, expected: list[Any]) ->
         (pa.array([2**53 + 1]).dictionary_encode(), "beyond 2^53"),
     ],
 )
-def test_columns_that_are_neither_matter_only_to_who_uses_them(values: Any, kind: str) -> None:
+def test_columns_that_are_neither_matter_only_to_who_uses_them(values, kind: str) -> None:
     read = table.read(
         Message(arrow=stream(pa.table({"a": values, "b": pa.array([1.0] * len(values))})))
     )

@@ -107,7 +107,7 @@ class Build:
     def tensor(self, values: Array) -> TensorProto:
         return numpy_helper.from_array(values)
 
-    def node(self, op_type: str, inputs: str, outputs: str, **attributes: Any) -> NodeProto:
+    def node(self, op_type: str, inputs: str, outputs: str, **attributes) -> NodeProto:
         return helper.make_node(op_type, inputs.split(), outputs.split(), **attributes)
 
 

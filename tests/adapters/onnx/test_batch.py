@@ -1,7 +1,6 @@
 """Models that are declared for a number of rows, or cannot take several at once."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ X = np.arange(21, dtype=np.float32).reshape(7, 3)
 WEIGHT = np.array([[1.0], [2.0], [-1.0]], np.float32)
 
 
-def codes(model: Any) -> Any:
+def codes(model):
     return [note.code for note in model.notes]
 
 
 @pytest.mark.parametrize("rows", [1, 4, "rows", None])
-def test_a_declared_number_of_rows_does_not_limit_the_answer(build: Any, rows: Any) -> None:
+def test_a_declared_number_of_rows_does_not_limit_the_answer(build, rows) -> None:
     content = build(
         [build.node("MatMul", "X w", "y")], inputs=[build.input("X", [rows, 3])], w=WEIGHT
     ).SerializeToString()
@@ -30,7 +29,7 @@ def test_a_declared_number_of_rows_does_not_limit_the_answer(build: Any, rows: A
 
 
 @pytest.mark.parametrize("rows", [1, 3, 5])
-def test_a_number_of_rows_that_is_pinned_inside_is_kept_call_by_call(build: Any, rows: Any) -> None:
+def test_a_number_of_rows_that_is_pinned_inside_is_kept_call_by_call(build, rows) -> None:
     content = build(
         [build.node("MatMul", "X w", "column"), build.node("Reshape", "column pinned", "y")],
         inputs=[build.input("X", [rows, 3])],
@@ -45,7 +44,7 @@ def test_a_number_of_rows_that_is_pinned_inside_is_kept_call_by_call(build: Any,
     assert model.predict({"X": X[:1]}).tolist() == (X[:1] @ WEIGHT).tolist()
 
 
-def test_a_number_of_rows_that_is_pinned_without_being_declared_is_found(build: Any) -> None:
+def test_a_number_of_rows_that_is_pinned_without_being_declared_is_found(build) -> None:
     content = build(
         [build.node("MatMul", "X w", "column"), build.node("Reshape", "column pinned", "y")],
         w=WEIGHT,
@@ -58,7 +57,7 @@ def test_a_number_of_rows_that_is_pinned_without_being_declared_is_found(build: 
     assert model.predict({"X": X}).tolist() == (X @ WEIGHT).tolist()
 
 
-def test_rows_that_would_influence_each_other_are_evaluated_alone(build: Any) -> None:
+def test_rows_that_would_influence_each_other_are_evaluated_alone(build) -> None:
     """The answer subtracts the mean over the rows of the call: alone, that is the row itself."""
     content = build(
         [build.node("ReduceMean", "X", "mean", axes=[0]), build.node("Sub", "X mean", "y")]
@@ -70,7 +69,7 @@ def test_rows_that_would_influence_each_other_are_evaluated_alone(build: Any) ->
     assert not model.predict({"X": X}).any()
 
 
-def test_columns_of_one_row_each_are_freed_too(build: Any) -> None:
+def test_columns_of_one_row_each_are_freed_too(build) -> None:
     content = build(
         [build.node("Add", "a b", "y")],
         inputs=[build.input("a", [1, 1]), build.input("b", [1, 1], TensorProto.FLOAT)],
@@ -83,7 +82,7 @@ def test_columns_of_one_row_each_are_freed_too(build: Any) -> None:
     assert model.predict({"a": a, "b": b}).tolist() == (a + b).tolist()
 
 
-def test_an_answer_with_another_number_of_rows_is_refused(build: Any) -> None:
+def test_an_answer_with_another_number_of_rows_is_refused(build) -> None:
     content = build(
         [build.node("ReduceSum", "X axis", "y", keepdims=0)], axis=np.array([0])
     ).SerializeToString()
@@ -94,7 +93,7 @@ def test_an_answer_with_another_number_of_rows_is_refused(build: Any) -> None:
     assert "for 1 rows it gives an answer of shape (3,)" in failed.value.message
 
 
-def test_an_answer_that_is_the_same_for_all_rows_is_given_for_each(build: Any) -> None:
+def test_an_answer_that_is_the_same_for_all_rows_is_given_for_each(build) -> None:
     content = build(
         [build.node("ReduceSum", "X", "sum"), build.node("Mul", "sum nothing", "y")],
         nothing=np.zeros((1, 1), np.float32),
@@ -103,7 +102,7 @@ def test_an_answer_that_is_the_same_for_all_rows_is_given_for_each(build: Any) -
     assert load(content).predict({"X": X}).tolist() == [[0.0]] * 7
 
 
-def test_shapes_declared_inside_do_not_pin_the_number_of_rows(build: Any) -> None:
+def test_shapes_declared_inside_do_not_pin_the_number_of_rows(build) -> None:
     names = ["X", "a", "b", "c", "d", "e", "y"]
     model = build(
         [build.node("Softplus", *pair) for pair in pairwise(names)],
@@ -117,7 +116,7 @@ def test_shapes_declared_inside_do_not_pin_the_number_of_rows(build: Any) -> Non
     assert loaded.predict({"X": X}).shape == X.shape
 
 
-def test_rows_that_a_model_drops_are_missed(build: Any) -> None:
+def test_rows_that_a_model_drops_are_missed(build) -> None:
     """It leaves out rows whose first value is very large, which trial rows do not show."""
     content = build(
         [

@@ -1,7 +1,5 @@
 """Models of real exporters answer as the programs that trained them."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import ModelProto
@@ -13,6 +11,7 @@ BINARY = [
     "catboost_binary",
     "lightgbm_binary",
     "lightgbm_binary_zipmap",
+    "lightgbm_categorical_binary",
     "sklearn_columns_error",
     "sklearn_columns_ignore",
     "sklearn_gradient_boosting_binary",
@@ -25,6 +24,7 @@ SOFTMAX = [
     "catboost_3class",
     "lightgbm_3class",
     "lightgbm_3class_zipmap",
+    "lightgbm_categorical_3class",
     "sklearn_gradient_boosting_3class",
     "sklearn_hist_gradient_boosting_3class",
     "sklearn_logistic_3class",
@@ -38,6 +38,7 @@ WITHOUT_MARGIN = {
     "catboost_regressor": "already additive",
     "flat_columns": "already additive",
     "half": "what it was fed",
+    "lightgbm_categorical_regressor": "already additive",
     "lightgbm_poisson": "computes Exp",
     "lightgbm_regressor": "already additive",
     "network_double": "computes Relu",
@@ -63,17 +64,17 @@ NOTES = {
 FLOAT_ROUNDING = 1e-6
 
 
-def predict(case: Any, scale: Any = Scale.RESPONSE) -> Any:
+def predict(case, scale=Scale.RESPONSE):
     model = load(case.content, scale)
     return model.predict(case.feeds(model.inputs))
 
 
-def test_every_committed_model_is_compared(cases: Any) -> None:
+def test_every_committed_model_is_compared(cases) -> None:
     assert sorted(cases) == sorted([*WITH_MARGIN, *WITHOUT_MARGIN])
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_predictions_are_those_of_the_training_library(cases: Any, name: Any) -> None:
+def test_predictions_are_those_of_the_training_library(cases, name) -> None:
     case = cases[name]
     tolerance = FLOAT_ROUNDING * max(1, np.abs(case.response).max())
 
@@ -81,17 +82,17 @@ def test_predictions_are_those_of_the_training_library(cases: Any, name: Any) ->
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_columns_are_named_after_classes_or_outputs(cases: Any, name: Any) -> None:
+def test_columns_are_named_after_classes_or_outputs(cases, name) -> None:
     assert load(cases[name].content).output_names == cases[name].output_names
 
 
 @pytest.mark.parametrize("name", [*WITH_MARGIN, *WITHOUT_MARGIN])
-def test_only_models_that_need_it_carry_a_note(cases: Any, name: Any) -> None:
+def test_only_models_that_need_it_carry_a_note(cases, name) -> None:
     assert [note.code for note in load(cases[name].content).notes] == NOTES.get(name, [])
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_margins_are_the_raw_scores_of_the_training_library(cases: Any, name: Any) -> None:
+def test_margins_are_the_raw_scores_of_the_training_library(cases, name) -> None:
     case = cases[name]
     tolerance = 4 * FLOAT_ROUNDING * max(1, np.abs(case.margin).max())
 
@@ -99,7 +100,7 @@ def test_margins_are_the_raw_scores_of_the_training_library(cases: Any, name: An
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_logistic_of_a_margin_is_the_probability_of_its_class(cases: Any, name: Any) -> None:
+def test_logistic_of_a_margin_is_the_probability_of_its_class(cases, name) -> None:
     margins = predict(cases[name], Scale.MARGIN).astype(float)
 
     logistic = 1 / (1 + np.exp(-margins))
@@ -108,7 +109,7 @@ def test_logistic_of_a_margin_is_the_probability_of_its_class(cases: Any, name: 
 
 
 @pytest.mark.parametrize("name", SOFTMAX)
-def test_softmax_of_the_margins_is_the_probabilities(cases: Any, name: Any) -> None:
+def test_softmax_of_the_margins_is_the_probabilities(cases, name) -> None:
     powers = np.exp(predict(cases[name], Scale.MARGIN).astype(float))
 
     softmax = powers / powers.sum(axis=1, keepdims=True)
@@ -117,7 +118,7 @@ def test_softmax_of_the_margins_is_the_probabilities(cases: Any, name: Any) -> N
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_margins_carry_the_names_and_inputs_of_the_response(cases: Any, name: Any) -> None:
+def test_margins_carry_the_names_and_inputs_of_the_response(cases, name) -> None:
     response = load(cases[name].content)
     margin = load(cases[name].content, Scale.MARGIN)
 
@@ -125,12 +126,12 @@ def test_margins_carry_the_names_and_inputs_of_the_response(cases: Any, name: An
 
 
 @pytest.mark.parametrize("name", WITH_MARGIN)
-def test_both_scales_are_described_where_both_exist(cases: Any, name: Any) -> None:
+def test_both_scales_are_described_where_both_exist(cases, name) -> None:
     assert describe(cases[name].content).scales == (Scale.RESPONSE, Scale.MARGIN)
 
 
 @pytest.mark.parametrize(("name", "reason"), WITHOUT_MARGIN.items())
-def test_a_missing_margin_is_refused_with_its_reason(cases: Any, name: Any, reason: Any) -> None:
+def test_a_missing_margin_is_refused_with_its_reason(cases, name, reason) -> None:
     with pytest.raises(ExplainError, match=reason) as refused:
         load(cases[name].content, Scale.MARGIN)
 
@@ -140,7 +141,7 @@ def test_a_missing_margin_is_refused_with_its_reason(cases: Any, name: Any, reas
 
 
 @pytest.mark.parametrize("name", ["lightgbm_3class_zipmap", "catboost_binary"])
-def test_a_zipmap_does_not_change_predictions(cases: Any, name: Any) -> None:
+def test_a_zipmap_does_not_change_predictions(cases, name) -> None:
     """The runtime's own maps, read by hand, against the tensor behind them."""
     onnxruntime = pytest.importorskip("onnxruntime")
     case = cases[name]
@@ -154,7 +155,7 @@ def test_a_zipmap_does_not_change_predictions(cases: Any, name: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["lightgbm_binary", "sklearn_logistic_3class", "xgboost_binary"])
-def test_a_number_of_columns_left_open_changes_no_answer(cases: Any, name: str) -> None:
+def test_a_number_of_columns_left_open_changes_no_answer(cases, name: str) -> None:
     case = cases[name]
     left_open = ModelProto.FromString(case.content)
     left_open.graph.input[0].type.tensor_type.shape.dim[1].Clear()
@@ -166,7 +167,7 @@ def test_a_number_of_columns_left_open_changes_no_answer(cases: Any, name: str) 
         assert model.predict(rows) == pytest.approx(predict(case, scale), rel=1e-6)
 
 
-def test_inputs_keep_the_names_and_types_of_the_columns(cases: Any) -> None:
+def test_inputs_keep_the_names_and_types_of_the_columns(cases) -> None:
     inputs = load(cases["sklearn_columns_error"].content).inputs
 
     assert {each.name: each.type for each in inputs} == {
@@ -184,7 +185,7 @@ def test_inputs_keep_the_names_and_types_of_the_columns(cases: Any) -> None:
     assert {each.width for each in inputs} == {1}
 
 
-def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases: Any) -> None:
+def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases) -> None:
     content = cases["lightgbm_binary_zipmap"].content
 
     description = describe(content)
@@ -200,7 +201,7 @@ def test_a_description_tells_what_wrote_the_model_and_with_which_operators(cases
     assert [each.width for each in description.inputs] == [8]
 
 
-def test_a_digest_is_that_of_the_bytes(cases: Any) -> None:
+def test_a_digest_is_that_of_the_bytes(cases) -> None:
     content = cases["sklearn_linear"].content
 
     assert describe(content).digest.startswith("sha256:")

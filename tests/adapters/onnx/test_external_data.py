@@ -1,7 +1,5 @@
 """No model reads a file."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
@@ -11,7 +9,7 @@ from onnxplain_server.errors import ExplainError, Reason
 SECRET = b"the content of a file beside the server"
 
 
-def external(name: Any, *, location: Any = "secret.txt", mark: Any = True) -> Any:
+def external(name, *, location="secret.txt", mark=True):
     tensor = TensorProto(name=name, data_type=TensorProto.UINT8, dims=[len(SECRET)])
     tensor.data_location = TensorProto.EXTERNAL if mark else TensorProto.DEFAULT
     entry = tensor.external_data.add()
@@ -27,32 +25,32 @@ def nest(model: ModelProto, node: NodeProto) -> None:
     )
 
 
-def constant(tensor: Any) -> Any:
+def constant(tensor):
     return helper.make_node("Constant", [], ["t"], value=tensor)
 
 
-def in_initializer(model: Any, tensor: Any) -> Any:
+def in_initializer(model, tensor):
     model.graph.initializer.append(tensor)
 
 
-def in_attribute(model: Any, tensor: Any) -> Any:
+def in_attribute(model, tensor):
     model.graph.node.append(constant(tensor))
 
 
-def in_subgraph(model: Any, tensor: Any) -> Any:
+def in_subgraph(model, tensor):
     nest(model, constant(tensor))
 
 
-def in_function(model: Any, tensor: Any) -> None:
+def in_function(model, tensor) -> None:
     opsets = [helper.make_opsetid("", 17)]
     model.functions.append(helper.make_function("own", "F", [], ["t"], [constant(tensor)], opsets))
 
 
-def in_sparse_initializer(model: Any, tensor: Any) -> Any:
+def in_sparse_initializer(model, tensor):
     model.graph.sparse_initializer.add().values.CopyFrom(tensor)
 
 
-def in_training(model: Any, tensor: Any) -> Any:
+def in_training(model, tensor):
     model.training_info.add().initialization.initializer.append(tensor)
 
 
@@ -62,9 +60,7 @@ def in_training(model: Any, tensor: Any) -> Any:
     "place",
     [in_initializer, in_attribute, in_subgraph, in_function, in_sparse_initializer, in_training],
 )
-def test_external_data_is_refused_wherever_it_hides(
-    build: Any, place: Any, read: Any, mark: Any
-) -> None:
+def test_external_data_is_refused_wherever_it_hides(build, place, read, mark) -> None:
     model = build([build.node("Neg", "X", "y")])
     place(model, external("hidden", mark=mark))
 
@@ -74,7 +70,7 @@ def test_external_data_is_refused_wherever_it_hides(
     assert refused.value.reason is Reason.EXTERNAL_DATA
 
 
-def test_the_runtime_alone_would_read_it(build: Any, tmp_path: Any, monkeypatch: Any) -> None:
+def test_the_runtime_alone_would_read_it(build, tmp_path, monkeypatch) -> None:
     """Otherwise the refusal would protect from nothing."""
     onnxruntime = pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
@@ -93,7 +89,7 @@ def test_the_runtime_alone_would_read_it(build: Any, tmp_path: Any, monkeypatch:
 
 
 def test_even_unnoticed_external_data_is_not_read_from_the_working_directory(
-    build: Any, tmp_path: Any, monkeypatch: Any
+    build, tmp_path, monkeypatch
 ) -> None:
     """The second lock: the session's own folder for such files does not exist."""
     monkeypatch.chdir(tmp_path)

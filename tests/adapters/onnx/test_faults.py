@@ -1,7 +1,6 @@
 """What is said about broken models and rows, and what is not said."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ def is_presentable(message: str) -> bool:
     return message.isprintable() and len(message) < 500 and not any(p in message for p in private)
 
 
-def refused(content: Any) -> Any:
+def refused(content):
     with pytest.raises(ExplainError) as error:
         load(content)
     assert is_presentable(error.value.message)
@@ -37,27 +36,27 @@ def refused(content: Any) -> Any:
         (b"\x08\x08", "The bytes hold no ONNX graph with nodes and outputs."),
     ],
 )
-def test_bytes_that_are_no_model(content: Any, message: Any) -> None:
+def test_bytes_that_are_no_model(content, message) -> None:
     reason, said = refused(content)
 
     assert (reason, said.startswith(message)) == (Reason.INVALID_MODEL, True)
 
 
 @pytest.mark.parametrize("name", ["xgboost_3class", "sklearn_linear", "network_float"])
-def test_a_truncated_model_is_refused_wherever_it_ends(cases: Any, name: Any) -> None:
+def test_a_truncated_model_is_refused_wherever_it_ends(cases, name) -> None:
     content = cases[name].content
     for end in range(1, len(content), max(1, len(content) // 40)):
         assert refused(content[:end])[0] in {Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL}
 
 
-def test_an_unknown_operator_is_named(build: Any) -> None:
+def test_an_unknown_operator_is_named(build) -> None:
     reason, message = refused(build([build.node("Frobnicate", "X", "y")]).SerializeToString())
 
     assert reason is Reason.UNSUPPORTED_MODEL
     assert message.startswith("The model uses the operator 'Frobnicate', but ONNX has no such")
 
 
-def test_an_operator_of_an_unknown_domain_is_named(build: Any) -> None:
+def test_an_operator_of_an_unknown_domain_is_named(build) -> None:
     node = build.node("Frobnicate", "X", "y", domain="my.own")
 
     reason, message = refused(build([node]).SerializeToString())
@@ -66,7 +65,7 @@ def test_an_operator_of_an_unknown_domain_is_named(build: Any) -> None:
     assert "'my.own:Frobnicate', but domain 'my.own' is not available" in message
 
 
-def test_an_unknown_operator_inside_a_branch_is_named(build: Any) -> None:
+def test_an_unknown_operator_inside_a_branch_is_named(build) -> None:
     helper = pytest.importorskip("onnx.helper")
     branch = helper.make_graph(
         [build.node("Frobnicate", "X", "t")],
@@ -79,7 +78,7 @@ def test_an_unknown_operator_inside_a_branch_is_named(build: Any) -> None:
     assert "'Frobnicate'" in refused(build([node], c=np.array(True)).SerializeToString())[1]
 
 
-def test_an_operator_without_a_kernel_for_its_type_is_named(build: Any) -> None:
+def test_an_operator_without_a_kernel_for_its_type_is_named(build) -> None:
     """ONNX has Gelu for bfloat16; the runtime has not."""
     nodes = [
         build.node("Cast", "X", "half", to=TensorProto.BFLOAT16),
@@ -94,20 +93,20 @@ def test_an_operator_without_a_kernel_for_its_type_is_named(build: Any) -> None:
 
 
 @pytest.mark.parametrize("opset", [99, 0])
-def test_an_opset_that_does_not_exist_is_an_error_of_the_model(build: Any, opset: Any) -> None:
+def test_an_opset_that_does_not_exist_is_an_error_of_the_model(build, opset) -> None:
     reason, _ = refused(build([build.node("Neg", "X", "y")], opset=opset).SerializeToString())
 
     assert reason in {Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL}
 
 
-def test_a_dangling_tensor_is_an_error_of_the_model(build: Any) -> None:
+def test_a_dangling_tensor_is_an_error_of_the_model(build) -> None:
     reason, message = refused(build([build.node("Neg", "nowhere", "y")]).SerializeToString())
 
     assert reason is Reason.INVALID_MODEL
     assert "nowhere" in message
 
 
-def test_names_that_are_no_text_break_nothing(build: Any) -> None:
+def test_names_that_are_no_text_break_nothing(build) -> None:
     content = build([build.node("Neg", "X", "yyyy")], {"yyyy": None}).SerializeToString()
 
     assert refused(content.replace(b"yyyy", b"\xff\xfe\xfdy"))[0] is Reason.INVALID_MODEL
@@ -115,7 +114,7 @@ def test_names_that_are_no_text_break_nothing(build: Any) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_a_model_with_changed_bytes_is_refused_or_answers(cases: Any, data: Any) -> None:
+def test_a_model_with_changed_bytes_is_refused_or_answers(cases, data) -> None:
     content = bytearray(cases["sklearn_linear_svc"].content)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -127,7 +126,7 @@ def test_a_model_with_changed_bytes_is_refused_or_answers(cases: Any, data: Any)
     assert is_presentable(said)
 
 
-def failure(model: Any, feeds: Any) -> Any:
+def failure(model, feeds):
     with pytest.raises(ExplainError) as error:
         model.predict(feeds)
     assert error.value.reason is Reason.PREDICTION_FAILED
@@ -135,7 +134,7 @@ def failure(model: Any, feeds: Any) -> Any:
     return error.value.message
 
 
-def test_a_wrong_number_of_columns_is_told(cases: Any) -> None:
+def test_a_wrong_number_of_columns_is_told(cases) -> None:
     model = load(cases["sklearn_linear"].content)
 
     assert failure(model, {"X": X}) == (
@@ -143,13 +142,13 @@ def test_a_wrong_number_of_columns_is_told(cases: Any) -> None:
     )
 
 
-def test_a_wrong_type_is_told(cases: Any) -> None:
+def test_a_wrong_type_is_told(cases) -> None:
     model = load(cases["two_outputs"].content)
 
     assert failure(model, {"X": X.astype(float)}).endswith("an input takes float, not double")
 
 
-def test_an_index_outside_a_table_is_told_with_its_operator(build: Any) -> None:
+def test_an_index_outside_a_table_is_told_with_its_operator(build) -> None:
     content = build(
         [build.node("Gather", "table X", "y")],
         inputs=[build.input("X", [None, 1], TensorProto.INT64)],
@@ -162,13 +161,13 @@ def test_an_index_outside_a_table_is_told_with_its_operator(build: Any) -> None:
     assert "idx=7" in message
 
 
-def test_too_few_columns_for_the_trees_are_told(build: Any, cases: Any) -> None:
+def test_too_few_columns_for_the_trees_are_told(build, cases) -> None:
     model = load(cases["sklearn_gradient_boosting_3class"].content)
 
     assert "takes 4 columns, not 3" in failure(model, {"X": X})
 
 
-def test_a_missing_input_is_told(cases: Any) -> None:
+def test_a_missing_input_is_told(cases) -> None:
     assert "cannot be evaluated" in failure(load(cases["flat_columns"].content), {"age": X[:, :1]})
 
 
@@ -204,7 +203,7 @@ def test_causes_tell_what_happened_and_not_where(said: str, kept: str) -> None:
     assert cause(RuntimeError(said)) == kept
 
 
-def test_too_few_columns_for_trees_that_leave_their_number_open_are_told(build: Any) -> None:
+def test_too_few_columns_for_trees_that_leave_their_number_open_are_told(build) -> None:
     tree = build.node(
         *("TreeEnsembleRegressor", "X", "y"),
         domain="ai.onnx.ml",
@@ -229,7 +228,7 @@ def test_too_few_columns_for_trees_that_leave_their_number_open_are_told(build: 
     )
 
 
-def test_names_of_any_length_give_short_messages(build: Any) -> None:
+def test_names_of_any_length_give_short_messages(build) -> None:
     node = build.node("Frobnicate\n" * 999, "X", "y")
 
     assert "Frobnicate" in refused(build([node]).SerializeToString())[1]

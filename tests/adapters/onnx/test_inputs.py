@@ -1,7 +1,5 @@
 """Which inputs are taken, and what is said about others."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -12,7 +10,7 @@ from onnxplain_server.model import Input
 X = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]], np.float32)
 
 
-def refusal(model: Any) -> Any:
+def refusal(model):
     with pytest.raises(ExplainError) as refused:
         load(model.SerializeToString())
     assert refused.value.reason is Reason.UNSUPPORTED_MODEL
@@ -26,7 +24,7 @@ def refusal(model: Any) -> Any:
         *("uint8", "uint16", "uint32", "uint64"),
     ],
 )
-def test_a_matrix_of_any_number_type_is_taken(build: Any, type_: Any) -> None:
+def test_a_matrix_of_any_number_type_is_taken(build, type_) -> None:
     kind = TensorProto.DataType.Value(type_.upper())
     content = build(
         [build.node("Cast", "X", "y", to=TensorProto.FLOAT)],
@@ -39,7 +37,7 @@ def test_a_matrix_of_any_number_type_is_taken(build: Any, type_: Any) -> None:
     assert model.predict({"X": X.astype(build.dtype(kind))}).dtype == np.float32
 
 
-def test_columns_of_words_and_numbers_are_fed_by_name(build: Any) -> None:
+def test_columns_of_words_and_numbers_are_fed_by_name(build) -> None:
     content = build(
         [
             build.node(
@@ -67,7 +65,7 @@ def test_columns_of_words_and_numbers_are_fed_by_name(build: Any) -> None:
     assert model.predict({"size": sizes, "city": cities}).tolist() == [[21.0], [1.0], [13.0]]
 
 
-def test_a_category_that_the_model_refuses_does_not_keep_it_from_loading(build: Any) -> None:
+def test_a_category_that_the_model_refuses_does_not_keep_it_from_loading(build) -> None:
     """Trial rows cannot know the model's categories of whole numbers."""
     encode = build.node(
         "OneHotEncoder", "X", "hot", domain="ai.onnx.ml", cats_int64s=[17, 18], zeros=0
@@ -86,7 +84,7 @@ def test_a_category_that_the_model_refuses_does_not_keep_it_from_loading(build: 
 
 
 @pytest.mark.parametrize("shape", [[None, None], ["rows", "columns"], None])
-def test_an_open_number_of_columns_stays_open(build: Any, shape: Any) -> None:
+def test_an_open_number_of_columns_stays_open(build, shape) -> None:
     content = build(
         [build.node("MatMul", "X w", "y")],
         inputs=[build.input("X", shape)],
@@ -99,7 +97,7 @@ def test_an_open_number_of_columns_stays_open(build: Any, shape: Any) -> None:
     assert model.predict({"X": X}).tolist() == [[6.0, 6.0], [3.5, 3.5]]
 
 
-def test_a_vector_is_one_column(build: Any) -> None:
+def test_a_vector_is_one_column(build) -> None:
     content = build(
         [build.node("Neg", "X", "y")], inputs=[build.input("X", [None])]
     ).SerializeToString()
@@ -110,7 +108,7 @@ def test_a_vector_is_one_column(build: Any) -> None:
     assert model.predict({"X": X[:, :1]}).tolist() == [[-1.0], [1.0]]
 
 
-def test_an_input_with_a_value_of_its_own_is_none(cases: Any) -> None:
+def test_an_input_with_a_value_of_its_own_is_none(cases) -> None:
     assert [each.name for each in load(cases["two_outputs"].content).inputs] == ["X"]
 
 
@@ -119,7 +117,7 @@ def test_an_input_with_a_value_of_its_own_is_none(cases: Any) -> None:
     [([None, 3, 3], "(any, 3, 3)"), ([], "()"), ([5], "(5)")],
 )
 def test_other_shapes_are_refused_with_what_was_found_and_what_is_supported(
-    build: Any, shape: Any, found: Any
+    build, shape, found
 ) -> None:
     message = refusal(build([build.node("Neg", "X", "y")], inputs=[build.input("X", shape)]))
 
@@ -127,7 +125,7 @@ def test_other_shapes_are_refused_with_what_was_found_and_what_is_supported(
     assert "Supported are one input of shape (rows, columns), or one input per column" in message
 
 
-def test_several_matrices_are_refused(build: Any) -> None:
+def test_several_matrices_are_refused(build) -> None:
     message = refusal(
         build(
             [build.node("Add", "A B", "y")],
@@ -138,7 +136,7 @@ def test_several_matrices_are_refused(build: Any) -> None:
     assert message.startswith("The model has several inputs, and 'A' takes 3 columns.")
 
 
-def test_complex_numbers_are_refused(build: Any) -> None:
+def test_complex_numbers_are_refused(build) -> None:
     message = refusal(
         build(
             [build.node("Identity", "X", "y")],
@@ -149,7 +147,7 @@ def test_complex_numbers_are_refused(build: Any) -> None:
     assert message.startswith("The model's input 'X' has the type complex64.")
 
 
-def test_a_model_without_inputs_is_refused(build: Any) -> None:
+def test_a_model_without_inputs_is_refused(build) -> None:
     message = refusal(
         build([build.node("Identity", "c", "y")], inputs=[], c=np.ones((1, 1), np.float32))
     )
@@ -157,14 +155,14 @@ def test_a_model_without_inputs_is_refused(build: Any) -> None:
     assert message.startswith("The model has no inputs.")
 
 
-def test_an_input_that_is_no_tensor_is_refused(build: Any) -> None:
+def test_an_input_that_is_no_tensor_is_refused(build) -> None:
     model = build([build.node("Neg", "X", "y")])
     model.graph.input[0].type.sequence_type.elem_type.tensor_type.elem_type = 1
 
     assert refusal(model).startswith("The model's input 'X' is no tensor.")
 
 
-def test_a_number_of_columns_that_nothing_accepts_is_refused(build: Any) -> None:
+def test_a_number_of_columns_that_nothing_accepts_is_refused(build) -> None:
     message = refusal(
         build(
             [build.node("MatMul", "X w", "y")],

@@ -14,14 +14,14 @@ ROWS = np.array([[-1.0, 0.5, 2.0], [0.0, -2.0, 1.0], [3.0, 1.0, -1.0], [0.2, 0.1
 
 
 def stump(
-    build: Any,
-    weights: Any,
-    ids: Any,
+    build,
+    weights,
+    ids,
     *,
-    transform: Any = "LOGISTIC",
-    labels: Any = (0, 1),
-    **more: Any,
-) -> Any:
+    transform="LOGISTIC",
+    labels=(0, 1),
+    **more,
+):
     """One tree that asks x0 <= 0 and then gives weights[0] or else weights[1]."""
     return build.node(
         "TreeEnsembleClassifier",
@@ -39,7 +39,7 @@ def stump(
     )
 
 
-def tree_attributes() -> Any:
+def tree_attributes():
     return {
         "nodes_treeids": [0, 0, 0],
         "nodes_nodeids": [0, 1, 2],
@@ -54,13 +54,13 @@ def tree_attributes() -> Any:
 
 
 def regressor(
-    build: Any,
-    transform: Any = "NONE",
-    outputs: Any = "y",
-    ids: Any = (0, 0),
-    n_targets: Any = 1,
-    **more: Any,
-) -> Any:
+    build,
+    transform="NONE",
+    outputs="y",
+    ids=(0, 0),
+    n_targets=1,
+    **more,
+):
     return build.node(
         "TreeEnsembleRegressor",
         "X",
@@ -77,9 +77,7 @@ def regressor(
     )
 
 
-def linear(
-    build: Any, rows: Any, intercepts: Any, transform: Any = "LOGISTIC", labels: Any = (0, 1)
-) -> Any:
+def linear(build, rows, intercepts, transform="LOGISTIC", labels=(0, 1)):
     return build.node(
         "LinearClassifier",
         "X",
@@ -92,41 +90,39 @@ def linear(
     )
 
 
-def classifier(build: Any, *nodes: Any, **constants: Any) -> Any:
+def classifier(build, *nodes, **constants):
     outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
     return build(nodes, outputs, **constants).SerializeToString()
 
 
-def margins(content: Any, rows: Any = ROWS) -> Any:
+def margins(content, rows=ROWS):
     return load(content, Scale.MARGIN).predict({"X": rows})
 
 
-def refusal(content: Any) -> Any:
+def refusal(content):
     with pytest.raises(ExplainError) as refused:
         load(content, Scale.MARGIN)
     return refused.value.message
 
 
-def after_stump(left: Any, right: Any, rows: Any = ROWS) -> Any:
+def after_stump(left, right, rows=ROWS):
     return np.where(rows[:, 0] <= 0, left, right)
 
 
-def both_signs(scores: Any) -> Any:
+def both_signs(scores):
     return np.column_stack([-scores, scores])
 
 
 @pytest.mark.parametrize("weights", [(-1.0, 2.0), (0.25, 2.0), (-1.0, -0.5)])
 @pytest.mark.parametrize("base", [[], [0.25]])
-def test_one_column_of_tree_weights_counts_for_the_second_class(
-    build: Any, weights: Any, base: Any
-) -> None:
+def test_one_column_of_tree_weights_counts_for_the_second_class(build, weights, base) -> None:
     more = {"base_values": base} if base else {}
     content = classifier(build, stump(build, weights, [0, 0], **more))
 
     assert margins(content) == pytest.approx(both_signs(after_stump(*weights) + sum(base)))
 
 
-def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build: Any) -> None:
+def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build) -> None:
     softmax = classifier(build, stump(build, [-1.0, 2.0], [1, 1], transform="SOFTMAX"))
     logistic = classifier(build, stump(build, [-1.0, 2.0], [1, 1]))
 
@@ -136,7 +132,7 @@ def test_tree_weights_of_the_second_class_alone_leave_the_first_at_zero(build: A
 
 
 @pytest.mark.parametrize("ids", [[0, 0], [1, 1]])
-def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build: Any, ids: Any) -> None:
+def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build, ids) -> None:
     """With two base values and weights for one class, onnxruntime does not add them all."""
     content = classifier(build, stump(build, [-1.0, 2.0], ids, base_values=[0.1, 0.25]))
 
@@ -144,16 +140,14 @@ def test_what_the_runtime_answers_in_a_way_of_its_own_has_no_margin(build: Any, 
     assert describe(content).margin_refusal == refusal(content)
 
 
-def test_two_columns_of_tree_weights_are_two_scores(build: Any) -> None:
+def test_two_columns_of_tree_weights_are_two_scores(build) -> None:
     content = classifier(build, stump(build, [1.0, -2.0, -1.0, 2.0], [0, 0, 1, 1]))
 
     assert margins(content) == pytest.approx(both_signs(after_stump(-1, 2)))
 
 
 @pytest.mark.parametrize("transform", ["SOFTMAX", "SOFTMAX_ZERO"])
-def test_softmax_of_two_scores_is_the_logistic_of_their_difference(
-    build: Any, transform: Any
-) -> None:
+def test_softmax_of_two_scores_is_the_logistic_of_their_difference(build, transform) -> None:
     content = classifier(
         build, stump(build, [1.0, -2.0, 0.5, 3.0], [0, 0, 1, 1], transform=transform)
     )
@@ -161,7 +155,7 @@ def test_softmax_of_two_scores_is_the_logistic_of_their_difference(
     assert margins(content) == pytest.approx(both_signs(after_stump(-0.5, 5)))
 
 
-def test_three_classes_keep_their_scores(build: Any) -> None:
+def test_three_classes_keep_their_scores(build) -> None:
     weights, ids = [1.0, -2.0, 0.5, 3.0, -1.0, 0.25], [0, 0, 1, 1, 2, 2]
     node = stump(build, weights, ids, transform="SOFTMAX", labels=(4, 5, 6))
 
@@ -170,7 +164,7 @@ def test_three_classes_keep_their_scores(build: Any) -> None:
     assert margins(classifier(build, node)) == pytest.approx(expected)
 
 
-def test_trees_of_double_type_are_read_too(build: Any) -> None:
+def test_trees_of_double_type_are_read_too(build) -> None:
     weights = np.array([-1.0, 2.0])
     node = stump(build, [0.0, 0.0], [0, 0])
     kept = [a for a in node.attribute if a.name not in {"class_weights", "nodes_values"}]
@@ -185,7 +179,7 @@ def test_trees_of_double_type_are_read_too(build: Any) -> None:
     assert margins(content, ROWS.astype(float)) == pytest.approx(both_signs(after_stump(-1, 2)))
 
 
-def test_a_linear_classifier_of_one_row_scores_its_second_class(build: Any) -> None:
+def test_a_linear_classifier_of_one_row_scores_its_second_class(build) -> None:
     content = classifier(build, linear(build, [[1.0, -2.0, 0.5]], [0.25]))
 
     expected = ROWS @ np.array([1.0, -2.0, 0.5]) + 0.25
@@ -193,7 +187,7 @@ def test_a_linear_classifier_of_one_row_scores_its_second_class(build: Any) -> N
     assert margins(content) == pytest.approx(both_signs(expected), rel=1e-5)
 
 
-def test_a_linear_softmax_keeps_its_scores(build: Any) -> None:
+def test_a_linear_softmax_keeps_its_scores(build) -> None:
     rows = np.array([[1.0, -2.0, 0.5], [0.0, 1.0, 1.0], [2.0, 0.0, -1.0]])
     node = linear(build, rows, [0.1, 0.2, 0.3], "SOFTMAX", labels=(0, 1, 2))
 
@@ -202,7 +196,7 @@ def test_a_linear_softmax_keeps_its_scores(build: Any) -> None:
     )
 
 
-def test_a_linear_classifier_of_whole_numbers_has_a_margin(build: Any) -> None:
+def test_a_linear_classifier_of_whole_numbers_has_a_margin(build) -> None:
     inputs = [build.input("X", [None, 3], TensorProto.INT64)]
     outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
     node = linear(build, [[0.5, -1.0, 0.25]], [0.0])
@@ -213,7 +207,7 @@ def test_a_linear_classifier_of_whole_numbers_has_a_margin(build: Any) -> None:
     assert found == pytest.approx(both_signs(whole @ np.array([0.5, -1.0, 0.25])))
 
 
-def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build: Any) -> None:
+def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build) -> None:
     node = regressor(build, "SOFTMAX", ids=(0, 1), n_targets=3)
     scores = np.zeros((len(ROWS), 3))
     scores[:, 0], scores[:, 1] = after_stump(-1.5, 0), after_stump(0, 0.75)
@@ -221,7 +215,7 @@ def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build: Any) -> None
     assert margins(build([node]).SerializeToString()) == pytest.approx(scores)
 
 
-def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build: Any) -> None:
+def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build) -> None:
     """Onnxruntime answers a regressor of one target with the sum itself in spite of LOGISTIC."""
     content = build([regressor(build, "LOGISTIC")]).SerializeToString()
 
@@ -229,7 +223,7 @@ def test_a_logistic_that_the_runtime_leaves_out_is_not_undone(build: Any) -> Non
     assert "not compute the model's answer as LOGISTIC" in refusal(content)
 
 
-def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build: Any) -> None:
+def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build) -> None:
     content = build(
         [
             regressor(build, outputs="sum"),
@@ -249,7 +243,7 @@ def test_a_sigmoid_after_trees_is_undone_through_what_only_moves_values(build: A
     assert margins(content) == pytest.approx(both_signs(after_stump(-2, 2.5)))
 
 
-def test_a_softmax_after_one_matrix_product_is_undone(build: Any) -> None:
+def test_a_softmax_after_one_matrix_product_is_undone(build) -> None:
     weights = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [0.0, 1.0, 1.0]], np.float32)
     content = build(
         [build.node("Gemm", "X w b", "score"), build.node("Softmax", "score", "y", axis=1)],
@@ -260,7 +254,7 @@ def test_a_softmax_after_one_matrix_product_is_undone(build: Any) -> None:
     assert margins(content) == pytest.approx(ROWS @ weights + [0.5, 0, -0.5], rel=1e-5)
 
 
-def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build: Any) -> None:
+def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build) -> None:
     weights = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [0.0, 1.0, 1.0]], np.float32)
     content = build(
         [
@@ -274,7 +268,7 @@ def test_a_logistic_divided_by_its_sum_has_the_scores_before_it(build: Any) -> N
     assert margins(content) == pytest.approx(ROWS @ weights, rel=1e-5)
 
 
-def test_a_network_before_a_sigmoid_is_refused(build: Any) -> None:
+def test_a_network_before_a_sigmoid_is_refused(build) -> None:
     content = build(
         [
             build.node("MatMul", "X w", "h"),
@@ -288,7 +282,7 @@ def test_a_network_before_a_sigmoid_is_refused(build: Any) -> None:
     assert "computes Relu" in refusal(content)
 
 
-def test_a_product_of_features_is_refused(build: Any) -> None:
+def test_a_product_of_features_is_refused(build) -> None:
     content = build(
         [build.node("Mul", "X X", "square"), build.node("Sigmoid", "square", "y")]
     ).SerializeToString()
@@ -296,7 +290,7 @@ def test_a_product_of_features_is_refused(build: Any) -> None:
     assert "computes Mul" in refusal(content)
 
 
-def test_a_classifier_on_top_of_another_is_refused(build: Any) -> None:
+def test_a_classifier_on_top_of_another_is_refused(build) -> None:
     content = build(
         [
             regressor(build, "LOGISTIC", outputs="p"),
@@ -310,7 +304,7 @@ def test_a_classifier_on_top_of_another_is_refused(build: Any) -> None:
 
 
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
-def test_trees_that_do_not_add_up_are_refused(build: Any, aggregate: Any) -> None:
+def test_trees_that_do_not_add_up_are_refused(build, aggregate) -> None:
     content = build(
         [
             regressor(build, outputs="score", aggregate_function=aggregate),
@@ -321,13 +315,13 @@ def test_trees_that_do_not_add_up_are_refused(build: Any, aggregate: Any) -> Non
     assert "computes TreeEnsembleRegressor" in refusal(content)
 
 
-def test_a_probit_is_refused(build: Any) -> None:
+def test_a_probit_is_refused(build) -> None:
     content = classifier(build, stump(build, [0.2, 0.9], [1, 1], transform="PROBIT"))
 
     assert "MARGIN is not available" in refusal(content)
 
 
-def test_raw_scores_of_a_tree_classifier_are_already_additive(build: Any) -> None:
+def test_raw_scores_of_a_tree_classifier_are_already_additive(build) -> None:
     content = classifier(
         build, stump(build, [1.0, -2.0, -1.0, 2.0], [0, 0, 1, 1], transform="NONE")
     )
@@ -335,7 +329,7 @@ def test_raw_scores_of_a_tree_classifier_are_already_additive(build: Any) -> Non
     assert "already additive" in refusal(content)
 
 
-def test_averaged_probabilities_are_refused_as_such(build: Any) -> None:
+def test_averaged_probabilities_are_refused_as_such(build) -> None:
     content = classifier(
         build, stump(build, [0.25, 0.5, 0.75, 0.5], [0, 0, 1, 1], transform="NONE")
     )
@@ -343,7 +337,7 @@ def test_averaged_probabilities_are_refused_as_such(build: Any) -> None:
     assert "averages the probabilities" in refusal(content)
 
 
-def test_a_part_of_a_softmax_is_refused(build: Any) -> None:
+def test_a_part_of_a_softmax_is_refused(build) -> None:
     """One column of three scores does not tell its probability."""
     content = build(
         [
@@ -358,7 +352,7 @@ def test_a_part_of_a_softmax_is_refused(build: Any) -> None:
     assert "does not compute the model's answer as SOFTMAX" in refusal(content)
 
 
-def test_a_probability_that_is_copied_into_columns_has_no_score_per_column(build: Any) -> None:
+def test_a_probability_that_is_copied_into_columns_has_no_score_per_column(build) -> None:
     content = build(
         [
             build.node("MatMul", "X w", "score"),
@@ -372,7 +366,7 @@ def test_a_probability_that_is_copied_into_columns_has_no_score_per_column(build
     assert "not one per prediction column" in refusal(content)
 
 
-def test_a_mixture_of_links_is_refused(build: Any) -> None:
+def test_a_mixture_of_links_is_refused(build) -> None:
     content = build(
         [
             build.node("Softmax", "X", "p"),
@@ -385,7 +379,7 @@ def test_a_mixture_of_links_is_refused(build: Any) -> None:
 
 
 @pytest.mark.parametrize("step", ["Binarizer", "LabelEncoder"])
-def test_a_step_after_a_linear_map_makes_it_a_network(build: Any, step: str) -> None:
+def test_a_step_after_a_linear_map_makes_it_a_network(build, step: str) -> None:
     steps: dict[str, Any] = {
         "Binarizer": {"threshold": 0.0},
         "LabelEncoder": {"keys_floats": [0.0], "values_floats": [1.0]},
@@ -403,7 +397,7 @@ def test_a_step_after_a_linear_map_makes_it_a_network(build: Any, step: str) -> 
     assert "computes MatMul" in refusal(content)
 
 
-def test_several_outputs_have_margins_if_each_has_one(build: Any) -> None:
+def test_several_outputs_have_margins_if_each_has_one(build) -> None:
     classes = stump(build, [-1.0, 2.0], [0, 0])
     copied = build.node("Identity", "y", "z")
     both = {"y": TensorProto.FLOAT, "z": TensorProto.FLOAT}
@@ -416,7 +410,7 @@ def test_several_outputs_have_margins_if_each_has_one(build: Any) -> None:
 
 
 @pytest.mark.parametrize("offset", [-200.0, 200.0])
-def test_scores_at_which_probabilities_underflow_are_still_scores(build: Any, offset: Any) -> None:
+def test_scores_at_which_probabilities_underflow_are_still_scores(build, offset) -> None:
     content = build(
         [
             build.node("MatMul", "X w", "far"),
@@ -430,7 +424,7 @@ def test_scores_at_which_probabilities_underflow_are_still_scores(build: Any, of
     assert margins(content) == pytest.approx(ROWS + offset)
 
 
-def test_describing_does_not_change_what_is_explained(build: Any) -> None:
+def test_describing_does_not_change_what_is_explained(build) -> None:
     content = classifier(build, stump(build, [-1.0, 2.0], [1, 1]))
 
     assert describe(content).operators == ("ai.onnx.ml:TreeEnsembleClassifier",)

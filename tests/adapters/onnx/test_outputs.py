@@ -1,7 +1,5 @@
 """Which outputs become prediction columns, and how they are named."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -16,14 +14,14 @@ X = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]], np.float32)
 WORDS = ["no", "yes"]
 
 
-def refusal(model: Any) -> Any:
+def refusal(model):
     with pytest.raises(ExplainError) as refused:
         load(model.SerializeToString())
     assert refused.value.reason is Reason.UNSUPPORTED_MODEL
     return refused.value.message
 
 
-def word_of_sign(build: Any) -> Any:
+def word_of_sign(build):
     """Nodes that answer "yes" where the first column is positive."""
     return [
         build.node("Slice", "X zero one one", "first"),
@@ -41,7 +39,7 @@ def word_of_sign(build: Any) -> Any:
 BOUNDS = {"zero": np.array([0]), "one": np.array([1])}
 
 
-def test_words_are_one_hot_over_the_classes(build: Any) -> None:
+def test_words_are_one_hot_over_the_classes(build) -> None:
     model = load(
         build(word_of_sign(build), {"word": TensorProto.STRING}, **BOUNDS).SerializeToString()
     )
@@ -52,7 +50,7 @@ def test_words_are_one_hot_over_the_classes(build: Any) -> None:
     assert model.predict({"X": X}).dtype == np.float32
 
 
-def test_a_label_beside_numbers_is_ignored_except_for_its_classes(build: Any) -> None:
+def test_a_label_beside_numbers_is_ignored_except_for_its_classes(build) -> None:
     nodes = [*word_of_sign(build), build.node("Slice", "X one three one", "y")]
     outputs = {"word": TensorProto.STRING, "y": TensorProto.FLOAT}
     model = load(build(nodes, outputs, three=np.array([3]), **BOUNDS).SerializeToString())
@@ -62,7 +60,7 @@ def test_a_label_beside_numbers_is_ignored_except_for_its_classes(build: Any) ->
     assert model.predict({"X": X}).tolist() == X[:, 1:].tolist()
 
 
-def test_one_probability_of_two_classes_is_named_after_its_output(build: Any) -> None:
+def test_one_probability_of_two_classes_is_named_after_its_output(build) -> None:
     nodes = [*word_of_sign(build), build.node("Slice", "X one two one", "chance")]
     outputs = {"word": TensorProto.STRING, "chance": TensorProto.FLOAT}
 
@@ -71,7 +69,7 @@ def test_one_probability_of_two_classes_is_named_after_its_output(build: Any) ->
     assert model.output_names == ("chance",)
 
 
-def test_classes_are_read_from_the_constant_that_an_arg_max_looks_up(build: Any) -> None:
+def test_classes_are_read_from_the_constant_that_an_arg_max_looks_up(build) -> None:
     content = build(
         [
             build.node("ArgMax", "X", "best", axis=1),
@@ -89,7 +87,7 @@ def test_classes_are_read_from_the_constant_that_an_arg_max_looks_up(build: Any)
     assert model.predict({"X": X}).tolist() == [[0.0, 0.0, 1.0]] * 2
 
 
-def test_labels_that_cannot_be_known_are_refused(build: Any) -> None:
+def test_labels_that_cannot_be_known_are_refused(build) -> None:
     message = refusal(
         build([build.node("ArgMax", "X", "best", axis=1)], {"best": TensorProto.INT64})
     )
@@ -98,7 +96,7 @@ def test_labels_that_cannot_be_known_are_refused(build: Any) -> None:
     assert "Export it with its probabilities or scores." in message
 
 
-def test_a_label_outside_the_classes_is_an_error_and_no_row_of_zeros(build: Any) -> None:
+def test_a_label_outside_the_classes_is_an_error_and_no_row_of_zeros(build) -> None:
     sign = word_of_sign(build)[:2]
     encode = build.node(
         *("LabelEncoder", "sign", "word"),
@@ -114,7 +112,7 @@ def test_a_label_outside_the_classes_is_an_error_and_no_row_of_zeros(build: Any)
     assert failed.value.reason is Reason.PREDICTION_FAILED
 
 
-def test_labels_of_several_parts_say_which_output_they_belong_to(build: Any) -> None:
+def test_labels_of_several_parts_say_which_output_they_belong_to(build) -> None:
     """Two maps of the same classes."""
     labels = {"domain": ML, "classlabels_strings": ["a", "b", "c"]}
     model = build([build.node("ZipMap", "X", "p", **labels), build.node("Neg", "X", "n"),
@@ -131,14 +129,14 @@ def test_labels_of_several_parts_say_which_output_they_belong_to(build: Any) -> 
     assert loaded.predict({"X": X}).tolist() == np.hstack([X, -X]).tolist()
 
 
-def test_outputs_without_a_declared_type_are_taken_by_what_they_are(build: Any) -> None:
+def test_outputs_without_a_declared_type_are_taken_by_what_they_are(build) -> None:
     model = build([build.node("Neg", "X", "y")])
     model.graph.output[0].ClearField("type")
 
     assert load(model.SerializeToString()).output_names == ("y_0", "y_1", "y_2")
 
 
-def test_a_declared_shape_that_lies_is_not_believed(build: Any) -> None:
+def test_a_declared_shape_that_lies_is_not_believed(build) -> None:
     model = build([build.node("Neg", "X", "y")])
     for size in (1, 9):
         model.graph.output[0].type.tensor_type.shape.dim.add(dim_value=size)
@@ -149,7 +147,7 @@ def test_a_declared_shape_that_lies_is_not_believed(build: Any) -> None:
     assert loaded.notes == ()
 
 
-def test_other_outputs_are_refused_with_what_was_found_and_what_is_supported(build: Any) -> None:
+def test_other_outputs_are_refused_with_what_was_found_and_what_is_supported(build) -> None:
     sequence = build([build.node("SplitToSequence", "X", "y", axis=1)])
     sequence.graph.output[0].type.sequence_type.elem_type.tensor_type.elem_type = 1
     cube = build([build.node("Unsqueeze", "X axis", "y")], axis=np.array([1]))
@@ -158,7 +156,7 @@ def test_other_outputs_are_refused_with_what_was_found_and_what_is_supported(bui
     assert refusal(cube).startswith("The model's output 'y' has 3 dimensions. Supported are")
 
 
-def test_half_precision_becomes_float_in_vectors_too(build: Any) -> None:
+def test_half_precision_becomes_float_in_vectors_too(build) -> None:
     nodes = [
         build.node("ReduceSum", "X one", "total", keepdims=0),
         build.node("Cast", "total", "y", to=TensorProto.FLOAT16),
@@ -171,7 +169,7 @@ def test_half_precision_becomes_float_in_vectors_too(build: Any) -> None:
     assert answer.dtype == np.float32
 
 
-def test_what_the_prediction_does_not_need_is_not_computed(cases: Any) -> None:
+def test_what_the_prediction_does_not_need_is_not_computed(cases) -> None:
     graph = read(cases["sklearn_network_3class"].content, USUAL_LIMITS)
 
     cut = graph.cut(part.tensor for part in read_parts(graph))
@@ -180,7 +178,7 @@ def test_what_the_prediction_does_not_need_is_not_computed(cases: Any) -> None:
     assert set(operators(graph.model)) - set(operators(cut)) == left_out
 
 
-def test_what_a_branch_takes_from_outside_is_kept(build: Any) -> None:
+def test_what_a_branch_takes_from_outside_is_kept(build) -> None:
     """The nodes that an output does not need are left out; a branch's needs are its own too."""
     value = helper.make_tensor_value_info("chosen", TensorProto.FLOAT, None)
     branches = {

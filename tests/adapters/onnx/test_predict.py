@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ from onnxplain_server.adapters.onnx import load, run
 from onnxplain_server.model import Model
 
 
-def identity(build: Any) -> Any:
+def identity(build):
     return load(build([build.node("Identity", "X", "y")]).SerializeToString())
 
 
-def test_buffers_can_be_used_again_after_a_call(build: Any) -> None:
+def test_buffers_can_be_used_again_after_a_call(build) -> None:
     model = identity(build)
     rows = np.ones((4, 3), np.float32)
 
@@ -25,7 +24,7 @@ def test_buffers_can_be_used_again_after_a_call(build: Any) -> None:
     assert (answer == 1).all()
 
 
-def test_answers_stay_as_they_were_given(build: Any) -> None:
+def test_answers_stay_as_they_were_given(build) -> None:
     model = identity(build)
     first = model.predict({"X": np.ones((4, 3), np.float32)})
 
@@ -34,7 +33,7 @@ def test_answers_stay_as_they_were_given(build: Any) -> None:
     assert (first == 1).all()
 
 
-def test_several_threads_at_once_get_each_their_own_answer(cases: Any) -> None:
+def test_several_threads_at_once_get_each_their_own_answer(cases) -> None:
     case = cases["lightgbm_binary"]
     model = load(case.content)
     matrix = case.feeds(model.inputs)["X"]
@@ -47,7 +46,7 @@ def test_several_threads_at_once_get_each_their_own_answer(cases: Any) -> None:
     assert all(map(np.array_equal, answers, expected))
 
 
-def test_rows_that_are_not_contiguous_are_read_right(build: Any) -> None:
+def test_rows_that_are_not_contiguous_are_read_right(build) -> None:
     rows = np.arange(24, dtype=np.float32).reshape(6, 4)
 
     answer = identity(build).predict({"X": rows[::2, 1:]})
@@ -56,13 +55,13 @@ def test_rows_that_are_not_contiguous_are_read_right(build: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_finite_stays_so(build: Any, bad: Any) -> None:
+def test_what_is_not_finite_stays_so(build, bad) -> None:
     rows = np.full((2, 3), bad, np.float32)
 
     assert not np.isfinite(identity(build).predict({"X": rows})).any()
 
 
-def test_a_call_of_many_rows_equals_calls_of_few(cases: Any) -> None:
+def test_a_call_of_many_rows_equals_calls_of_few(cases) -> None:
     case = cases["network_float"]
     model = load(case.content)
     matrix = case.feeds(model.inputs)["X"]
@@ -72,13 +71,13 @@ def test_a_call_of_many_rows_equals_calls_of_few(cases: Any) -> None:
     assert model.predict({"X": matrix}) == pytest.approx(few, rel=1e-6)
 
 
-def test_one_session_uses_one_thread(build: Any) -> None:
+def test_one_session_uses_one_thread(build) -> None:
     options = run.open_session(build([build.node("Neg", "X", "y")])).get_session_options()
 
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
 
-def test_large_constants_are_not_computed_at_load(build: Any) -> None:
+def test_large_constants_are_not_computed_at_load(build) -> None:
     """A model of a few bytes could otherwise ask for any amount of time before it is run."""
     chain = [build.node("ConstantOfShape", "shape", "m0")]
     chain += [build.node("MatMul", f"m{k} m{k}", f"m{k + 1}") for k in range(30)]
@@ -97,7 +96,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def test_it_is_a_model(cases: Any) -> None:
+def test_it_is_a_model(cases) -> None:
     model: Model = load(cases["half"].content)
 
     assert model.predict({"X": np.zeros((1, 2), np.float32)}).dtype == np.float32

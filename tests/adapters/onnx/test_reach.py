@@ -110,7 +110,7 @@ CONSTANTS = {
 }
 
 
-def made(build: Any, nodes: Any, **given: Any) -> ModelProto:
+def made(build, nodes, **given) -> ModelProto:
     written = [build.node(kind, read, out, **attributes) for kind, read, out, attributes in nodes]
     used = {name for node in written for name in node.input}
     constants = {name: values for name, values in CONSTANTS.items() if name in used}
@@ -119,9 +119,7 @@ def made(build: Any, nodes: Any, **given: Any) -> ModelProto:
 
 
 @pytest.mark.parametrize("case", PARTS)
-def test_a_column_is_unused_where_the_graph_shows_it_and_nowhere_else(
-    build: Any, case: str
-) -> None:
+def test_a_column_is_unused_where_the_graph_shows_it_and_nowhere_else(build, case: str) -> None:
     nodes, unused = PARTS[case]
 
     reach = read_reach(made(build, nodes), 3)["y"]
@@ -130,7 +128,7 @@ def test_a_column_is_unused_where_the_graph_shows_it_and_nowhere_else(
 
 
 @pytest.mark.parametrize("case", [case for case, (_, unused) in PARTS.items() if unused])
-def test_no_value_of_an_unused_column_changes_a_bit(build: Any, case: str) -> None:
+def test_no_value_of_an_unused_column_changes_a_bit(build, case: str) -> None:
     model, random = load(made(build, PARTS[case][0]).SerializeToString()), np.random.default_rng(0)
     rows = random.normal(size=(50, 3)).astype(np.float32)
     moved = rows.copy()
@@ -141,12 +139,12 @@ def test_no_value_of_an_unused_column_changes_a_bit(build: Any, case: str) -> No
     assert model.predict({"X": moved}).tobytes() == model.predict({"X": rows}).tobytes()
 
 
-def two_inputs(build: Any, nodes: Any, outputs: Any) -> Any:
+def two_inputs(build, nodes, outputs):
     inputs = [build.input(name, [None, 1]) for name in "ab"]
     return load(made(build, nodes, inputs=inputs, outputs=outputs).SerializeToString())
 
 
-def test_an_input_that_does_not_reach_an_output_is_unused_for_that_one(build: Any) -> None:
+def test_an_input_that_does_not_reach_an_output_is_unused_for_that_one(build) -> None:
     nodes: list[Any] = [("Neg", "a", "y", {}), ("Mul", "a b", "z", {})]
     model = two_inputs(build, nodes, {"y": None, "z": None})
 
@@ -156,13 +154,13 @@ def test_an_input_that_does_not_reach_an_output_is_unused_for_that_one(build: An
     assert model.unused(2, np.array([1, 0])) == frozenset()
 
 
-def test_an_input_of_a_node_that_leads_nowhere_is_unused(build: Any) -> None:
+def test_an_input_of_a_node_that_leads_nowhere_is_unused(build) -> None:
     model = two_inputs(build, [("Exp", "a", "y", {}), ("Exp", "b", "lost", {})], {"y": None})
 
     assert model.unused(2, np.array([0])) == {1}
 
 
-def test_what_a_graph_inside_a_node_reads_is_used(build: Any) -> None:
+def test_what_a_graph_inside_a_node_reads_is_used(build) -> None:
     value = helper.make_tensor_value_info("r", TensorProto.FLOAT, None)
     branches: dict[str, Any] = {
         f"{name}_branch": helper.make_graph([build.node("Neg", read, "r")], name, [], [value])
@@ -182,7 +180,7 @@ def test_what_a_graph_inside_a_node_reads_is_used(build: Any) -> None:
     assert reach.tolist() == [True, True, True, False]
 
 
-def test_nothing_is_said_of_a_graph_that_cannot_be_followed(build: Any) -> None:
+def test_nothing_is_said_of_a_graph_that_cannot_be_followed(build) -> None:
     nodes = [build.node("Neg", "late", "y"), build.node("Gather", "X zero", "late", axis=1)]
     proto = build(nodes, zero=np.array([0]))
 
@@ -190,7 +188,7 @@ def test_nothing_is_said_of_a_graph_that_cannot_be_followed(build: Any) -> None:
         read_reach(proto, 3)
 
 
-def test_every_exported_model_keeps_its_answers_when_unused_columns_move(cases: Any) -> None:
+def test_every_exported_model_keeps_its_answers_when_unused_columns_move(cases) -> None:
     random = np.random.default_rng(0)
     for name in cases:
         case = cases[name]
@@ -206,7 +204,7 @@ def test_every_exported_model_keeps_its_answers_when_unused_columns_move(cases: 
 
 
 def test_a_graph_that_cannot_be_followed_counts_as_using_everything(
-    build: Any, monkeypatch: pytest.MonkeyPatch
+    build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise ValueError
@@ -217,7 +215,7 @@ def test_a_graph_that_cannot_be_followed_counts_as_using_everything(
     assert model.unused(3, np.array([0])) == frozenset()
 
 
-def test_a_graph_is_followed_once(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_is_followed_once(build, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(made(build, PARTS["picked"][0]).SerializeToString())
     first = model.unused(3, np.array([0]))
     monkeypatch.setattr("onnxplain_server.adapters.onnx.session.read_reach", None)

@@ -78,7 +78,7 @@ def forest(operator: str, attributes: Mapping[str, Any]) -> ModelProto:
     return model([ensemble], outputs=outputs, ml=5 if operator == "TreeEnsemble" else 3)
 
 
-def _attribute(name: str, value: Any) -> AttributeProto:
+def _attribute(name: str, value) -> AttributeProto:
     if isinstance(value, np.ndarray):
         return helper.make_attribute(name, numpy_helper.from_array(value, name))
     kind = AttributeProto.INTS if isinstance(value, list) and not value else None
@@ -125,7 +125,7 @@ def _reasons(how: str) -> frozenset[Reason]:
     return BROKEN | COMPLEX | {Reason.UNSUPPORTED_MODEL} if how == "huge" else BROKEN
 
 
-def _changes(name: str, values: Any) -> Iterator[tuple[str, Any]]:
+def _changes(name: str, values) -> Iterator[tuple[str, Any]]:
     """Ways in which a list contradicts the others."""
     if not isinstance(values, list | np.ndarray):
         if isinstance(values, int):

@@ -83,14 +83,14 @@ def tables(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def _messages(draw: st.DrawFn, kind: Any) -> Message:
+def _messages(draw: st.DrawFn, kind) -> Message:
     message: Message = GetMessageClass(kind)()
     for field in _chosen(draw, kind):
         _fill(draw, message, field)
     return message
 
 
-def _chosen(draw: st.DrawFn, kind: Any) -> Iterator[Any]:
+def _chosen(draw: st.DrawFn, kind) -> Iterator[Any]:
     """A few fields; of a oneof, one at most."""
     taken: set[str] = set()
     wanted = st.lists(st.sampled_from(list(kind.fields)), max_size=_MOST_FIELDS)
@@ -101,7 +101,7 @@ def _chosen(draw: st.DrawFn, kind: Any) -> Iterator[Any]:
             yield field
 
 
-def _fill(draw: st.DrawFn, message: Message, field: Any) -> None:
+def _fill(draw: st.DrawFn, message: Message, field) -> None:
     count = draw(st.integers(1, _MOST_ITEMS)) if field.is_repeated else 1
     values = [draw(_values(field)) for _ in range(count)]
     if field.is_repeated:
@@ -113,7 +113,7 @@ def _fill(draw: st.DrawFn, message: Message, field: Any) -> None:
         setattr(message, field.name, values[0])
 
 
-def _values(field: Any) -> st.SearchStrategy[Any]:
+def _values(field) -> st.SearchStrategy[Any]:
     if field.message_type is not None:
         return _messages(field.message_type)
     if field.enum_type is not None:

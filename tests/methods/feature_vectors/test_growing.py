@@ -9,7 +9,7 @@ from onnxplain_server.methods.feature_vectors.growing import Task, fit, grow
 from onnxplain_server.methods.feature_vectors.options import Growth
 
 
-def task(function: Any, n: int = 300, d: int = 5, seed: int = 0) -> Task:
+def task(function, n: int = 300, d: int = 5, seed: int = 0) -> Task:
     values = np.random.default_rng(seed).normal(size=(n, d))
     return Task(encode(tuple(values.T)), function(values)[:, None], np.ones(n), False, d)
 
@@ -18,14 +18,14 @@ def additive(values: np.ndarray) -> np.ndarray:
     return np.asarray(values[:, 0] + values[:, 1] * (values[:, 2] > 0))
 
 
-def test_trees_are_grown_until_there_are_paths_enough(run: Any) -> None:
+def test_trees_are_grown_until_there_are_paths_enough(run) -> None:
     grown = grow(task(additive), 4, 1_000, 0, run).paths
 
     fewer = np.bincount(grown.tree)[:-1].sum()
     assert fewer < 1_000 <= len(grown)
 
 
-def test_paths_are_those_of_scikit_learns_trees(run: Any) -> None:
+def test_paths_are_those_of_scikit_learns_trees(run) -> None:
     """Depth 1: each path is one split, on the feature that the stump splits on."""
     lesson = task(lambda values: values[:, 3])
     random = np.random.default_rng((7, 0))
@@ -36,7 +36,7 @@ def test_paths_are_those_of_scikit_learns_trees(run: Any) -> None:
     assert paths.feature[paths.parent[paths.leaf]][::2].tolist() == expected
 
 
-def test_a_split_looks_at_some_features_only(run: Any) -> None:
+def test_a_split_looks_at_some_features_only(run) -> None:
     """3 of 5, so a tree splits on the only one that matters where it can look at it."""
     paths = grow(task(lambda values: values[:, 3]), 1, 2_000, 0, run).paths
 
@@ -53,7 +53,7 @@ def test_each_tree_is_grown_on_rows_drawn_anew() -> None:
     assert len(thresholds) > 5
 
 
-def test_rows_of_weight_0_teach_nothing(run: Any) -> None:
+def test_rows_of_weight_0_teach_nothing(run) -> None:
     """In half of the rows column 0 tells the target, but only the others count."""
     lesson = task(lambda values: values[:, 3])
     counts = np.arange(300) % 2 == 0
@@ -66,8 +66,8 @@ def test_rows_of_weight_0_teach_nothing(run: Any) -> None:
     assert share == pytest.approx(3 / 5, abs=0.15)
 
 
-def test_the_number_of_threads_changes_nothing(run: Any) -> None:
-    def backwards(function: Any, parts: Any) -> list[Any]:
+def test_the_number_of_threads_changes_nothing(run) -> None:
+    def backwards(function, parts) -> list[Any]:
         return [function(part) for part in reversed(list(parts))][::-1]
 
     one, other = (grow(task(additive), 3, 2_000, 1, how).paths for how in (run, backwards))
@@ -76,13 +76,13 @@ def test_the_number_of_threads_changes_nothing(run: Any) -> None:
     assert np.array_equal(one.parent, other.parent)
 
 
-def test_another_seed_grows_another_forest(run: Any) -> None:
+def test_another_seed_grows_another_forest(run) -> None:
     one, other = (grow(task(additive), 3, 500, seed, run).paths for seed in (0, 1))
 
     assert not np.array_equal(one.feature[:100], other.feature[:100])
 
 
-def test_text_is_split_on_as_the_column_that_it_is(run: Any) -> None:
+def test_text_is_split_on_as_the_column_that_it_is(run) -> None:
     random = np.random.default_rng(0)
     kind = random.choice(["red", "green", "blue"], 300).astype(object)
     number = random.normal(size=300)
@@ -110,7 +110,7 @@ def test_rare_words_share_the_absence_of_all_others() -> None:
     assert rows.values.sum() == 60 * 2 + 4
 
 
-def test_missing_and_infinite_numbers_can_be_learned_from(run: Any) -> None:
+def test_missing_and_infinite_numbers_can_be_learned_from(run) -> None:
     values = np.random.default_rng(0).normal(size=200)
     values[:50], values[50:60] = np.nan, np.inf
     rows = encode((values, np.arange(200.0)))
@@ -122,13 +122,13 @@ def test_missing_and_infinite_numbers_can_be_learned_from(run: Any) -> None:
     assert len(paths.paths) >= 200
 
 
-def test_one_threshold_is_told_almost_wholly(run: Any) -> None:
+def test_one_threshold_is_told_almost_wholly(run) -> None:
     fitted = fit(task(lambda values: (values[:, 0] > 0) * 1.0, d=1), Growth(), run)
 
     assert fitted.fidelity > 0.95
 
 
-def test_trees_are_as_deep_as_tells_most_of_other_rows(run: Any) -> None:
+def test_trees_are_as_deep_as_tells_most_of_other_rows(run) -> None:
     """A straight line is told the better the finer; of a step under noise, all else is noise."""
     noise = np.random.default_rng(5).normal(size=300)
 
@@ -139,12 +139,12 @@ def test_trees_are_as_deep_as_tells_most_of_other_rows(run: Any) -> None:
     assert coarse.depth <= 3
 
 
-def test_fidelity_is_the_mean_over_folds(run: Any) -> None:
+def test_fidelity_is_the_mean_over_folds(run) -> None:
     """Told on rows held out, so a line is not told wholly, and folds differ."""
     lesson = task(lambda values: values[:, 0] * values[:, 1], n=60)
     scores: list[list[float]] = []
 
-    def kept(function: Any, parts: Any) -> list[Any]:
+    def kept(function, parts) -> list[Any]:
         scores.append(run(function, parts))
         return scores[-1]
 
@@ -154,7 +154,7 @@ def test_fidelity_is_the_mean_over_folds(run: Any) -> None:
     assert fitted.fidelity == pytest.approx(np.mean(scores[0]))
 
 
-def test_noise_cannot_be_told(run: Any) -> None:
+def test_noise_cannot_be_told(run) -> None:
     noise = np.random.default_rng(5).normal(size=300)
 
     fitted = fit(task(lambda _values: noise), Growth(), run)
@@ -162,7 +162,7 @@ def test_noise_cannot_be_told(run: Any) -> None:
     assert fitted.fidelity < 0.1
 
 
-def test_fidelity_to_classes_is_the_share_that_is_told(run: Any) -> None:
+def test_fidelity_to_classes_is_the_share_that_is_told(run) -> None:
     rows = encode(tuple(np.random.default_rng(0).normal(size=(2, 300))))
     names = np.where(rows.values[:, 0] > 0, "up", "down")
 
@@ -173,7 +173,7 @@ def test_fidelity_to_classes_is_the_share_that_is_told(run: Any) -> None:
 
 
 @pytest.mark.parametrize("weight", [2.0, 0.5])
-def test_the_unit_of_weights_changes_nothing(run: Any, weight: float) -> None:
+def test_the_unit_of_weights_changes_nothing(run, weight: float) -> None:
     lesson = task(additive)
     heavier = Task(lesson.rows, lesson.target, weight * lesson.weights, False, 5)
 
@@ -182,7 +182,7 @@ def test_the_unit_of_weights_changes_nothing(run: Any, weight: float) -> None:
     assert np.array_equal(one.feature, other.feature)
 
 
-def test_each_row_asked_for_ends_one_path_of_each_tree(run: Any) -> None:
+def test_each_row_asked_for_ends_one_path_of_each_tree(run) -> None:
     lesson = task(additive)
 
     grown = grow(lesson, 4, 500, 0, run, lesson.rows.take(np.array([3, 3, 9])))
@@ -192,6 +192,6 @@ def test_each_row_asked_for_ends_one_path_of_each_tree(run: Any) -> None:
     assert per_tree.tolist() == [3] * grown.paths.tree_count
 
 
-def test_two_rows_are_enough_to_choose_a_depth(run: Any) -> None:
+def test_two_rows_are_enough_to_choose_a_depth(run) -> None:
     """There are no three parts to leave out."""
     assert fit(task(additive, n=2), Growth(), run).depth >= 1

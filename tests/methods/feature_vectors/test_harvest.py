@@ -17,7 +17,7 @@ OPTIONS = Options(
 )  # fmt: skip
 
 
-def lesson(columns: np.ndarray = VALUES, **changed: Any) -> Lesson:
+def lesson(columns: np.ndarray = VALUES, **changed) -> Lesson:
     target = VALUES[:, :1] * VALUES[:, 1:2]
     return replace(
         Lesson(tuple(columns.T), None, target, is_classes=False, weights=np.ones(120)), **changed
@@ -39,8 +39,10 @@ class Kept:
         return self.known[question]
 
 
-def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run: Any) -> None:
-    """Known are a depth, the forest, two repetitions, and the one with knockoffs."""
+def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run) -> None:
+    """Known are a depth, the forest, two repetitions, pairs of splits of all three, and the forest
+    with knockoffs.
+    """
     keep = Kept()
 
     first = of_lesson(OPTIONS, lesson(), 0, run, keep)
@@ -48,7 +50,7 @@ def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run: Any) -> 
     again = of_lesson(OPTIONS, lesson(), 0, run, keep)
     without = of_lesson(OPTIONS, lesson(), 0, run)
 
-    assert len(known) == 5
+    assert len(known) == 8
     assert set(keep.known) == known
     for found in (again, without):
         assert np.array_equal(found.embedding.vectors, first.embedding.vectors)
@@ -59,7 +61,7 @@ def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run: Any) -> 
         assert found.knockoff_check.p_value == first.knockoff_check.p_value
 
 
-def test_what_is_only_read_off_needs_no_other_forest(run: Any) -> None:
+def test_what_is_only_read_off_needs_no_other_forest(run) -> None:
     keep = Kept()
     of_lesson(OPTIONS, lesson(), 0, run, keep)
 
@@ -67,7 +69,7 @@ def test_what_is_only_read_off_needs_no_other_forest(run: Any) -> None:
         replace(OPTIONS, dimension_count=3, include_cooccurrence=True), lesson(), 0, run, keep
     )
 
-    assert len(keep.known) == 5
+    assert len(keep.known) == 8
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_what_is_only_read_off_needs_no_other_forest(run: Any) -> None:
     ],
 )
 def test_other_forests_are_other_questions(
-    run: Any, options: Options, changed: dict[str, Any], seed: int
+    run, options: Options, changed: dict[str, Any], seed: int
 ) -> None:
     keep = Kept()
     of_lesson(replace(OPTIONS, repeat_count=0, knockoffs=None), lesson(), 0, run, keep)
@@ -95,17 +97,17 @@ def test_other_forests_are_other_questions(
     assert len(keep.known) > known
 
 
-def test_rows_asked_for_are_told_from_one_another(run: Any) -> None:
+def test_rows_asked_for_are_told_from_one_another(run) -> None:
     keep = Kept()
     plain = replace(OPTIONS, repeat_count=0, knockoffs=None)
 
     for rows in (VALUES[:5], VALUES[5:10]):
         of_lesson(plain, lesson(asked=tuple(rows.T)), 0, run, keep)
 
-    assert len(keep.known) == 4
+    assert len(keep.known) == 6
 
 
-def test_counts_of_very_many_features_are_not_kept(run: Any) -> None:
+def test_counts_of_very_many_features_are_not_kept(run) -> None:
     wide = np.random.default_rng(0).normal(size=(120, 300))
     options = Options(Source.LABELS, tuple(f"x{j}" for j in range(300)), growth=Growth(100, 3))
     keep = Kept()
@@ -115,7 +117,7 @@ def test_counts_of_very_many_features_are_not_kept(run: Any) -> None:
     assert len(keep.known) == 1, "the depth"
 
 
-def test_outputs_count_alike_whatever_their_units(run: Any) -> None:
+def test_outputs_count_alike_whatever_their_units(run) -> None:
     """A constant one tells nothing, and is left aside."""
     plain = replace(OPTIONS, repeat_count=0, knockoffs=None)
     units = np.array([1.0, 1_000.0, 1.0])

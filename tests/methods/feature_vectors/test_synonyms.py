@@ -4,7 +4,6 @@ import importlib.util
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ STUDY = Path(__file__).parents[3] / "bench/synonyms.py"
 
 
 @pytest.fixture(scope="module")
-def study() -> Any:
+def study():
     spec = importlib.util.spec_from_file_location("synonyms", STUDY)
     assert spec is not None
     assert spec.loader is not None
@@ -24,11 +23,11 @@ def study() -> Any:
 
 
 @pytest.fixture(scope="module")
-def table(study: Any) -> Any:
+def table(study):
     return study.weak_effects(seed=2)
 
 
-def test_each_pair_is_nearer_than_any_features_of_different_pairs(study: Any, table: Any) -> None:
+def test_each_pair_is_nearer_than_any_features_of_different_pairs(study, table) -> None:
     with ThreadPoolExecutor(2) as pool:
         result = study.feature_vectors(table, 2_000, 2, 0, lambda f, parts: [*pool.map(f, parts)])
 
@@ -39,11 +38,11 @@ def test_each_pair_is_nearer_than_any_features_of_different_pairs(study: Any, ta
 
 
 @pytest.mark.parametrize("baseline", ["by_covariance", "by_point_biserial"])
-def test_what_looks_at_columns_alone_finds_no_pairs(study: Any, table: Any, baseline: str) -> None:
+def test_what_looks_at_columns_alone_finds_no_pairs(study, table, baseline: str) -> None:
     assert not study.found(getattr(study, baseline)(table)).holds
 
 
-def test_the_columns_are_independent_and_tell_next_to_nothing_alone(table: Any) -> None:
+def test_the_columns_are_independent_and_tell_next_to_nothing_alone(table) -> None:
     correlations = np.corrcoef(table.values, table.target, rowvar=False)
 
     assert np.abs(correlations - np.eye(21)).max() < 0.06

@@ -1,7 +1,6 @@
 """Features of columns and scores, without a model."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +16,13 @@ def firm() -> Callable[..., Result]:
 
     def measured(
         columns: Mapping[str, Array],
-        scores: Any,
+        scores,
         features: Sequence[str],
-        weights: Any = None,
+        weights=None,
         moments: Moments | None = None,
         repeats: int = 0,
         seed: int = 0,
-        **options: Any,
+        **options,
     ) -> Result:
         held = Columns(columns)
         expressions = [parse(text, held.kinds, "features") for text in features]

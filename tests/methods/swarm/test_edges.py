@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnxplain_server.methods.swarm.edges import before, crossings, first_where
@@ -18,13 +16,13 @@ def passes(move: Move, weight: float, threshold: float) -> bool:
     return reached == bool(move.slope[0] >= 0)
 
 
-def neighbours(weight: float, kind: Any) -> tuple[float, float]:
+def neighbours(weight: float, kind) -> tuple[float, float]:
     return float(np.nextafter(kind(weight), kind(-1))), float(weight)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_crossing_is_the_first_weight_past_the_threshold(kind: Any, sign: int) -> None:
+def test_a_crossing_is_the_first_weight_past_the_threshold(kind, sign: int) -> None:
     random = np.random.default_rng(3)
     values = (sign * random.gamma(2.0, size=200)).astype(kind)
     thresholds = values * random.uniform(0.01, 9.9, 200)

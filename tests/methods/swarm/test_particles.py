@@ -16,11 +16,11 @@ class Constant:
     def __init__(self, value: float) -> None:
         self.value = value
 
-    def uniform(self, _low: float, _high: float, count: int) -> Any:
+    def uniform(self, _low: float, _high: float, count: int):
         return np.full(count, self.value)
 
 
-def swarm(position: Any, velocity: Any, pull: float = 1.0, **flight: Any) -> Particles:
+def swarm(position, velocity, pull: float = 1.0, **flight) -> Particles:
     """One feature's swarm; every pull is the same."""
     randoms: Any = [Constant(pull)]
     made = Particles.begin(

@@ -151,7 +151,7 @@ def build(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="onnx.helper")
 
 
-def answers(names: list[str], response: Any) -> dict[str, Any]:
+def answers(names: list[str], response) -> dict[str, Any]:
     return {"output_names": names, "response": response, "margin": None}
 
 

@@ -116,9 +116,7 @@ def pipelines() -> Iterator[Fixture]:
         yield f"sklearn_columns_{unknown}", exported, rows, answers_of(model, rows)
 
 
-def regressor(
-    name: str, model: Any, features: pd.DataFrame, y: Any, output: str = "variable"
-) -> Fixture:
+def regressor(name: str, model, features: pd.DataFrame, y, output: str = "variable") -> Fixture:
     model.fit(features.to_numpy(), y)
     rows = sample(features)
     response = model.predict(rows.to_numpy())
@@ -129,9 +127,7 @@ def regressor(
     return name, exported, rows, {"output_names": names, "response": response, "margin": None}
 
 
-def classifier(
-    name: str, model: Any, features: pd.DataFrame, y: Any, *, has_margin: bool = True
-) -> Fixture:
+def classifier(name: str, model, features: pd.DataFrame, y, *, has_margin: bool = True) -> Fixture:
     model.fit(features.to_numpy(), y)
     rows = sample(features)
     last = model[-1] if hasattr(model, "steps") else model
@@ -139,7 +135,7 @@ def classifier(
     return name, exported, rows, answers_of(model, rows.to_numpy(), has_margin=has_margin)
 
 
-def answers_of(model: Any, rows: Any, *, has_margin: bool = True) -> dict[str, Any]:
+def answers_of(model, rows, *, has_margin: bool = True) -> dict[str, Any]:
     scores = model.decision_function(rows) if has_margin else None
     if scores is not None and scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
@@ -150,12 +146,12 @@ def answers_of(model: Any, rows: Any, *, has_margin: bool = True) -> dict[str, A
     }
 
 
-def plain_node(*args: Any, **attributes: Any) -> NodeProto:
+def plain_node(*args, **attributes) -> NodeProto:
     """Make a node from numpy's integers and booleans too, as histogram boosting gives them."""
     return helper.make_node(*args, **{name: plain(value) for name, value in attributes.items()})
 
 
-def plain(value: Any) -> Any:
+def plain(value):
     if isinstance(value, list):
         return [
             int(item) if isinstance(item, np.integer | bool | np.bool_) else item for item in value

@@ -126,7 +126,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     ask = Link._ask
 
-    def watched(link: Link, command: Callable[[redis.Redis], Any]) -> Any:
+    def watched(link: Link, command: Callable[[redis.Redis], Any]):
         found.append("c")
         return ask(link, command)
 
@@ -183,11 +183,11 @@ def _is_more(servers: Sequence[Any], before: int) -> bool:
     return _left_out_count(servers) > before
 
 
-def _times(server: Any, told: str) -> int:
+def _times(server, told: str) -> int:
     return sum(told in line for line in server.log)
 
 
-def _is_back(server: Any, ask: Callable[[Any], object]) -> bool:
+def _is_back(server, ask: Callable[[Any], object]) -> bool:
     """Whether a server asks Redis; it finds out by asking."""
     if _times(server, LEFT_OUT) > _times(server, BACK):
         ask(server)

@@ -38,7 +38,7 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def metric(server: Any, name: str) -> float:
+def metric(server, name: str) -> float:
     """The value of one line of the server's metrics; 0 where there is none."""
     with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=PATIENCE) as reply:
         lines = reply.read().decode().splitlines()
@@ -59,7 +59,7 @@ class Balanced:
         with ThreadPoolExecutor(2) as starting:
             self.servers = list(starting.map(self._start, range(2)))
 
-    def _start(self, number: int) -> Any:
+    def _start(self, number: int):
         return self._serve(
             grpc_port=self.grpc_ports[number],
             rest_port=self.rest_ports[number],
@@ -93,7 +93,7 @@ class Balanced:
         assert process.wait(PATIENCE) == 0
         self.servers[number] = self._start(number)
 
-    def explain(self, model: bytes, rows: Rows, method: Any, retry_count: int = 10) -> Any:
+    def explain(self, model: bytes, rows: Rows, method, retry_count: int = 10):
         """Ask on a connection of its own, which the balancer gives to either."""
         with onnxplain.connect(self.endpoint, retry_count=retry_count) as client:
             return client.explain(model, rows, method, timeout=PATIENCE)
@@ -142,7 +142,7 @@ def both_up(control: Path) -> Callable[[], None]:
 @pytest.fixture
 def balanced(
     serve: Callable[..., Any],
-    redis_server: Any,
+    redis_server,
     free_ports: Callable[[int], list[int]],
     control: Path,
     both_up: Callable[[], None],
@@ -162,11 +162,11 @@ def few(rows: Mapping[str, list[float]]) -> Rows:
     return {name: values[:60] for name, values in rows.items()}
 
 
-def pairs(explained: Any) -> list[Any]:
+def pairs(explained) -> list[Any]:
     return [strength.values for strength in explained.interactions.pairwise]
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other) -> bool:
     """Whether answers have the same numbers, but for their last digits."""
     return bool(np.allclose(pairs(one), pairs(other), rtol=1e-9, atol=1e-12))
 
@@ -210,7 +210,7 @@ def test_the_second_replica_answers_from_the_grids_that_the_first_computed(
         assert grown == {PREDICTED: 0, MISSES: 0, HITS: answers[0].receipt.cache_miss_count}
         assert all(same(each, answers[0]) for each in answers)
 
-    def ask(server: Any) -> None:
+    def ask(server) -> None:
         with onnxplain.connect(server.endpoint) as client:
             client.explain(network, fresh(), CURVE)
 
@@ -283,7 +283,7 @@ def test_a_replica_that_is_killed_in_the_middle_of_a_call_costs_one_retry(
 
 
 def test_without_redis_both_replicas_answer_as_before(
-    balanced: Balanced, redis_server: Any, network: bytes, few: Rows
+    balanced: Balanced, redis_server, network: bytes, few: Rows
 ) -> None:
     before = balanced.explain(network, few, PAIRS)
     redis_server.kill()

@@ -22,7 +22,7 @@ CALLERS = ("ann", "bob")
 
 
 @pytest.fixture
-def pair(serve: Callable[..., Any], redis_server: Any, tmp_path: Path) -> list[Any]:
+def pair(serve: Callable[..., Any], redis_server, tmp_path: Path) -> list[Any]:
     """Two servers on one Redis, for two callers, whose tokens are their names."""
     file = tmp_path / "tokens"
     file.write_text("".join(f"{line_of(name, name)}\n" for name in CALLERS))
@@ -30,7 +30,7 @@ def pair(serve: Callable[..., Any], redis_server: Any, tmp_path: Path) -> list[A
     return [serve(tokens_file=file, **shared) for _ in range(2)]
 
 
-def by_grpc(server: Any, caller: str, model: bytes, rows: Rows) -> dict[str, Any]:
+def by_grpc(server, caller: str, model: bytes, rows: Rows) -> dict[str, Any]:
     """What an explanation cost."""
     with onnxplain.connect(server.endpoint, token=caller) as client:
         found = client.explain(model, rows, onnxplain.Interactions(), plots=False)
@@ -42,7 +42,7 @@ def by_grpc(server: Any, caller: str, model: bytes, rows: Rows) -> dict[str, Any
     }
 
 
-def ask(server: Any, method: str, path: str, caller: str, body: Any = None, **headers: str) -> Any:
+def ask(server, method: str, path: str, caller: str, body=None, **headers: str):
     connection = HTTPConnection("127.0.0.1", server.rest_port, timeout=600)
     connection.request(method, path, body, {"Authorization": f"Bearer {caller}", **headers})
     answer = connection.getresponse()
@@ -51,7 +51,7 @@ def ask(server: Any, method: str, path: str, caller: str, body: Any = None, **he
     return found
 
 
-def by_rest(server: Any, caller: str, model: bytes, rows: Rows) -> dict[str, Any]:
+def by_rest(server, caller: str, model: bytes, rows: Rows) -> dict[str, Any]:
     columns = [{"name": name, "numbers": values} for name, values in rows.items()]
     request = {
         "model": {"content": base64.b64encode(model).decode()},
@@ -70,7 +70,7 @@ def by_rest(server: Any, caller: str, model: bytes, rows: Rows) -> dict[str, Any
     }
 
 
-def told(server: Any, caller: str, name: str) -> Any:
+def told(server, caller: str, name: str):
     """What is said of an uploaded model, but for its name."""
     status, answer = ask(server, "GET", f"/v1/models/{name}", caller)
     return status, answer.get("reason"), str(answer.get("detail")).replace(name, "ID")
@@ -80,7 +80,7 @@ def test_callers_find_nothing_of_each_other(
     pair: list[Any],
     network: bytes,
     rows: Rows,
-    redis_server: Any,
+    redis_server,
     undisturbed: Callable[..., None],
 ) -> None:
     """In one test, because servers take long to start."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -45,9 +44,7 @@ def test_a_file_is_kept_as_it_is(blobs: RedisBlobs, size: int) -> None:
     assert blobs.get("b") is None
 
 
-def test_no_value_in_redis_is_larger_than_one_mebibyte(
-    redis_server: Any, blobs: RedisBlobs
-) -> None:
+def test_no_value_in_redis_is_larger_than_one_mebibyte(redis_server, blobs: RedisBlobs) -> None:
     blobs.put("a", blob(5 * MIB))
 
     sizes = [redis_server.admin.strlen(key) for key in redis_server.keys("part")]
@@ -56,7 +53,7 @@ def test_no_value_in_redis_is_larger_than_one_mebibyte(
 
 
 def test_another_process_finds_it(
-    redis_server: Any, blobs: RedisBlobs, link_to: Callable[..., Link]
+    redis_server, blobs: RedisBlobs, link_to: Callable[..., Link]
 ) -> None:
     given = blob(3 * MIB)
     blobs.put("a", given)
@@ -65,7 +62,7 @@ def test_another_process_finds_it(
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch, redis_server: Any) -> Callable[[float], None]:
+def later(monkeypatch: pytest.MonkeyPatch, redis_server) -> Callable[[float], None]:
     """Lets time pass for what is kept: by the servers' clocks, and in Redis."""
     passed = 0.0
 
@@ -86,7 +83,7 @@ def later(monkeypatch: pytest.MonkeyPatch, redis_server: Any) -> Callable[[float
 
 
 def test_all_of_it_goes_when_its_time_is_over(
-    redis_server: Any, link: Link, later: Callable[[float], None]
+    redis_server, link: Link, later: Callable[[float], None]
 ) -> None:
     store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
     store.put("a", blob(3 * MIB))
@@ -98,7 +95,7 @@ def test_all_of_it_goes_when_its_time_is_over(
 
 
 def test_uploading_again_begins_its_time_anew_without_storing_it_twice(
-    redis_server: Any, link: Link, later: Callable[[float], None]
+    redis_server, link: Link, later: Callable[[float], None]
 ) -> None:
     store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(3 * MIB)
     store.put("a", given)
@@ -113,9 +110,7 @@ def test_uploading_again_begins_its_time_anew_without_storing_it_twice(
     assert is_kept(store, "a", given)
 
 
-def test_a_file_of_which_a_part_is_gone_is_stored_anew(
-    redis_server: Any, blobs: RedisBlobs
-) -> None:
+def test_a_file_of_which_a_part_is_gone_is_stored_anew(redis_server, blobs: RedisBlobs) -> None:
     given = blob(3 * MIB)
     blobs.put("a", given)
     redis_server.admin.delete(redis_server.keys("part")[1])
@@ -126,7 +121,7 @@ def test_a_file_of_which_a_part_is_gone_is_stored_anew(
     assert is_kept(blobs, "a", given)
 
 
-def test_those_that_end_first_make_room(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_those_that_end_first_make_room(redis_server, blobs: RedisBlobs) -> None:
     files = {name: blob(6 * MIB, seed) for seed, name in enumerate("abcd")}
     for name, given in files.items():
         blobs.put(name, given)
@@ -173,7 +168,7 @@ def test_who_holds_most_makes_room_for_others(blobs: RedisBlobs) -> None:
 
 
 def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
-    redis_server: Any, link: Link, later: Callable[[float], None]
+    redis_server, link: Link, later: Callable[[float], None]
 ) -> None:
     store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
     for seed in range(5):
@@ -185,7 +180,7 @@ def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
     assert redis_server.admin.zcard("onnxplain:blobs") == 1
 
 
-def test_small_files_are_not_kept_in_any_number(redis_server: Any, link: Link) -> None:
+def test_small_files_are_not_kept_in_any_number(redis_server, link: Link) -> None:
     store = RedisBlobs(link, SEAL, MIB, 3_600)
     for seed in range(30):
         store.put(str(seed), blob(100, seed))
@@ -194,7 +189,7 @@ def test_small_files_are_not_kept_in_any_number(redis_server: Any, link: Link) -
 
 
 def test_what_is_over_its_time_takes_no_room(
-    redis_server: Any, link: Link, later: Callable[[float], None]
+    redis_server, link: Link, later: Callable[[float], None]
 ) -> None:
     """Eve holds most, and would lose what is left of hers to what was Bob's."""
     store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(10 * MIB)
@@ -218,7 +213,7 @@ def test_a_file_larger_than_all_room_displaces_nothing(blobs: RedisBlobs) -> Non
     assert blobs.get("b") is None
 
 
-def test_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_lies_in_the_list_of_files_do_no_harm(redis_server, blobs: RedisBlobs) -> None:
     end = time.time() + 1_000
     lies = [b"\xff\xfe", "no entry", "0" * 32 + " 999999 1", "0" * 32 + " 1 " + "9" * 18]
     redis_server.admin.zadd("onnxplain:blobs", dict.fromkeys(lies, end))
@@ -231,7 +226,7 @@ def test_lies_in_the_list_of_files_do_no_harm(redis_server: Any, blobs: RedisBlo
 
 @pytest.mark.parametrize("kind", ["blob", "part"])
 def test_a_change_of_any_value_makes_a_file_absent(
-    redis_server: Any, blobs: RedisBlobs, kind: str
+    redis_server, blobs: RedisBlobs, kind: str
 ) -> None:
     given = blob(2 * MIB)
     damages = [
@@ -252,9 +247,7 @@ def test_a_change_of_any_value_makes_a_file_absent(
     assert is_kept(blobs, "a", given)
 
 
-def test_parts_in_each_others_places_make_a_file_absent(
-    redis_server: Any, blobs: RedisBlobs
-) -> None:
+def test_parts_in_each_others_places_make_a_file_absent(redis_server, blobs: RedisBlobs) -> None:
     blobs.put("a", blob(2 * MIB))
     first, second, _ = redis_server.keys("part")
     redis_server.admin.rename(first, "kept")
@@ -264,7 +257,7 @@ def test_parts_in_each_others_places_make_a_file_absent(
     assert blobs.get("a") is None
 
 
-def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_a_head_under_another_name_is_no_file(redis_server, blobs: RedisBlobs) -> None:
     """As if somebody gave a caller the file of another."""
     blobs.put("ada", blob(100))
     (ada,) = redis_server.keys("blob")
@@ -275,7 +268,7 @@ def test_a_head_under_another_name_is_no_file(redis_server: Any, blobs: RedisBlo
     assert blobs.get("bob") is None
 
 
-def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server, blobs: RedisBlobs) -> None:
     redis_server.admin.config_set("maxmemory", "6mb")
 
     blobs.put("a", blob(15 * MIB))
@@ -286,7 +279,7 @@ def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server: Any, blobs: Re
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_where_redis_fails_this_process_still_keeps_files(
-    redis_server: Any, link_to: Callable[..., Link], tries: list[str], fault: str
+    redis_server, link_to: Callable[..., Link], tries: list[str], fault: str
 ) -> None:
     """At the cost of one timeout, though the file has ten parts."""
     link = link_to(redis_server.url, pause=1e9, timeout=TIMEOUT_SECONDS)
@@ -302,7 +295,7 @@ def test_where_redis_fails_this_process_still_keeps_files(
     assert len(tries) == 1
 
 
-def test_a_file_is_fetched_once_by_each_process(redis_server: Any, blobs: RedisBlobs) -> None:
+def test_a_file_is_fetched_once_by_each_process(redis_server, blobs: RedisBlobs) -> None:
     given = blob(2 * MIB)
     blobs.put("a", given)
     store = LayeredBlobs(MemoryBlobs(20 * MIB, 3_600), blobs)

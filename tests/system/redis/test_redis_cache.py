@@ -57,16 +57,14 @@ def test_hundreds_of_names_are_recalled_at_once(cache: RedisCache) -> None:
     assert cache.recall(list(entries)) == list(entries.values())
 
 
-def test_values_live_as_long_as_they_are_told_to(redis_server: Any, cache: RedisCache) -> None:
+def test_values_live_as_long_as_they_are_told_to(redis_server, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
 
     (key,) = redis_server.keys("cache")
     assert 3_000 < redis_server.admin.ttl(key) <= 3_600
 
 
-def test_names_and_callers_cannot_be_read_from_the_keys(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_names_and_callers_cannot_be_read_from_the_keys(redis_server, cache: RedisCache) -> None:
     cache.remember({"ada:salaries": b"1"})
 
     assert all(b"ada" not in key for key in redis_server.admin.scan_iter())
@@ -74,7 +72,7 @@ def test_names_and_callers_cannot_be_read_from_the_keys(
 
 @pytest.mark.parametrize("caller", ["bob", "", "alice\n", "alice:", "a" * 10_000, "\x00\x1b[31m"])
 def test_a_value_of_one_caller_is_none_of_another(
-    redis_server: Any, cache: RedisCache, caller: str
+    redis_server, cache: RedisCache, caller: str
 ) -> None:
     """Not under the same name, nor where somebody copies it to the other's key."""
     mine, theirs = ("alice:model:table:grid", f"{caller}:model:table:grid")
@@ -91,7 +89,7 @@ def test_a_value_of_one_caller_is_none_of_another(
 
 @pytest.mark.parametrize("size", [VALUE_BYTES - SEAL_BYTES, VALUE_BYTES - SEAL_BYTES + 1])
 def test_values_of_more_than_one_mebibyte_are_not_stored(
-    redis_server: Any, cache: RedisCache, size: int
+    redis_server, cache: RedisCache, size: int
 ) -> None:
     cache.remember({"a": bytes(size)})
 
@@ -110,7 +108,7 @@ def test_many_large_values_travel_in_bounded_commands(cache: RedisCache) -> None
 
 
 def test_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
-    redis_server: Any, cache: RedisCache
+    redis_server, cache: RedisCache
 ) -> None:
     cache.remember({"a": b"payload"})
     (key,) = redis_server.keys("cache")
@@ -151,7 +149,7 @@ class Bomb:
     ids=["nothing", "zeros", "later version", "pickle", "another secret"],
 )
 def test_a_value_that_was_not_sealed_here_is_absent(
-    redis_server: Any, cache: RedisCache, lie: bytes
+    redis_server, cache: RedisCache, lie: bytes
 ) -> None:
     cache.remember({"a": b"payload"})
     (key,) = redis_server.keys("cache")
@@ -163,7 +161,7 @@ def test_a_value_that_was_not_sealed_here_is_absent(
     assert not Bomb.exploded
 
 
-def test_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCache) -> None:
+def test_a_value_that_is_cut_short_is_absent(redis_server, cache: RedisCache) -> None:
     cache.remember({"a": b"payload"})
     (key,) = redis_server.keys("cache")
     whole = redis_server.admin.get(key)
@@ -173,7 +171,7 @@ def test_a_value_that_is_cut_short_is_absent(redis_server: Any, cache: RedisCach
         assert cache.recall(["a"]) == [None]
 
 
-def test_values_moved_to_each_others_names_are_absent(redis_server: Any, cache: RedisCache) -> None:
+def test_values_moved_to_each_others_names_are_absent(redis_server, cache: RedisCache) -> None:
     """As if somebody replayed the numbers of one caller, model or table as those of another."""
     cache.remember({"a": b"1", "b": b"2"})
     first, second = redis_server.keys("cache")
@@ -185,7 +183,7 @@ def test_values_moved_to_each_others_names_are_absent(redis_server: Any, cache: 
     assert cache.counts().error_count == 2
 
 
-def test_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisCache) -> None:
+def test_a_key_of_another_type_is_absent(redis_server, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
     (key,) = redis_server.keys("cache")
     redis_server.admin.delete(key)
@@ -195,7 +193,7 @@ def test_a_key_of_another_type_is_absent(redis_server: Any, cache: RedisCache) -
 
 
 def test_with_redis_gone_nothing_is_found_and_nothing_waits(
-    redis_server: Any, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER))
     cache.remember({"a": b"1"})
@@ -208,7 +206,7 @@ def test_with_redis_gone_nothing_is_found_and_nothing_waits(
 
 
 def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
-    redis_server: Any, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., Link]
 ) -> None:
     redis_server.kill()
     clock = Clock()
@@ -225,7 +223,7 @@ def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
 
 
 def test_frozen_redis_costs_one_timeout_and_then_nothing(
-    redis_server: Any, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS))
     redis_server.freeze()
@@ -239,7 +237,7 @@ def test_frozen_redis_costs_one_timeout_and_then_nothing(
 
 
 def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
-    redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     """More threads than the link has, each of which is busy until all who asked have gone on."""
     link = link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -263,7 +261,7 @@ def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
 
 
 def test_over_time_frozen_redis_costs_one_timeout_per_pause(
-    redis_server: Any, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     clock = Clock()
     cache = cache_on(link_to(redis_server.url, pause=1.0, timeout=TIMEOUT_SECONDS, clock=clock))
@@ -276,7 +274,7 @@ def test_over_time_frozen_redis_costs_one_timeout_per_pause(
 
 
 def test_thawed_redis_gives_the_right_values_again(
-    redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     """The replies of commands that came too late must not be taken for those of later ones."""
     entries = {name: name.encode() for name in "abcdefgh"}
@@ -298,7 +296,7 @@ def test_thawed_redis_gives_the_right_values_again(
     assert set(found) <= {(b"h", b"a"), (None,) * 2, tuple(entries.values()), (None,) * 8}
 
 
-def test_restarted_redis_is_used_at_the_next_command(redis_server: Any, cache: RedisCache) -> None:
+def test_restarted_redis_is_used_at_the_next_command(redis_server, cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
     redis_server.kill()
     redis_server.start()
@@ -322,7 +320,7 @@ def test_restarted_redis_is_used_at_the_next_command(redis_server: Any, cache: R
     ids=["sleep", "script"],
 )
 def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
-    redis_server: Any,
+    redis_server,
     link_to: Callable[..., Link],
     soon: Callable[..., bool],
     busy: Callable[[Any], Any],
@@ -341,7 +339,7 @@ def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
 
 
 def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
-    redis_server: Any, cache: RedisCache
+    redis_server, cache: RedisCache
 ) -> None:
     cache.remember({"before": b"1"})
     redis_server.admin.config_set("maxmemory", "2mb")
@@ -356,7 +354,7 @@ def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
     assert cache.recall(["before"]) == [b"1"]
 
 
-def test_redis_that_evicts_makes_values_absent_only(redis_server: Any, cache: RedisCache) -> None:
+def test_redis_that_evicts_makes_values_absent_only(redis_server, cache: RedisCache) -> None:
     redis_server.admin.config_set("maxmemory", "3mb")
     redis_server.admin.config_set("maxmemory-policy", "allkeys-lru")
     entries = {str(i): bytes([i]) * 200_000 for i in range(50)}
@@ -370,9 +368,7 @@ def test_redis_that_evicts_makes_values_absent_only(redis_server: Any, cache: Re
     assert all(value in {None, expected} for value, expected in pairs)
 
 
-def test_redis_that_refuses_everything_costs_numbers_only(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_redis_that_refuses_everything_costs_numbers_only(redis_server, cache: RedisCache) -> None:
     """A user without rights, as after a mistake in its access rules."""
     redis_server.admin.acl_setuser("default", enabled=True, reset=False, commands=["-@all"])
 
@@ -382,9 +378,7 @@ def test_redis_that_refuses_everything_costs_numbers_only(
     assert cache.counts().error_count == 2
 
 
-def test_a_wrong_password_costs_numbers_only(
-    redis_server: Any, link_to: Callable[..., Link]
-) -> None:
+def test_a_wrong_password_costs_numbers_only(redis_server, link_to: Callable[..., Link]) -> None:
     redis_server.admin.config_set("requirepass", "right")
     url = redis_server.url.replace("//", "//:wrong@")
     cache = cache_on(link_to(url))
@@ -393,7 +387,7 @@ def test_a_wrong_password_costs_numbers_only(
 
 
 def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
-    redis_server: Any, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., Link]
 ) -> None:
     redis_server.admin.execute_command(
         "ACL", "SETUSER", "ours", "on", ">pw", "~onnxplain:*", "+mget", "+set", "+del"
@@ -432,7 +426,7 @@ def test_a_slow_look_up_of_the_address_costs_one_timeout(
     released = threading.Event()
     looked_up: list[str] = []
 
-    def look_up(name: str, *_: Any, **__: Any) -> list[Any]:
+    def look_up(name: str, *_, **__) -> list[Any]:
         released.wait(120)
         looked_up.append(name)
         return []
@@ -466,9 +460,7 @@ def test_a_command_that_came_too_late_is_not_tried_again(
             mute.accept()
 
 
-def test_redis_is_asked_only_for_what_this_process_lacks(
-    redis_server: Any, cache: RedisCache
-) -> None:
+def test_redis_is_asked_only_for_what_this_process_lacks(redis_server, cache: RedisCache) -> None:
     layered = LayeredCache(MemoryCache(100_000, Seal(b"front")), cache)
     layered.remember({"a": b"1", "b": b"2"})
     redis_server.admin.flushall()

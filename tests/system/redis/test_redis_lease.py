@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from onnxplain_server.adapters import redis_lease
@@ -62,7 +61,7 @@ class Asker:
 class Holder:
     """Holds the work "a" in another thread until told to end."""
 
-    def __init__(self, leases: Any) -> None:
+    def __init__(self, leases) -> None:
         self._leases = leases
         self._inside = threading.Event()
         self._end = threading.Event()
@@ -94,12 +93,12 @@ def asked(leases: Leases, keep_waiting: Callable[[], bool] = patient) -> bool:
 
 
 @pytest.fixture
-def here(redis_server: Any, link_to: Callable[..., Link]) -> Leases:
+def here(redis_server, link_to: Callable[..., Link]) -> Leases:
     return Leases(link_to(redis_server.url), LONG_SECONDS)
 
 
 @pytest.fixture
-def there(redis_server: Any, link_to: Callable[..., Link]) -> Leases:
+def there(redis_server, link_to: Callable[..., Link]) -> Leases:
     return Leases(link_to(redis_server.url), LONG_SECONDS)
 
 
@@ -114,7 +113,7 @@ def test_who_asks_while_another_works_waits_until_it_is_done(here: Leases, there
 
 
 def test_all_who_wait_go_on_together_once_the_work_is_done(
-    redis_server: Any, here: Leases, link_to: Callable[..., Link]
+    redis_server, here: Leases, link_to: Callable[..., Link]
 ) -> None:
     holder = Holder(here)
     askers = [Asker(Leases(link_to(redis_server.url), LONG_SECONDS)) for _ in range(10)]
@@ -132,7 +131,7 @@ class OftenRenewed(Leases):
 
 
 def test_a_lease_is_kept_for_as_long_as_the_work_takes(
-    redis_server: Any, link_to: Callable[..., Link], there: Leases, soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., Link], there: Leases, soon: Callable[..., bool]
 ) -> None:
     """Whenever half of its time is over, it is renewed."""
     holder = Holder(OftenRenewed(link_to(redis_server.url), seconds=0.2))
@@ -159,7 +158,7 @@ class Ticks(threading.Event):
         return len(self.waits) > 3
 
 
-def test_a_lease_is_renewed_long_before_it_ends(redis_server: Any, here: Leases) -> None:
+def test_a_lease_is_renewed_long_before_it_ends(redis_server, here: Leases) -> None:
     """Two renewals may be lost, or come late, and the third is in time."""
     holder, ticks = Holder(here), Ticks()
     (key,) = redis_server.keys("lease")
@@ -179,7 +178,7 @@ def test_work_that_fails_is_taken_over(here: Leases, there: Leases) -> None:
 
 
 def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
-    redis_server: Any, there: Leases
+    redis_server, there: Leases
 ) -> None:
     """As a replica leaves its lease that has no time to say anything."""
     with there.alone("a", patient):
@@ -191,9 +190,7 @@ def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
     assert time.monotonic() - start > 0.69
 
 
-def test_a_lease_that_was_lost_is_not_taken_from_its_new_holder(
-    redis_server: Any, here: Leases
-) -> None:
+def test_a_lease_that_was_lost_is_not_taken_from_its_new_holder(redis_server, here: Leases) -> None:
     holder = Holder(here)
     (key,) = redis_server.keys("lease")
     redis_server.admin.set(key, "token of another", px=600_000)
@@ -203,7 +200,7 @@ def test_a_lease_that_was_lost_is_not_taken_from_its_new_holder(
     assert redis_server.admin.get(key) == b"token of another"
 
 
-def test_a_lease_never_outlives_its_time_by_far(redis_server: Any, here: Leases) -> None:
+def test_a_lease_never_outlives_its_time_by_far(redis_server, here: Leases) -> None:
     holder = Holder(here)
     (key,) = redis_server.keys("lease")
     lives = [redis_server.admin.pttl(key)]
@@ -239,7 +236,7 @@ def test_what_ends_the_waiting_is_raised_to_the_one_who_waits(here: Leases, ther
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_who_waits_goes_on_where_redis_fails(
-    redis_server: Any, here: Leases, link_to: Callable[..., Link], fault: str
+    redis_server, here: Leases, link_to: Callable[..., Link], fault: str
 ) -> None:
     """Before the work is done: frozen, Redis gives nobody the lease and tells of no end."""
     holder = Holder(here)
@@ -253,7 +250,7 @@ def test_who_waits_goes_on_where_redis_fails(
 
 
 def test_without_redis_nobody_waits(
-    redis_server: Any, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., Link], tries: list[str]
 ) -> None:
     leases = Leases(link_to(redis_server.url, pause=1e9), LONG_SECONDS)
     redis_server.kill()
@@ -263,7 +260,7 @@ def test_without_redis_nobody_waits(
 
 
 def test_where_scripts_are_refused_a_lease_ends_by_its_time(
-    redis_server: Any, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., Link]
 ) -> None:
     redis_server.admin.execute_command(
         "ACL", "SETUSER", "ours", "on", ">pw", "~onnxplain:*", "+get", "+set", "+pexpire"
@@ -283,7 +280,7 @@ def test_where_scripts_are_refused_a_lease_ends_by_its_time(
 
 
 def test_of_a_process_one_asker_at_a_time_asks_redis(
-    redis_server: Any, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
 ) -> None:
     caches = [
         LayeredCache(

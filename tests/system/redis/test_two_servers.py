@@ -37,7 +37,7 @@ def ping(network: bytes, rows: Rows) -> Callable[[Any], object]:
     """Ask a server for something small that it has to ask Redis for."""
     random = np.random.default_rng(2)
 
-    def ask(server: Any) -> object:
+    def ask(server) -> object:
         few = {name: random.normal(size=2).tolist() for name in rows}
         return explain(server, network, few, onnxplain.PartialDependence(features=["x0"]))
 
@@ -45,24 +45,24 @@ def ping(network: bytes, rows: Rows) -> Callable[[Any], object]:
 
 
 @pytest.fixture
-def pair(serve: Callable[..., Any], redis_server: Any) -> list[Any]:
+def pair(serve: Callable[..., Any], redis_server) -> list[Any]:
     """Two servers that share a Redis, each with places for all."""
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
     with ThreadPoolExecutor(2) as starting:
         return list(starting.map(lambda _: serve(waiting_count=64, **shared), range(2)))
 
 
-def explain(server: Any, model: bytes, rows: Any, *methods: Any, **request: Any) -> Any:
+def explain(server, model: bytes, rows, *methods, **request):
     with onnxplain.connect(server.endpoint) as client:
         return client.explain(model, rows, *(methods or [onnxplain.Interactions()]), **request)
 
 
-def numbers(explained: Any) -> list[Any]:
+def numbers(explained) -> list[Any]:
     found = explained.interactions
     return [s.values for part in (found.overall, found.pairwise) for s in part]
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other) -> bool:
     """Whether answers have the same numbers.
 
     But for the last digits: they follow the alignment of memory, and the size of calls.
@@ -71,7 +71,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def test_the_second_answers_from_the_grids_of_the_first(
-    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping
 ) -> None:
     def attempt(number: int) -> None:
         few = part(rows, number, 60)
@@ -105,7 +105,7 @@ METHODS = [
 
 @pytest.mark.slow
 def test_what_one_server_has_computed_no_other_computes_again(
-    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping
 ) -> None:
     asked: dict[str, Any] = {"target_column": "target", "feature_columns": list(rows)}
 
@@ -125,11 +125,11 @@ def test_what_one_server_has_computed_no_other_computes_again(
 @pytest.mark.slow
 def test_a_restarted_server_finds_what_was_computed_before(
     serve: Callable[..., Any],
-    redis_server: Any,
+    redis_server,
     network: bytes,
     rows: Rows,
     undisturbed: Undisturbed,
-    ping: Any,
+    ping,
 ) -> None:
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
     before = serve(**shared)
@@ -147,7 +147,7 @@ def test_a_restarted_server_finds_what_was_computed_before(
 
 @pytest.mark.slow
 def test_servers_with_different_secrets_do_not_trust_each_other(
-    serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
+    serve: Callable[..., Any], redis_server, network: bytes, rows: Rows
 ) -> None:
     one, other = (
         serve(redis_url=redis_server.url, cache_secret=f"{number}123456789abcdef")
@@ -161,7 +161,7 @@ def test_servers_with_different_secrets_do_not_trust_each_other(
 
 @pytest.mark.slow
 def test_fifty_identical_requests_at_once_compute_once(
-    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping: Any
+    pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping
 ) -> None:
     def attempt(number: int) -> None:
         few = {name: values[number : number + 300] for name, values in rows.items()}
@@ -179,7 +179,7 @@ def test_fifty_identical_requests_at_once_compute_once(
 
 @pytest.mark.slow
 def test_callers_of_three_servers_compute_once_in_each_at_most(
-    serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
+    serve: Callable[..., Any], redis_server, network: bytes, rows: Rows
 ) -> None:
     """Whatever Redis does: on a busy machine it may be too slow to keep the lock of all three."""
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
@@ -206,7 +206,7 @@ def stampede(servers: list[Any], network: bytes, rows: Rows) -> list[int]:
 
 @pytest.mark.slow
 def test_work_of_a_server_that_is_killed_is_taken_over(
-    serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
+    serve: Callable[..., Any], redis_server, network: bytes, rows: Rows
 ) -> None:
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
     doomed, other = serve(**shared), serve(**shared)
@@ -228,7 +228,7 @@ def test_work_of_a_server_that_is_killed_is_taken_over(
 def test_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
     pair: list[Any],
     serve: Callable[..., Any],
-    redis_server: Any,
+    redis_server,
     network: bytes,
     rows: Rows,
     fault: str,
@@ -252,7 +252,7 @@ def test_with_redis_gone_or_frozen_answers_stay_and_cost_one_timeout(
     assert same(explain(pair[1], network, few), other)
 
 
-def timed(waits: list[float], server: Any, network: bytes, rows: Rows) -> Any:
+def timed(waits: list[float], server, network: bytes, rows: Rows):
     start = time.monotonic()
     answer = explain(server, network, rows)
     waits.append(time.monotonic() - start)
@@ -273,7 +273,7 @@ class Askers:
         for thread in self._threads:
             thread.start()
 
-    def _run(self, server: Any) -> None:
+    def _run(self, server) -> None:
         while not self._stop.is_set():
             for table, expected in zip(self._tables, self._expected, strict=True):
                 equal = np.allclose(self._ask(server, table), expected, rtol=1e-9, atol=1e-12)
@@ -294,7 +294,7 @@ class Askers:
 
 @pytest.mark.slow
 def test_answers_are_right_while_redis_fails_in_every_way(
-    pair: list[Any], serve: Callable[..., Any], redis_server: Any, network: bytes, rows: Rows
+    pair: list[Any], serve: Callable[..., Any], redis_server, network: bytes, rows: Rows
 ) -> None:
     """Killed, restarted, frozen, thawed, full, and with every value damaged, under requests."""
     askers = Askers(

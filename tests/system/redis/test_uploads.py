@@ -60,11 +60,11 @@ def id_of(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def upload_model(stub: Any, content: bytes) -> str:
+def upload_model(stub, content: bytes) -> str:
     return str(stub.UploadModel(UploadModelRequest(content=part) for part in parts(content)).id)
 
 
-def upload_table(stub: Any, content: bytes) -> str:
+def upload_table(stub, content: bytes) -> str:
     return str(
         stub.UploadTable(
             UploadTableRequest(format="ARROW", content=part) for part in parts(content)
@@ -77,7 +77,7 @@ def connect() -> Iterator[Callable[[Any], Any]]:
     """Makes stubs of servers."""
     channels: list[Any] = []
 
-    def make(server: Any) -> Any:
+    def make(server):
         channels.append(grpc.insecure_channel(server.endpoint))
         return ExplanationServiceStub(channels[-1])
 
@@ -86,12 +86,12 @@ def connect() -> Iterator[Callable[[Any], Any]]:
         channel.close()
 
 
-def uploaded_anew(stub: Any) -> None:
+def uploaded_anew(stub) -> None:
     """Have a server put something small into its Redis."""
     upload_table(stub, secrets.token_bytes(100))
 
 
-def explain(stub: Any, model: str, table: str) -> Any:
+def explain(stub, model: str, table: str):
     request = ExplainRequest(model=Model(id=model), table=Table(id=table), row_count=20)
     request.methods.add().partial_dependence.grid_size = 5
     return stub.Explain(request)
@@ -104,8 +104,8 @@ def files() -> tuple[bytes, bytes]:
 
 @pytest.mark.slow
 def test_a_hundred_megabytes_of_table_and_twenty_of_model_go_through_two_servers(
-    serve: Any,
-    redis_server: Any,
+    serve,
+    redis_server,
     connect: Callable[[Any], Any],
     files: tuple[bytes, bytes],
     undisturbed: Callable[..., None],
@@ -140,7 +140,7 @@ def test_a_hundred_megabytes_of_table_and_twenty_of_model_go_through_two_servers
 
 @pytest.mark.slow
 def test_uploads_work_while_redis_is_gone(
-    serve: Any, redis_server: Any, connect: Callable[[Any], Any], network: bytes
+    serve, redis_server, connect: Callable[[Any], Any], network: bytes
 ) -> None:
     server = serve(redis_url=redis_server.url, cache_secret=SECRET)
     redis_server.kill()
@@ -156,8 +156,8 @@ def test_uploads_work_while_redis_is_gone(
 
 
 def test_an_upload_over_rest_is_found_by_the_other_server(
-    serve: Any,
-    redis_server: Any,
+    serve,
+    redis_server,
     connect: Callable[[Any], Any],
     network: bytes,
     undisturbed: Callable[..., None],
@@ -175,7 +175,7 @@ def test_an_upload_over_rest_is_found_by_the_other_server(
     undisturbed([one, other], attempt, lambda server: uploaded_anew(connect(server)))
 
 
-def ask(server: Any, method: str, path: str, body: bytes | None = None) -> Any:
+def ask(server, method: str, path: str, body: bytes | None = None):
     connection = HTTPConnection("127.0.0.1", server.rest_port)
     connection.request(method, path, body, {"Content-Type": "application/octet-stream"})
     answer = connection.getresponse()

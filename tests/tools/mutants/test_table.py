@@ -1,7 +1,6 @@
 """The table of faults fits the code, and one that does not is refused with the cause."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 PRICE = "service/shop/price.py"
 
 
-def fault(**given: Any) -> Fault:
+def fault(**given) -> Fault:
     entry = {"name": "sign", "file": PRICE, "kind": "wrong sign", "effect": "The price is wrong."}
     return Fault(**{**entry, "text": "price * count", "replacement": "-price * count", **given})
 

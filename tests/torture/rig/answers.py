@@ -41,7 +41,7 @@ def text(answer: dict[str, Any]) -> bytes:
     return json.dumps(plain(answer), sort_keys=True).encode()
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(found, expected) -> bool:
     """Whether two answers are equal, but for the last digits of their numbers."""
     if isinstance(found, dict) and isinstance(expected, dict):
         return found.keys() == expected.keys() and all(

@@ -70,7 +70,7 @@ class Grpc:
         if self._client is not None:
             self._client.close()
 
-    def _messages(self) -> Any:
+    def _messages(self):
         """The client's calls; on a new connection now and then, to any replica first."""
         if self._left == 0:
             self.close()
@@ -81,7 +81,7 @@ class Grpc:
         self._left -= 1
         return self._client.messages
 
-    def _by_name(self, request: ExplainRequest, seconds: float) -> Any:
+    def _by_name(self, request: ExplainRequest, seconds: float):
         """Upload model and table, and ask by their ids; what is gone is uploaded again."""
         messages = self._client.messages
         files: list[File] = [Model(content=request.model.content)]
@@ -98,7 +98,7 @@ def _nothing(_done: float, _planned: float) -> None:
     """Take progress."""
 
 
-def _translated(made: Callable[[], Any]) -> Any:
+def _translated(made: Callable[[], Any]):
     try:
         return made()
     except onnxplain.ExplainError as error:

@@ -59,11 +59,11 @@ class Rest:
         """Ask what a model takes and gives: by its bytes, or by its id."""
         kind = "application/octet-stream"
 
-        def by_id(port: int) -> Any:
+        def by_id(port: int):
             found = _ask(port, "PUT", "/v1/models", model, kind, seconds)
             return _ask(port, "GET", f"/v1/models/{found['id']}", b"", kind, seconds)
 
-        def by_bytes(port: int) -> Any:
+        def by_bytes(port: int):
             return _ask(port, "POST", "/v1/models:describe", model, kind, seconds)
 
         return self._twice(self._generator.choice([by_id, by_bytes]))
@@ -96,7 +96,7 @@ class Rest:
         return Answered(call(second), 2)
 
 
-def _by_name(port: int, request: ExplainRequest, seconds: float) -> Any:
+def _by_name(port: int, request: ExplainRequest, seconds: float):
     """Upload and ask by id; once more where the files are gone meanwhile."""
     try:
         return _by_name_once(port, request, seconds)
@@ -106,7 +106,7 @@ def _by_name(port: int, request: ExplainRequest, seconds: float) -> Any:
     return _by_name_once(port, request, seconds)
 
 
-def _by_name_once(port: int, request: ExplainRequest, seconds: float) -> Any:
+def _by_name_once(port: int, request: ExplainRequest, seconds: float):
     form = str(request.table.WhichOneof("source"))
     octets = "application/octet-stream"
     model = _ask(port, "PUT", "/v1/models", request.model.content, octets, seconds)
@@ -117,12 +117,12 @@ def _by_name_once(port: int, request: ExplainRequest, seconds: float) -> Any:
     return _ask(port, "POST", "/v1/explanations", body, _JSON, seconds)
 
 
-def _ask(port: int, method: str, path: str, body: bytes, kind: str, seconds: float) -> Any:
+def _ask(port: int, method: str, path: str, body: bytes, kind: str, seconds: float):
     status, text = _send(port, method, path, body, kind, seconds, {})
     return _document(status, text)
 
 
-def _events(port: int, path: str, body: bytes, kind: str, seconds: float) -> Any:
+def _events(port: int, path: str, body: bytes, kind: str, seconds: float):
     wanted = {"Accept": "text/event-stream"}
     status, text = _send(port, "POST", path, body, kind, seconds, wanted)
     if status != http.HTTPStatus.OK:
@@ -160,7 +160,7 @@ def _send(
         connection.close()
 
 
-def _document(status: int, text: bytes) -> Any:
+def _document(status: int, text: bytes):
     try:
         found = json.loads(text)
     except ValueError:

@@ -134,7 +134,7 @@ def _target(known: Mapping[str, Any]) -> list[Any]:
     return [_class(names[k]) for k in best]
 
 
-def _class(name: str) -> Any:
+def _class(name: str):
     return float(name) if name.isdigit() else name
 
 
@@ -154,6 +154,6 @@ def _table(columns: Mapping[str, Any], form: str) -> Table:
     return Table(**content)
 
 
-def _column(name: str, values: Any) -> Column:
+def _column(name: str, values) -> Column:
     texts = isinstance(values[0], str)
     return Column(name=name, strings=values) if texts else Column(name=name, numbers=values)

@@ -112,7 +112,7 @@ class Writer:
     def __init__(self, file: Path) -> None:
         self._file = file.open("a", encoding="utf-8", buffering=1)
 
-    def write(self, line: Any) -> None:
+    def write(self, line) -> None:
         """Append a dataclass."""
         self._file.write(json.dumps(asdict(line)) + "\n")
 

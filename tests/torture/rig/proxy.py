@@ -79,7 +79,7 @@ class Network:
         self._thread.join()
         self._loop.close()
 
-    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def _run(self, work: Coroutine[Any, Any, Any]):
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 

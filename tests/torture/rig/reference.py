@@ -28,6 +28,6 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
         return dict(json.loads(line) for line in lines)
 
 
-def _line(out: Any, name: str, message: Any) -> None:
+def _line(out, name: str, message) -> None:
     answer = answers.plain(answers.document(message))
     out.write(json.dumps([name, answer]) + "\n")

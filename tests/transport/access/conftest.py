@@ -57,7 +57,7 @@ class Provider:
     status: int = 200
     issuer: str = ""
 
-    def add(self, name: str, key: Any = None) -> Any:
+    def add(self, name: str, key=None):
         """Publish the public half of a key."""
         self.keys[name] = key or rsa.generate_private_key(65537, 2048)
         return self.keys[name]
@@ -71,7 +71,7 @@ class Provider:
             "/keys": {"keys": [self._public(name, key) for name, key in self.keys.items()]},
         }
 
-    def token(self, name: str = "first", algorithm: str = "RS256", **claims: Any) -> str:
+    def token(self, name: str = "first", algorithm: str = "RS256", **claims) -> str:
         """Sign a good token; a claim given as None is left out."""
         now = int(time.time())
         good = {
@@ -85,7 +85,7 @@ class Provider:
         return jwt.encode(given, self.keys[name], algorithm, headers={"kid": name})
 
     @staticmethod
-    def _public(name: str, key: Any) -> dict[str, Any]:
+    def _public(name: str, key) -> dict[str, Any]:
         kinds = jwt.algorithms
         kind: Any = kinds.RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else kinds.ECAlgorithm
         return {**kind.to_jwk(key.public_key(), as_dict=True), "kid": name, "use": "sig"}
@@ -108,7 +108,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_given: Any) -> None: ...
+        def log_message(self, *_given) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -166,7 +166,7 @@ class Authority:
         (folder / "tls.crt").write_bytes(certificate)
         return {"tls_certificate_file": folder / "tls.crt", "tls_key_file": folder / "tls.key"}
 
-    def _sign(self, name: x509.Name, public: Any, others: Any, *, ca: bool) -> x509.Certificate:
+    def _sign(self, name: x509.Name, public, others, *, ca: bool) -> x509.Certificate:
         now = datetime.datetime.now(datetime.UTC)
         made = (
             x509.CertificateBuilder()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -22,7 +21,7 @@ def connect() -> Iterator[Callable[..., grpc.Channel]]:
     """Open a channel by TLS: to a server, trusting a root, with a key and its certificate."""
     channels: list[grpc.Channel] = []
 
-    def open_(client: Any, root: bytes, pair: tuple[bytes, bytes] | None = None) -> grpc.Channel:
+    def open_(client, root: bytes, pair: tuple[bytes, bytes] | None = None) -> grpc.Channel:
         credentials = grpc.ssl_channel_credentials(root, *(pair or (None, None)))
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
         address = f"localhost:{client.server.grpc_port}"
@@ -44,19 +43,17 @@ def code_of(channel: grpc.Channel, token: str | None = None) -> grpc.StatusCode:
 
 
 @pytest.fixture
-def mutual(start: Any, make_runner: Any, authority: Any) -> Any:
+def mutual(start, make_runner, authority):
     """A server that knows its callers by certificates, and in no other way."""
     return start(make_runner(), **authority.serve(), tls_client_ca_file=authority.file)
 
 
-def test_a_certificate_of_the_authority_is_enough(
-    mutual: Any, authority: Any, connect: Any
-) -> None:
+def test_a_certificate_of_the_authority_is_enough(mutual, authority, connect) -> None:
     assert code_of(connect(mutual, authority.pem, authority.issue("ann"))) is grpc.StatusCode.OK
 
 
 def test_nobody_gets_in_without_a_certificate_of_the_authority(
-    mutual: Any, authority: Any, make_authority: Any, connect: Any
+    mutual, authority, make_authority, connect
 ) -> None:
     strange = make_authority("stranger").issue("ann")
 
@@ -65,9 +62,7 @@ def test_nobody_gets_in_without_a_certificate_of_the_authority(
     assert code_of(mutual.channel) is grpc.StatusCode.UNAVAILABLE
 
 
-def test_a_certificate_that_names_nobody_is_refused(
-    mutual: Any, authority: Any, connect: Any
-) -> None:
+def test_a_certificate_that_names_nobody_is_refused(mutual, authority, connect) -> None:
     nobody = connect(mutual, authority.pem, authority.issue(None))
     two = [x509.UniformResourceIdentifier(WORKLOAD + end) for end in ("", "2")]
 
@@ -77,7 +72,7 @@ def test_a_certificate_that_names_nobody_is_refused(
     assert health_pb2_grpc.HealthStub(nobody).Check(health_pb2.HealthCheckRequest()).status == 1
 
 
-def test_rest_is_no_side_door_where_only_certificates_are_known(mutual: Any) -> None:
+def test_rest_is_no_side_door_where_only_certificates_are_known(mutual) -> None:
     answer = mutual.post({}, Authorization="Bearer ann")
 
     assert (answer.status, answer.json["reason"]) == (401, "UNAUTHENTICATED")
@@ -87,7 +82,7 @@ def test_rest_is_no_side_door_where_only_certificates_are_known(mutual: Any) -> 
 
 
 def test_a_token_wins_over_a_certificate_and_a_bad_one_is_refused(
-    start: Any, make_runner: Any, authority: Any, connect: Any, tokens: Any, caplog: Any
+    start, make_runner, authority, connect, tokens, caplog
 ) -> None:
     caplog.set_level("INFO", "onnxplain_server.requests")
     client = start(
@@ -106,7 +101,7 @@ def test_a_token_wins_over_a_certificate_and_a_bad_one_is_refused(
 
 
 def test_a_server_s_certificate_alone_encrypts_and_asks_for_tokens(
-    start: Any, make_runner: Any, authority: Any, connect: Any, tokens: Any
+    start, make_runner, authority, connect, tokens
 ) -> None:
     client = start(make_runner(), **authority.serve(), tokens_file=tokens.write("ann"))
     channel = connect(client, authority.pem)
@@ -116,12 +111,12 @@ def test_a_server_s_certificate_alone_encrypts_and_asks_for_tokens(
 
 
 def test_certificates_change_without_a_restart(
-    start: Any,
-    make_runner: Any,
-    make_authority: Any,
-    connect: Any,
+    start,
+    make_runner,
+    make_authority,
+    connect,
     tmp_path: Path,
-    monkeypatch: Any,
+    monkeypatch,
 ) -> None:
     """As a volume of Kubernetes changes: its link is swapped, for server and authority at once."""
     monkeypatch.setattr("onnxplain_server.adapters.access.watched.LOOK_SECONDS", 0.0)
@@ -161,16 +156,16 @@ def test_certificates_change_without_a_restart(
     ],
 )
 def test_a_holder_is_named_by_spiffe_id_else_dns_else_common_name(
-    authority: Any, others: Any, name: str
+    authority, others, name: str
 ) -> None:
     assert holder(authority.issue("ann", *others)[1]) == name
 
 
 @pytest.mark.parametrize("name", ["spiffe://bank.example/a", "dns:a.b"])
-def test_a_common_name_cannot_pass_for_another_kind_of_name(authority: Any, name: str) -> None:
+def test_a_common_name_cannot_pass_for_another_kind_of_name(authority, name: str) -> None:
     assert holder(authority.issue(name)[1]) == f"mtls:cn:{name}"
 
 
-def test_a_name_with_control_characters_is_none(authority: Any) -> None:
+def test_a_name_with_control_characters_is_none(authority) -> None:
     assert holder(authority.issue("a\nb")[1]) is None
     assert holder(b"no certificate") is None

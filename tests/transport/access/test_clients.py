@@ -19,20 +19,20 @@ SECRET = "secret"  # noqa: S105 - nobody's
 
 
 @pytest.fixture
-def server(start: Any, make_runner: Any, tokens: Any) -> Any:
+def server(start, make_runner, tokens):
     """A server with tokens, and without encryption."""
     return start(make_runner(), tokens_file=tokens.write("ann")).server
 
 
 @pytest.fixture
-def mutual(start: Any, make_runner: Any, authority: Any, tokens: Any) -> Any:
+def mutual(start, make_runner, authority, tokens):
     """A server with TLS, certificates of clients, and tokens."""
     settings = authority.serve() | {"tls_client_ca_file": authority.file}
     return start(make_runner(), tokens_file=tokens.write("ann"), **settings).server
 
 
 @pytest.fixture
-def pair(authority: Any, tmp_path: Path) -> dict[str, Any]:
+def pair(authority, tmp_path: Path) -> dict[str, Any]:
     """A client's certificate and key, as arguments."""
     key, certificate = authority.issue("bob")
     files = {"certificate_file": tmp_path / "client.crt", "key_file": tmp_path / "client.key"}
@@ -41,7 +41,7 @@ def pair(authority: Any, tmp_path: Path) -> dict[str, Any]:
     return files
 
 
-def endpoint_of(server: Any) -> str:
+def endpoint_of(server) -> str:
     return f"localhost:{server.grpc_port}"
 
 
@@ -55,12 +55,12 @@ def use_all(client: onnxplain.Client) -> None:
     assert client.health() == "SERVING"
 
 
-def test_a_token_goes_with_every_call(server: Any, tokens: Any) -> None:
+def test_a_token_goes_with_every_call(server, tokens) -> None:
     with onnxplain.connect(endpoint_of(server), token=tokens.of("ann")) as client:
         use_all(client)
 
 
-def test_a_token_goes_with_every_call_of_asyncio(server: Any, tokens: Any) -> None:
+def test_a_token_goes_with_every_call_of_asyncio(server, tokens) -> None:
     async def use() -> str:
         async with onnxplain.connect_async(
             endpoint_of(server), token=lambda: tokens.of("ann")
@@ -76,7 +76,7 @@ def test_a_token_goes_with_every_call_of_asyncio(server: Any, tokens: Any) -> No
 
 
 @pytest.mark.parametrize("token", [None, "wrong"])
-def test_a_refusal_has_its_reason_and_is_not_tried_again(server: Any, token: str | None) -> None:
+def test_a_refusal_has_its_reason_and_is_not_tried_again(server, token: str | None) -> None:
     with (
         onnxplain.connect(endpoint_of(server), token=token) as client,
         pytest.raises(onnxplain.ExplainError) as caught,
@@ -86,7 +86,7 @@ def test_a_refusal_has_its_reason_and_is_not_tried_again(server: Any, token: str
     assert (caught.value.reason, caught.value.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
 
 
-def test_a_callable_is_asked_before_each_call(server: Any, tokens: Any) -> None:
+def test_a_callable_is_asked_before_each_call(server, tokens) -> None:
     given = iter(["wrong", tokens.of("ann")])
     with onnxplain.connect(endpoint_of(server), token=lambda: next(given)) as client:
         with pytest.raises(onnxplain.ExplainError):
@@ -138,7 +138,7 @@ def test_a_token_may_stay_on_the_machine_unencrypted(endpoint: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\n", "é", "sécret"])
-def test_what_is_no_token_is_refused_without_repeating_it(server: Any, token: str) -> None:
+def test_what_is_no_token_is_refused_without_repeating_it(server, token: str) -> None:
     with pytest.raises(ValueError, match="the token") as caught:
         onnxplain.connect("localhost", token=token)
     assert not token or token not in str(caught.value)
@@ -149,9 +149,7 @@ def test_what_is_no_token_is_refused_without_repeating_it(server: Any, token: st
         client.health()
 
 
-def test_files_make_a_connection_by_tls(
-    mutual: Any, authority: Any, pair: dict[str, Any], tokens: Any
-) -> None:
+def test_files_make_a_connection_by_tls(mutual, authority, pair: dict[str, Any], tokens) -> None:
     endpoint = endpoint_of(mutual)
     with onnxplain.connect(endpoint, ca_file=authority.file, **pair) as client:
         use_all(client)
@@ -187,12 +185,12 @@ def run(tmp_path: Path) -> Callable[..., Result]:
     return invoke
 
 
-def _none(*_given: Any) -> Any:
+def _none(*_given):
     raise AssertionError("nothing is computed in this process")
 
 
 def test_commands_send_the_token_of_a_file_or_of_the_variable(
-    run: Any, server: Any, tokens: Any, tmp_path: Path
+    run, server, tokens, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
     file.write_text(tokens.of("ann") + "\n")
@@ -209,9 +207,7 @@ def test_commands_send_the_token_of_a_file_or_of_the_variable(
     assert without.stderr.count("\n") == 1
 
 
-def test_commands_speak_tls_with_certificates(
-    run: Any, mutual: Any, authority: Any, pair: dict[str, Any]
-) -> None:
+def test_commands_speak_tls_with_certificates(run, mutual, authority, pair: dict[str, Any]) -> None:
     flags = ("--endpoint", endpoint_of(mutual), "--ca-file", authority.file)
     own = ("--certificate-file", pair["certificate_file"], "--key-file", pair["key_file"])
 
@@ -230,7 +226,7 @@ def test_commands_speak_tls_with_certificates(
         (("--token-file", "missing"), "--token-file needs --endpoint"),
     ],
 )
-def test_flags_that_do_not_fit_are_refused(run: Any, flags: tuple[str, ...], fault: str) -> None:
+def test_flags_that_do_not_fit_are_refused(run, flags: tuple[str, ...], fault: str) -> None:
     result = run("describe", "MODEL", *flags, ONNXPLAIN_TOKEN=SECRET)
 
     assert result.exit_code in {1, 2}
@@ -239,7 +235,7 @@ def test_flags_that_do_not_fit_are_refused(run: Any, flags: tuple[str, ...], fau
 
 
 def test_a_new_token_and_its_line_let_its_caller_in(
-    run: Any, start: Any, make_runner: Any, tmp_path: Path
+    run, start, make_runner, tmp_path: Path
 ) -> None:
     made = run("token", "ann/batch")
     token, line = made.stdout.splitlines()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,11 +20,11 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onnxplain_server.adapters.access.provider._TIMEOUT_SECONDS", 300.0)
 
 
-def status_of(client: Any, token: str) -> int:
+def status_of(client, token: str) -> int:
     return int(client.post({}, Authorization=f"Bearer {token}").status)
 
 
-def test_tokens_come_and_go_without_a_restart(start: Any, make_runner: Any, tokens: Any) -> None:
+def test_tokens_come_and_go_without_a_restart(start, make_runner, tokens) -> None:
     client = start(make_runner(), tokens_file=tokens.write("ann"))
 
     tokens.write("bob")
@@ -35,7 +34,7 @@ def test_tokens_come_and_go_without_a_restart(start: Any, make_runner: Any, toke
 
 
 def test_a_file_of_tokens_that_is_broken_or_gone_leaves_the_last_good_one(
-    start: Any, make_runner: Any, tokens: Any, caplog: pytest.LogCaptureFixture
+    start, make_runner, tokens, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = start(make_runner(), tokens_file=tokens.write("ann"))
 
@@ -51,9 +50,7 @@ def test_a_file_of_tokens_that_is_broken_or_gone_leaves_the_last_good_one(
     assert "hunter2" not in caplog.text
 
 
-def test_keys_are_rotated_without_a_restart(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
-) -> None:
+def test_keys_are_rotated_without_a_restart(start, make_runner, provider, oidc) -> None:
     client = start(make_runner(), **oidc)
     assert status_of(client, provider.token()) == 200
 
@@ -63,9 +60,7 @@ def test_keys_are_rotated_without_a_restart(
     assert status_of(client, provider.token("first")) == 200
 
 
-def test_a_provider_that_goes_down_takes_nobody_with_it(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
-) -> None:
+def test_a_provider_that_goes_down_takes_nobody_with_it(start, make_runner, provider, oidc) -> None:
     client = start(make_runner(), **oidc)
     assert status_of(client, provider.token()) == 200
 
@@ -78,7 +73,7 @@ def test_a_provider_that_goes_down_takes_nobody_with_it(
 
 
 def test_a_slow_provider_holds_up_only_who_needs_it(
-    start: Any, make_runner: Any, provider: Any, oidc: Any, tokens: Any
+    start, make_runner, provider, oidc, tokens
 ) -> None:
     answers = threading.Event()
     provider.before = lambda _path: answers.wait(600)
@@ -105,7 +100,7 @@ def test_a_slow_provider_holds_up_only_who_needs_it(
 
 
 def test_many_tokens_of_unknown_keys_do_not_flood_the_provider(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
+    start, make_runner, provider, oidc
 ) -> None:
     client = start(make_runner(), **oidc)
     stranger = provider.add("stranger")
@@ -119,7 +114,7 @@ def test_many_tokens_of_unknown_keys_do_not_flood_the_provider(
 
 
 def test_keys_may_be_at_an_address_of_their_own_and_of_other_kinds(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
+    start, make_runner, provider, oidc
 ) -> None:
     provider.add("curve", ec.generate_private_key(ec.SECP256R1()))
     client = start(make_runner(), **oidc, oidc_jwks_url=f"{provider.url}/keys")
@@ -129,12 +124,12 @@ def test_keys_may_be_at_an_address_of_their_own_and_of_other_kinds(
 
 
 def test_another_claim_may_name_the_caller(
-    start: Any,
-    make_runner: Any,
-    provider: Any,
-    oidc: Any,
+    start,
+    make_runner,
+    provider,
+    oidc,
     caplog: pytest.LogCaptureFixture,
-    eventually: Any,
+    eventually,
 ) -> None:
     caplog.set_level("INFO", "onnxplain_server.requests")
     client = start(make_runner(), **oidc, oidc_caller_claim="azp")
@@ -147,7 +142,7 @@ def test_another_claim_may_name_the_caller(
 
 
 def test_a_provider_that_speaks_for_another_issuer_is_not_believed(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
+    start, make_runner, provider, oidc
 ) -> None:
     provider.issuer = "https://another.example"
     client = start(make_runner(), **oidc)
@@ -156,7 +151,7 @@ def test_a_provider_that_speaks_for_another_issuer_is_not_believed(
 
 
 def test_a_provider_that_points_elsewhere_is_not_followed(
-    start: Any, make_runner: Any, provider: Any, oidc: Any
+    start, make_runner, provider, oidc
 ) -> None:
     provider.documents = lambda: {FIRST: {"issuer": provider.url, "jwks_uri": "http://10.0.0.1/k"}}
     client = start(make_runner(), **oidc)
@@ -166,7 +161,7 @@ def test_a_provider_that_points_elsewhere_is_not_followed(
 
 
 @pytest.mark.parametrize("address", ["http://10.0.0.1/k", "file:///k", "ftp://localhost/k", 7])
-def test_keys_are_asked_for_by_https_only(provider: Any, address: Any) -> None:
+def test_keys_are_asked_for_by_https_only(provider, address) -> None:
     provider.documents = lambda: {FIRST: {"issuer": provider.url, "jwks_uri": address}}
 
     with pytest.raises(ProviderError, match="names no https address"):

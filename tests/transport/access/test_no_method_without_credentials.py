@@ -89,7 +89,7 @@ def routes() -> Iterator[tuple[str, str]]:
     )
 
 
-def challenge(answer: Any) -> str:
+def challenge(answer) -> str:
     """Return WWW-Authenticate: names of headers are the same in any case."""
     return str({name.lower(): value for name, value in answer.headers.items()}["www-authenticate"])
 
@@ -99,12 +99,12 @@ def is_open(method: str, path: str) -> bool:
 
 
 @pytest.fixture
-def client(start: Any, make_runner: Any, tokens: Any, oidc: Mapping[str, str]) -> Any:
+def client(start, make_runner, tokens, oidc: Mapping[str, str]):
     """A server that knows its callers by tokens of a file, and by JWTs."""
     return start(make_runner(), tokens_file=tokens.write("ann", "bob"), **oidc)
 
 
-def answers_nothing(client: Any, tokens: Any, authorization: str | None) -> None:
+def answers_nothing(client, tokens, authorization: str | None) -> None:
     """Ask all that there is to ask."""
     good = bearer(tokens.of("ann"))
     metadata = [] if authorization is None else [("authorization", authorization)]
@@ -124,15 +124,15 @@ def answers_nothing(client: Any, tokens: Any, authorization: str | None) -> None
             assert challenge(answer).startswith('Bearer realm="onnxplain"')
 
 
-def test_nothing_but_health_answers_without_credentials(client: Any, tokens: Any) -> None:
+def test_nothing_but_health_answers_without_credentials(client, tokens) -> None:
     answers_nothing(client, tokens, None)
 
 
-def test_nothing_but_health_answers_a_token_of_nobody(client: Any, tokens: Any) -> None:
+def test_nothing_but_health_answers_a_token_of_nobody(client, tokens) -> None:
     answers_nothing(client, tokens, "Bearer carl")
 
 
-def unsigned(provider: Any) -> str:
+def unsigned(provider) -> str:
     head, body, _ = provider.token().split(".")
     head = (
         base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT","kid":"first"}').rstrip(b"=").decode()
@@ -140,7 +140,7 @@ def unsigned(provider: Any) -> str:
     return f"{head}.{body}."
 
 
-def signed_with_the_public_key(provider: Any) -> str:
+def signed_with_the_public_key(provider) -> str:
     """The old confusion: a public key taken for a shared secret. PyJWT refuses to make it."""
     public = (
         provider.keys["first"]
@@ -153,20 +153,20 @@ def signed_with_the_public_key(provider: Any) -> str:
     return f"{head}.{body}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
 
 
-def of_an_unknown_key(provider: Any) -> str:
+def of_an_unknown_key(provider) -> str:
     provider.add("unknown")
     token: str = provider.token("unknown")
     del provider.keys["unknown"]
     return token
 
 
-def of_a_forged_key(provider: Any) -> str:
+def of_a_forged_key(provider) -> str:
     stranger = rsa.generate_private_key(65537, 2048)
     claims = jwt.decode(provider.token(), options={"verify_signature": False})
     return jwt.encode(claims, stranger, "RS256", headers={"kid": "first"})
 
 
-def changed(provider: Any) -> str:
+def changed(provider) -> str:
     head, body, signature = provider.token().split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=="))
     text = json.dumps(claims | {"sub": "root"}).encode()
@@ -197,9 +197,7 @@ REFUSED: dict[str, Callable[[Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_bad_jwt_is_refused_by_every_method(
-    client: Any, tokens: Any, provider: Any, kind: str
-) -> None:
+def test_a_bad_jwt_is_refused_by_every_method(client, tokens, provider, kind: str) -> None:
     answers_nothing(client, tokens, f"Bearer {REFUSED[kind](provider)}")
 
 
@@ -207,7 +205,7 @@ def test_a_bad_jwt_is_refused_by_every_method(
     "given",
     ["Basic YTpi", "Bearer", "Bearer ", "Bearer a b", "bearer", "nna", "Bearer nna, Bearer nna"],
 )
-def test_what_is_no_bearer_token_is_refused(client: Any, given: str) -> None:
+def test_what_is_no_bearer_token_is_refused(client, given: str) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest(), metadata=[("authorization", given)])
     answer = client.post({}, Authorization=given)
@@ -216,7 +214,7 @@ def test_what_is_no_bearer_token_is_refused(client: Any, given: str) -> None:
     assert answer.status == 401
 
 
-def test_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) -> None:
+def test_two_tokens_in_one_request_are_refused(client, tokens) -> None:
     twice = bearer(tokens.of("ann")) * 2
 
     with pytest.raises(grpc.RpcError) as caught:
@@ -225,17 +223,13 @@ def test_two_tokens_in_one_request_are_refused(client: Any, tokens: Any) -> None
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_good_credentials_of_each_kind_are_answered(
-    client: Any, tokens: Any, provider: Any
-) -> None:
+def test_good_credentials_of_each_kind_are_answered(client, tokens, provider) -> None:
     for token in (tokens.of("ann"), tokens.of("bob"), provider.token()):
         client.stub.Explain(ExplainRequest(), metadata=bearer(token))
         assert client.post({}, Authorization=f"BEARER  {token}").status == 200
 
 
-def test_anothers_upload_is_as_if_it_had_never_been(
-    client: Any, tokens: Any, provider: Any
-) -> None:
+def test_anothers_upload_is_as_if_it_had_never_been(client, tokens, provider) -> None:
     callers = [tokens.of("ann"), tokens.of("bob"), provider.token(), provider.token(sub="ann")]
     parts = [UploadModelRequest(content=b"model")]
     uploaded = client.stub.UploadModel(iter(parts), metadata=bearer(callers[0])).id
@@ -266,7 +260,7 @@ def test_anothers_upload_is_as_if_it_had_never_been(
     assert client.stub.DescribeModel(own, metadata=bearer(callers[0]))
 
 
-def test_a_missing_token_is_no_error_and_a_bad_one_is(client: Any, provider: Any) -> None:
+def test_a_missing_token_is_no_error_and_a_bad_one_is(client, provider) -> None:
     missing = challenge(client.post({}))
     expired = challenge(client.post({}, Authorization=f"Bearer {provider.token(exp=1)}"))
 
@@ -275,7 +269,7 @@ def test_a_missing_token_is_no_error_and_a_bad_one_is(client: Any, provider: Any
     assert 'error_description="the token has expired' in expired
 
 
-def test_without_any_way_everybody_is_answered(start: Any, make_runner: Any) -> None:
+def test_without_any_way_everybody_is_answered(start, make_runner) -> None:
     client = start(make_runner())
 
     client.stub.Explain(ExplainRequest(), metadata=bearer("whatever"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from onnxplain_server.access import access
@@ -54,7 +53,7 @@ def test_settings_that_can_work_do_not(settings: dict[str, str]) -> None:
     assert load(settings).oidc_issuer == settings["oidc_issuer"]
 
 
-def test_a_bad_line_of_tokens_stops_the_start(tokens: Any) -> None:
+def test_a_bad_line_of_tokens_stops_the_start(tokens) -> None:
     tokens.path.write_text("# all\nann hunter2\n")
 
     with pytest.raises(SettingsError, match=r"tokens, line 2: the second word is no SHA-256"):
@@ -70,7 +69,7 @@ def test_files_that_are_missing_stop_the_start(tmp_path: Path) -> None:
         access(load({"tls_certificate_file": missing, "tls_key_file": missing}))
 
 
-def test_certificates_that_do_not_fit_stop_the_start(authority: Any, tmp_path: Path) -> None:
+def test_certificates_that_do_not_fit_stop_the_start(authority, tmp_path: Path) -> None:
     good = authority.serve()
     other = tmp_path / "other.key"
     other.write_bytes(authority.issue("other")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import grpc
 import pytest
@@ -22,13 +21,11 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def client(start: Any, make_runner: Any, tokens: Any) -> Any:
+def client(start, make_runner, tokens):
     return start(make_runner(), tokens_file=tokens.write("ann"), max_message_bytes=2**16)
 
 
-def test_every_answer_has_the_headers_of_security_and_none_of_cors(
-    client: Any, tokens: Any
-) -> None:
+def test_every_answer_has_the_headers_of_security_and_none_of_cors(client, tokens) -> None:
     good = {"Authorization": f"Bearer {tokens.of('ann')}", "Origin": "https://evil.example"}
     asked = {"Access-Control-Request-Method": "POST"}
     answers = {
@@ -56,7 +53,7 @@ def test_every_answer_has_the_headers_of_security_and_none_of_cors(
 
 
 def test_logs_say_who_called_and_hold_no_token_and_no_content(
-    client: Any, tokens: Any, caplog: pytest.LogCaptureFixture, eventually: Any
+    client, tokens, caplog: pytest.LogCaptureFixture, eventually
 ) -> None:
     caplog.set_level(logging.DEBUG)
     good = tokens.of("ann") + "very-secret"
@@ -89,7 +86,7 @@ def test_a_name_with_control_characters_stays_within_its_line(
 
 
 def test_a_path_with_a_line_end_stays_within_its_line(
-    client: Any, tokens: Any, caplog: pytest.LogCaptureFixture, eventually: Any
+    client, tokens, caplog: pytest.LogCaptureFixture, eventually
 ) -> None:
     caplog.set_level(logging.INFO, "onnxplain_server.requests")
 
@@ -106,7 +103,7 @@ def test_credentials_are_not_shown_by_accident() -> None:
     assert "secret" not in repr(Credentials(["Bearer secret"]))
 
 
-def test_refusals_are_counted(client: Any, eventually: Any) -> None:
+def test_refusals_are_counted(client, eventually) -> None:
     client.post({})
     with pytest.raises(grpc.RpcError):
         client.stub.Explain(ExplainRequest())
