@@ -82,6 +82,7 @@ torture: $(ENV) ## Send a million broken models and random requests, and break a
 	ONNXPLAIN_TEST_REQUESTS=$${ONNXPLAIN_TEST_REQUESTS:-10000} \
 		$(BIN)/pytest -s tests/isolation/test_garbage.py tests/isolation/test_mutants.py \
 			tests/isolation/test_requests.py
+	ONNXPLAIN_TEST_PROPERTIES=$${ONNXPLAIN_TEST_PROPERTIES:-1250} $(BIN)/pytest tests/properties
 	ONNXPLAIN_TEST_CALLERS=$${ONNXPLAIN_TEST_CALLERS:-200} $(BIN)/pytest tests/system/redis/test_two_servers.py
 	ONNXPLAIN_TEST_API_CASES=$${ONNXPLAIN_TEST_API_CASES:-300} $(BIN)/pytest tests/openapi/test_fuzz.py
 	ONNXPLAIN_TEST_KILLS=$${ONNXPLAIN_TEST_KILLS:-1000} \

@@ -26,7 +26,7 @@ from onnxplain_server.trees.forms import Leaves
 
 THREADS = 2
 
-Rows = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 
 def seconds(run: Callable[[], object]) -> float:

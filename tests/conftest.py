@@ -50,6 +50,8 @@ class FunctionModel:
         One input for all features, instead of one each.
     without : mapping of int to sequence of int
         For outputs, the features that they are known not to depend on.
+    rounding : float
+        Relative error of what the function computes.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FunctionModel:
         matrix: bool = False,
         n_outputs: int = 1,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> None:
         self.function = function
         self.without = without or {}
@@ -68,7 +71,9 @@ class FunctionModel:
         if matrix:
             self.inputs = (Input("X", types[0], len(names)),)
         self.output_names = tuple(f"y{k}" for k in range(n_outputs))
+        self.has_class_scores = False
         self.notes: tuple[Note, ...] = ()
+        self.roundings = np.full(n_outputs, rounding)
         self.calls: list[int] = []
 
     @property
@@ -190,12 +195,19 @@ class Makers:
         matrix: bool = False,
         source=None,
         without: Mapping[int, Sequence[int]] | None = None,
+        rounding: float = 2.0**-53,
     ) -> Engine:
         """Bind a function to rows."""
         given = table_of(columns)
         types = types or [type_of(values) for values in columns.values()]
         model = FunctionModel(
-            function, tuple(columns), types, matrix=matrix, n_outputs=n_outputs, without=without
+            function,
+            tuple(columns),
+            types,
+            matrix=matrix,
+            n_outputs=n_outputs,
+            without=without,
+            rounding=rounding,
         )
         features = bind(model.inputs, given, tuple(columns) if matrix else (), ())
         ones = np.ones(given.n_rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 
 
 class Scale(Enum):
@@ -29,11 +29,14 @@ class Input:
         Element type as ONNX names it: "float", "double", "int64", "bool", "string", ...
     width : int or None
         Number of columns; None where the model leaves it open.
+    columns : tuple of str
+        Names of the columns that the model carries, in its order; empty where it carries none.
     """
 
     name: str
     type: str
     width: int | None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Description:
         As "domain:Operator", or "Operator" in the default domain; each once, sorted.
     producer : str
         Program that wrote the file, as it says itself.
+    has_class_scores : bool
+        As in `Model`.
     """
 
     digest: str
@@ -60,6 +65,14 @@ class Description:
     margin_refusal: str
     operators: tuple[str, ...]
     producer: str
+    has_class_scores: bool = False
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that the model carries; empty where it carries none."""
+        if len(self.inputs) == 1:
+            return self.inputs[0].columns
+        return tuple(taken.name for taken in self.inputs)
 
     @property
     def scales(self) -> tuple[Scale, ...]:
@@ -87,8 +100,19 @@ class Model(Protocol):
         """Names of its prediction columns."""
 
     @property
+    def has_class_scores(self) -> bool:
+        """Whether its prediction columns score classes, on whatever scale."""
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What to know before trusting its predictions."""
+
+    @property
+    def roundings(self) -> Vector:
+        """Relative error of a single rounding in each prediction column: (n_outputs,).
+
+        2^-24 for what is computed in float32, even if it is given as float64; 0 for labels.
+        """
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that certainly change nothing in some of the prediction columns.

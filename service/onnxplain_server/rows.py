@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.column_order import ordered
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input
 from onnxplain_server.table import Table, listed
@@ -47,12 +48,15 @@ class Features:
     matrix : str
         Name of the one input that takes all features; empty where each feature
         is an input of its own.
+    by_position : bool
+        Whether nothing but the table's order says which column is which.
     """
 
     names: tuple[str, ...]
     columns: tuple[Array, ...]
     dtypes: tuple[np.dtype[np.generic], ...]
     matrix: str
+    by_position: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -97,7 +101,8 @@ def bind(
     Parameters
     ----------
     feature_columns : sequence of str
-        For a model that takes one matrix: its columns; empty means all but `others`.
+        For a model that takes one matrix: its columns; empty means those that the model names,
+        and all but `others` where it names none.
     others : sequence of str
         Target and weight columns, which are no features unless named as such.
 
@@ -108,18 +113,18 @@ def bind(
     """
     matrix = inputs[0].name if _takes_matrix(inputs, table) else ""
     if matrix:
-        names = tuple(feature_columns) or tuple(
-            n for n in (*table.columns, *table.unreadable) if n not in others
-        )
+        held = (*table.columns, *table.unreadable)
+        names, by_position = ordered(inputs[0].columns, feature_columns, held, others)
         _check_width(inputs[0], names, named=bool(feature_columns))
         types = [inputs[0].type] * len(names)
     else:
         names = tuple(i.name for i in inputs)
         types = [i.type for i in inputs]
         _check_subset(names, feature_columns)
+        by_position = False
     dtypes = tuple(np.dtype(_DTYPES[t]) for t in types)
     columns = tuple(table.column(name, "feature_columns") for name in names)
-    features = Features(names, columns, dtypes, matrix)
+    features = Features(names, columns, dtypes, matrix, by_position)
     for j, column in enumerate(columns):
         _check_filled(names[j], column)
         features.cast(j, column)

@@ -22,11 +22,14 @@ class Table:
     n_rows : int
     unreadable : mapping of name to str
         Columns of a type that is neither number nor string, and that type's name.
+    sent_rows : (n_rows,) or None
+        Position of each row in the table as sent; None: these are all its rows.
     """
 
     columns: Mapping[str, Array]
     n_rows: int
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    sent_rows: Indices | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,7 +63,11 @@ class Table:
     def take(self, rows: Indices) -> Table:
         """Keep these rows, in this order."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return Table(columns, len(rows), self.unreadable)
+        return Table(columns, len(rows), self.unreadable, self.as_sent(rows))
+
+    def as_sent(self, rows: Indices) -> Indices:
+        """Return the positions of rows in the table as sent: (n,)."""
+        return rows if self.sent_rows is None else self.sent_rows[rows]
 
 
 def listed(names: tuple[object, ...], most: int = 12) -> str:
@@ -108,7 +115,7 @@ def weights(table: Table, name: str) -> Vector:
             "weights must be finite and not negative",
             "weight_column",
         )
-    if not values.any():
+    if len(values) and not values.any():
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
             f"weight column {name!r} is 0 in every row; some row must weigh something",

@@ -93,7 +93,11 @@ def answer() -> pb.ExplainResponse:
     return pb.ExplainResponse(
         explanations=[
             pb.Explanation(interactions=statistics, plots=plots[:1]),
-            pb.Explanation(partial_dependence=curves, plots=plots[1:]),
+            pb.Explanation(
+                partial_dependence=curves,
+                plots=plots[1:],
+                rows={"drawn_row_count": 500, "used_row_count": 500, "weight": 500, "seed": 3},
+            ),
         ],
         model={"digest": "sha256:00", "output_names": ["price"], "scales": ["RESPONSE"]},
         receipt=pb.Receipt(

@@ -282,3 +282,17 @@ def test_serve_passes_on_only_the_flags_that_were_given(run: Run, parts) -> None
 
 def test_version_is_that_of_the_package(run: Run) -> None:
     assert run("version").stdout == "onnxplain 0.1.0\n"
+
+
+def test_a_table_tells_the_rows_of_each_method(run: Run, model: Path, table: Path) -> None:
+    printed = run("explain", model, table, *ASK, "--output", "table").stdout
+
+    assert "Partial dependence: 500 rows (seed 3)" in printed
+    assert "rows used" not in printed
+
+
+def test_help_names_no_number_of_rows_that_only_some_methods_draw(run: Run) -> None:
+    words = " ".join(run("explain", "--help").stdout.replace("│", " ").split())
+
+    assert "[default: what each method can afford, from 500 to all]" in words
+    assert "[default: 500]" not in words

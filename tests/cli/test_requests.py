@@ -100,6 +100,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         *("--feature-columns", 'age,"b,m,i"', "--feature-columns", "sex"),
         *("--target-column", "y", "--weight-column", "w", "--output-indices", "0,2"),
         *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
+        *("--class-labels", "-1,<=50K", "--class-labels", '"a,b"'),
         "--no-plots",
         "--allow-inconsistent-model",
     )
@@ -116,6 +117,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         engine="BLACK_BOX",
         row_count=100,
         seed=0,
+        class_labels=["-1", "<=50K", "a,b"],
         plots=False,
         allow_inconsistent_model=True,
     )

@@ -255,13 +255,14 @@ def importance() -> pb.Explanation:
 def loss() -> pb.Explanation:
     entry = average_loss_pb2.AverageLoss
     return pb.Explanation(
+        rows={"drawn_row_count": 1600, "used_row_count": 1500, "weight": 1234.5, "seed": 3},
         average_loss={
             "output_names": ["low", "high"],
             "losses": [
                 entry(group="f", values=[1, 2], weight=3),
                 entry(group="m", values=[3, float("inf")], weight=4),
             ],
-        }
+        },
     )
 
 

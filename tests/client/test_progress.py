@@ -5,7 +5,7 @@ import sys
 
 import onnxplain
 import pytest
-from onnxplain.progress import bar
+from onnxplain.progress import TimeLeft, bar, spell_time
 
 ROWS = {"age": [20.0, 30.0]}
 
@@ -73,3 +73,46 @@ def test_a_pipeline_sees_no_bar(
 ) -> None:
     client.explain(b"", ROWS, progress=progress)
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_follows_the_last_seconds_and_not_what_the_cache_gave_before() -> None:
+    """1,000 rows at once from the cache, then 10 a second."""
+    now = 0.0
+    left = TimeLeft(clock=lambda: now)
+    assert left(1_000, 1_500) is None
+    for second in range(1, 21):
+        now = float(second)
+        told = left(1_000 + 10 * second, 1_500)
+
+    assert told == pytest.approx((500 - 200) / 10)
+
+
+def test_the_time_left_follows_a_plan_that_falls_and_work_that_gets_slower() -> None:
+    now = 0.0
+    left = TimeLeft(clock=lambda: now)
+    left(0, 2_000)
+    for second in range(1, 41):
+        now = float(second)
+        rows = 100 * min(second, 20) + 10 * max(second - 20, 0)
+        told = left(rows, 4_000 if second < 40 else 3_000)
+
+    assert told == pytest.approx((3_000 - 2_200) / 10)
+
+
+def test_no_time_is_told_before_anything_was_measured() -> None:
+    now = 0.0
+    left = TimeLeft(clock=lambda: now)
+
+    left(0, 10)
+    now = 0.5
+    assert left(5, 10) is None
+    now = 30.0
+    assert left(5, 10) == pytest.approx(30.0)
+    assert TimeLeft(clock=lambda: now)(0, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.2, "1:00"), (200, "3:20"), (3_600 + 61, "1:01:01")]
+)
+def test_a_time_is_written_in_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert spell_time(seconds) == text

@@ -228,6 +228,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         engine="BLACK_BOX",
         row_count=100,
         seed=0,
+        class_labels=["no", "yes"],
         plots=False,
         allow_inconsistent_model=True,
     )

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import onnxplain
 import pyarrow as pa
 import pytest
 from onnxplain import Explanations
@@ -267,3 +268,24 @@ def test_json_is_the_canonical_one(found: Explanations) -> None:
     assert read["receipt"]["predictedRowCount"] == 56
     assert read["explanations"][0]["interactions"]["outputNames"] == ["low", "high"]
     assert "InteractionsResult, PartialDependenceResult" in repr(found)
+
+
+def test_each_result_tells_the_rows_that_it_is_computed_on(every_answer: ExplainResponse) -> None:
+    found = Explanations(every_answer)
+
+    assert found.average_loss.rows == onnxplain.RowsUsed(1600, 1500, 1234.5, 3)
+    assert str(found.average_loss.rows) == (
+        "1,600 rows, 1,500 of them used, total weight 1,234.5 (seed 3)"
+    )
+    assert found.interactions.rows is None
+
+
+def test_a_notebook_shows_the_rows_of_each_result(every_answer: ExplainResponse) -> None:
+    html = Explanations(every_answer)._repr_html_()
+
+    assert "<h4>AverageLossResult</h4><p>1,600 rows, 1,500 of them used" in html
+    assert html.count("of them used") == 1
+
+
+def test_rows_that_all_count_as_one_are_told_in_short() -> None:
+    assert str(onnxplain.RowsUsed(500, 500, 500.0, 0)) == "500 rows (seed 0)"

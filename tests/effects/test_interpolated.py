@@ -140,7 +140,7 @@ def test_what_is_predicted_is_what_the_cost_says(make) -> None:
     assert built.model.predicted == effects.cost((0,)) + effects.cost((1,)) == 2 * 7 * n
     before = built.model.predicted
     list(effects.joint([(0, 1)]))
-    assert built.model.predicted - before == effects.cost((0, 1)) <= 49 * n
+    assert 40 * n < built.model.predicted - before <= effects.cost((0, 1)) == 49 * n
 
 
 def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make) -> None:

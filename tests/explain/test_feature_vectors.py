@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, load_model
 from onnxplain.canonical import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVectorsResult
@@ -193,6 +193,60 @@ def test_one_row_has_the_vectors_of_the_paths_that_it_takes(ask: Ask) -> None:
     assert list(twice.cooccurrence) == [2 * value for value in once.cooccurrence]
 
 
+def lengths_of_paths(model: Path) -> list[list[int]]:
+    """Splits on each path of each tree, read from the file's attributes alone."""
+    (node,) = (n for n in load_model(model).graph.node if n.op_type.startswith("TreeEnsemble"))
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    keys = [*zip(given["nodes_treeids"], given["nodes_nodeids"], strict=True)]
+    ends = zip(given["nodes_truenodeids"], given["nodes_falsenodeids"], strict=True)
+    parent = {
+        (tree, child): (tree, number)
+        for (tree, number), mode, pair in zip(keys, given["nodes_modes"], ends, strict=True)
+        if mode != b"LEAF"
+        for child in pair
+    }
+    lengths: dict[int, list[int]] = {}
+    for key, mode in zip(keys, given["nodes_modes"], strict=True):
+        if mode == b"LEAF":
+            length, at = 0, key
+            while at in parent:
+                length, at = length + 1, parent[at]
+            lengths.setdefault(key[0], []).append(length)
+    return [*lengths.values()]
+
+
+@pytest.mark.parametrize("least", [0, 3, 4])
+def test_paths_below_the_least_length_of_the_model_are_not_counted(ask: Ask, least: int) -> None:
+    trees = [[n for n in lengths if n >= least] for lengths in lengths_of_paths(FOREST)]
+
+    found = of(ask(FOREST, min_split_count=least))
+
+    assert found.sentence_count == sum(map(len, trees))
+    assert found.tree_count == sum(map(bool, trees))
+
+
+def test_where_every_path_is_below_the_least_length_the_refusal_says_so(ask: Ask) -> None:
+    error = refusal(ask, FOREST, min_split_count=9)
+
+    assert "no path of at least 9 splits has" in error.message
+    assert "lower min_split_count" in error.message
+
+
+def test_paths_below_the_least_length_of_a_surrogate_are_not_counted(ask: Ask) -> None:
+    """Of stumps none has two splits on its path, and none is longer than the depth."""
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1], keepdims=1)
+    table = rows(["a", "b"], n=300)
+
+    def counted(least: int, **given) -> int:
+        answer = ask(columns_model(node), table, min_split_count=least, **SMALL, **given)
+        return of(answer).sentence_count
+
+    every, longest = counted(0), counted(SMALL["depth"])
+    assert 0 < longest < every
+    assert counted(0, row_indices=[4, 4]) == 2 * counted(0, row_indices=[4])
+    assert counted(3, row_indices=[4]) <= counted(0, row_indices=[4])
+
+
 def test_rows_together_take_the_paths_that_each_takes(ask: Ask) -> None:
     """So counts add up; in a surrogate too."""
     for source in ("MODEL", "SURROGATE"):
@@ -255,6 +309,31 @@ def test_similarity_is_the_cosine_between_vectors(ask: Ask) -> None:
     vectors = np.array(found.vectors).reshape(10, 4)
     unit = vectors / np.array(found.norms)[:, None]
     assert np.array(found.similarity).reshape(10, 10) == pytest.approx(unit @ unit.T)
+
+
+def test_a_copy_is_told_and_independent_columns_are_not(ask: Ask) -> None:
+    """The target follows five of ten columns; the last is a noisy copy of the third."""
+    random = np.random.default_rng(1)
+    values = random.normal(size=(1_000, 10))
+    values[:, 9] = values[:, 2] + 0.01 * random.normal(size=1_000)
+    target = values[:, :5] @ [1, 2, 2, 1, 1] + values[:, 2] * values[:, 3]
+    columns = [Column(name=n, numbers=values[:, j]) for j, n in enumerate(NAMES)]
+    columns.append(Column(name="target", numbers=target))
+
+    found = of(
+        ask(FOREST, Table(columns=Columns(columns=columns)), source="LABELS",
+            target_column="target", include_similarity=True, repeat_count=2, **SMALL)
+    )  # fmt: skip
+
+    (pair,) = found.interchangeable
+    assert (pair.first, pair.second) == (NAMES[2], NAMES[9])
+    assert pair.repeat_share == 1
+    adjusted = np.array(found.adjusted_similarity).reshape(10, 10)
+    assert adjusted[2, 9] == pytest.approx(pair.adjusted_similarity)
+
+
+def test_boosted_trees_of_the_model_tell_no_pair(ask: Ask) -> None:
+    assert not of(ask(BOOSTED, source="MODEL")).interchangeable
 
 
 def test_knockoffs_come_with_a_test(ask: Ask) -> None:

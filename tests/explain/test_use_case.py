@@ -175,20 +175,25 @@ def test_a_target_or_weight_column_that_is_not_there_is_refused(make, field: str
     assert "'z'" in refusal.message
 
 
-def test_rows_drawn_must_weigh_something(make) -> None:
-    """Of 1000 rows one weighs something, and it is not among the 5 drawn."""
-    weights = np.zeros(1000)
-    weights[
-        np.setdiff1d(range(1000), np.random.default_rng(0).choice(1000, 5, replace=False))[0]
-    ] = 1
-    table = make.table({"a": np.arange(1000), "b": np.arange(1000), "w": weights})
+def test_two_rows_must_weigh_something(make) -> None:
+    table = make.table({"a": np.arange(1000), "b": np.arange(1000), "w": np.arange(1000) == 7})
     model = model_of(make, lambda a, b: a * b, "ab")
 
     refusal = refused(make, model, table, Interactions(), row_count=5, weight_column="w")
 
-    assert (refusal.reason, refusal.field) == (Reason.INVALID_WEIGHTS, "weight_column")
-    assert "5 rows drawn" in refusal.message
-    assert "'w'" in refusal.message
+    assert (refusal.reason, refusal.field) == (Reason.EMPTY_TABLE, "table")
+    assert "1 rows of a weight above 0" in refusal.message
+
+
+def test_rows_are_drawn_from_those_that_weigh_something(make) -> None:
+    weights = np.isin(np.arange(1000), [3, 500, 999])
+    table = make.table({"a": np.arange(1000), "b": np.arange(1000) % 7, "w": weights})
+    model = model_of(make, lambda a, b: a * b, "ab")
+
+    found = make.answer(model, table, Interactions(), row_count=3, weight_column="w")
+
+    assert found.row_count == 3
+    assert not [note for note in found.notes if note.code == "ROWS_DRAWN"]
 
 
 # Outputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.errors import ExplainError
 from onnxplain_server.methods.average_loss import Options, Result
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import Comparison
@@ -131,7 +131,7 @@ def test_classes_are_compared_with_their_shares(make) -> None:
     def shares(x):
         return np.stack([1 - x, x], axis=1)
 
-    columns = {"x": [0.5, 0.25], "y": ["a", "b"]}
+    columns = {"x": [0.5, 0.25], "y": ["y0", "y1"]}
     found = losses(make, columns, shares, n_outputs=2, loss=Loss.MLOGLOSS)
 
     assert found.output_names == ("total",)
@@ -168,25 +168,26 @@ def test_asked_again_it_predicts_nothing(make) -> None:
     assert again.explanations[0].result.losses[0].values == pytest.approx([1])
 
 
-def test_a_group_without_weight_is_refused(make) -> None:
-    columns = {"x": [1.0, 2], "y": [1.0, 2], "g": ["a", "b"], "w": [1.0, 0]}
+def test_a_group_of_weight_zero_is_no_group(make) -> None:
+    columns = {"x": [1.0, 2, 3], "y": [1.0, 2, 4], "g": ["a", "b", "a"], "w": [1.0, 0, 1]}
 
-    with pytest.raises(ExplainError, match="g b have weight 0") as refused:
-        losses(make, columns, group_column="g", weight_column="w")
+    found = losses(make, columns, group_column="g", weight_column="w")
 
-    assert refused.value.reason is Reason.INVALID_WEIGHTS
-    assert refused.value.field == "methods[0].average_loss.group_column"
+    assert by_group(found) == {"a": [0.5]}
 
 
-def test_a_group_whose_drawn_rows_have_no_weight_is_refused(make) -> None:
-    n = 200
-    columns = {"x": np.arange(n), "y": np.arange(n), "g": ["a"] * 100 + ["b"] * 100}
-    columns["w"] = [1.0] * 101 + [0.0] * 99
+def test_the_weight_is_told_as_the_table_has_it_however_large(make) -> None:
+    """By hand: 1e308 and 3e307 add up to 1.3e308; a third of 1e308 leaves float64."""
+    columns = {"x": [1.0, 2, 3], "y": [1.0, 2, 4], "w": [1e308, 3e307, 0]}
 
-    with pytest.raises(ExplainError, match="raise row_count") as refused:
-        losses(make, columns, group_column="g", weight_column="w", row_count=20)
+    whole, more = (
+        losses(make, columns | {"w": [1e308, 3e307, third]}, weight_column="w").losses[0]
+        for third in (0, 1e308)
+    )
 
-    assert refused.value.reason is Reason.INVALID_WEIGHTS
+    assert whole.weight == pytest.approx(1.3e308)
+    assert more.weight == np.inf
+    assert [*whole.values, *more.values] == pytest.approx([0, 1 / 2.3])
 
 
 @pytest.mark.parametrize("count", [0, 101])

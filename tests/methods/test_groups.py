@@ -17,10 +17,10 @@ def groups(column, group_count: int = 4) -> dict[str, list[int]]:
     return {group.label: group.rows.tolist() for group in found}
 
 
-def test_text_groups_by_its_values_in_order_of_first_appearance() -> None:
+def test_text_groups_by_its_values_in_ascending_order_missing_last() -> None:
     found = groups(np.array(["b", "a", "", "b", ""], object))
 
-    assert list(found.items()) == [("b", [0, 3]), ("a", [1]), ("missing", [2, 4])]
+    assert list(found.items()) == [("a", [1]), ("b", [0, 3]), ("missing", [2, 4])]
 
 
 def test_text_is_never_cut_however_many_values_it_has() -> None:
@@ -39,10 +39,10 @@ def test_few_numbers_group_by_themselves() -> None:
     found = groups(np.array([2.0, NAN, 0.1, 2, 1e6]))
 
     assert list(found.items()) == [
-        ("2", [0, 3]),
-        ("missing", [1]),
         ("0.1", [2]),
+        ("2", [0, 3]),
         ("1000000", [4]),
+        ("missing", [1]),
     ]
 
 
@@ -51,10 +51,10 @@ def test_many_numbers_are_cut_at_their_quantiles_and_intervals_hold_their_upper_
     found = groups(np.array([8.0, 1, 2, 3, 4, 5, 6, 7]))
 
     assert list(found.items()) == [
-        ("(6,8]", [0, 7]),
         ("[1,2]", [1, 2]),
         ("(2,4]", [3, 4]),
         ("(4,6]", [5, 6]),
+        ("(6,8]", [0, 7]),
     ]
 
 
@@ -63,10 +63,10 @@ def test_missing_numbers_are_a_group_of_their_own_and_count_as_a_value() -> None
 
     # Five distinct values with the missing one, hence cut; quartiles 1, 1, 2, 3, 4.
     assert list(found.items()) == [
-        ("(3,4]", [0]),
-        ("missing", [1, 5]),
         ("[1,2]", [2, 3]),
         ("(2,3]", [4]),
+        ("(3,4]", [0]),
+        ("missing", [1, 5]),
     ]
 
 
@@ -109,4 +109,6 @@ def test_every_row_is_in_exactly_one_group(values: list[float], group_count: int
 
     assert sorted(np.concatenate([group.rows for group in found])) == list(range(len(values)))
     assert len(found) <= group_count + 1
-    assert [group.rows[0] for group in found] == sorted(group.rows[0] for group in found)
+    # Missing values are sorted behind numbers.
+    lowest = [np.array(values)[group.rows].min() for group in found]
+    assert np.array_equal(lowest, np.sort(lowest), equal_nan=True)

@@ -23,10 +23,17 @@ def grid(*names: str, values=(-1.0, 1.0)) -> dict[str, Any]:
 
 
 def measure(
-    make, function, columns, weights=None, *, n_outputs: int = 1, **given
+    make,
+    function,
+    columns,
+    weights=None,
+    *,
+    n_outputs: int = 1,
+    rounding: float = 2.0**-53,
+    **given,
 ) -> interactions.Result:
     options = interactions.resolve(Options(**given), tuple(columns), "p")
-    engine = make.engine(function, columns, weights, n_outputs=n_outputs)
+    engine = make.engine(function, columns, weights, n_outputs=n_outputs, rounding=rounding)
     return interactions.compute(engine.effects, options, 0)
 
 
@@ -341,7 +348,12 @@ def test_numerators_that_may_be_rounding_count_as_nothing(
     make, unit: float, offset: float, slope: float, limit: float
 ) -> None:
     below, above = (
-        measure(make, slightly(offset * unit, slope * unit, factor * limit * unit), grid("a", "b"))
+        measure(
+            make,
+            slightly(offset * unit, slope * unit, factor * limit * unit),
+            grid("a", "b"),
+            rounding=2.0**-24,
+        )
         for factor in (0.99, 1.01)
     )
 
@@ -350,6 +362,48 @@ def test_numerators_that_may_be_rounding_count_as_nothing(
     expected = pytest.approx([(1.01 * limit * unit) ** 2], rel=1e-3, abs=0)
     assert above.total.numerators == expected
     assert above.pairwise[0].numerators == expected
+
+
+@pytest.mark.parametrize("base", [0.0, 1e5, -1e9])
+def test_a_large_number_in_all_predictions_hides_nothing_in_float64(make, base: float) -> None:
+    """By hand: on ±1, b + 0.01 ab has the numerator 1e-4, whatever is added to it."""
+    found = measure(make, lambda a, b: base + b + 0.01 * a * b, grid("a", "b"))
+
+    assert found.total.numerators == pytest.approx([1e-4], rel=1e-3)
+    assert found.notes == ()
+
+
+def test_what_float32_may_hide_is_told_where_it_is_hidden(make) -> None:
+    """By hand: 0.01 is below 4 · 2^-24 · 1e5 = 0.024, and its square 1e-4 of 1.0001."""
+    found = measure(make, lambda a, b: 1e5 + b + 0.01 * a * b, grid("a", "b"), rounding=2.0**-24)
+
+    assert found.total.numerators.tolist() == [0]
+    (note,) = found.notes
+    assert note.code == "BELOW_THRESHOLD"
+    assert note.message.startswith("overall 'a', importance 'a', overall 'b', total: told as 0")
+    assert "up to 0.0001 of the mean square" in note.message
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.9e-3, False), (1.1e-3, True)])
+def test_what_is_negligible_is_not_told(make, share: float, is_told: bool) -> None:
+    """A thousandth of the standard deviation is the border."""
+    found = measure(make, slightly(0, 1, share), grid("a", "b"), absolute_threshold=0.1)
+
+    assert [note.code for note in found.notes] == ["BELOW_THRESHOLD"] * is_told
+    assert all("lower it" in note.message for note in found.notes)
+
+
+@pytest.mark.parametrize("base", [0.0, 1e5, 1e9])
+@pytest.mark.parametrize("n", [20, 700])
+def test_effects_that_add_up_have_none_whatever_is_added_to_all(make, base: float, n: int) -> None:
+    random = np.random.default_rng(n)
+    columns = {name: random.normal(size=n) for name in "abc"}
+
+    found = measure(make, lambda a, b, c: base + np.exp(a) - 3 * b + np.sin(c), columns)
+
+    assert found.total.values.tolist() == [0]
+    assert shown(found.overall) == {"a": [0], "b": [0], "c": [0]}
+    assert found.notes == ()
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ def test_one_shuffle_tells_no_standard_error(make) -> None:
 
 
 def test_weights_stay_with_their_rows_and_values_come_from_all(make) -> None:
-    """Row 0 alone counts; its value comes from row 1, which does not, in half of the shuffles."""
-    columns = {"x": [0.0, 1.0], "y": [0.0, 99.0], "w": [1.0, 0.0]}
+    """Row 0 alone counts; its value is that of row 1 in half of the shuffles."""
+    columns = {"x": [0.0, 1.0], "y": [0.0, 2.0], "w": [1.0, 1e-12]}
 
     result = measure(make, double, columns, weight_column="w", repeat_count=50)
 
@@ -133,6 +133,14 @@ def test_weights_stay_with_their_rows_and_values_come_from_all(make) -> None:
     share = result.importances[0].values[0] / 4
     assert share * 50 == pytest.approx(round(share * 50))
     assert 0.2 < share < 0.8
+
+
+def test_rows_of_weight_zero_give_no_values(make) -> None:
+    columns = {"x": [0.0, 1.0, 5.0], "y": [0.0, 2.0, 99.0], "w": [1.0, 1.0, 0.0]}
+
+    found = measure(make, double, columns, weight_column="w")
+
+    assert numbers(found) == numbers(measure(make, double, {"x": [0.0, 1], "y": [0.0, 2]}))
 
 
 def test_weights_count_rows_as_often(make) -> None:
@@ -156,20 +164,89 @@ def test_normalised_values_are_shares_of_the_loss_before(make) -> None:
     assert (plain.normalize, shares.normalize) == (False, True)
 
 
-def test_shares_of_a_loss_of_zero_are_no_numbers(make) -> None:
-    found = named(measure(make, normalize=True))
+def test_shares_of_a_loss_of_zero_are_refused(make) -> None:
+    with pytest.raises(ExplainError, match="which is 0; leave normalize out") as refused:
+        measure(make, normalize=True)
 
-    assert found["a"].values.tolist() == [np.inf]
-    assert np.isnan(found["c"].values).all()
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "normalize")
 
 
-def test_losses_that_are_infinite_before_tell_nothing(make) -> None:
-    columns = {"x": [0.0, 0.5, 1.0], "y": [1.0, 1, 1]}
+def test_shares_of_a_loss_of_zero_are_named_where_other_outputs_have_some(make) -> None:
+    def two(a, b):
+        return np.stack([a, a + 1], axis=1)
 
-    result = measure(make, lambda x: x, columns, loss=Loss.LOGLOSS)
+    found = answer(make, two, {"a": A, "b": B, "y": A}, n_outputs=2, normalize=True)
 
-    assert result.baseline_losses.tolist() == [np.inf]
-    assert np.isnan(result.importances[0].values).all()
+    (note,) = [note for note in found.notes if note.code == "ZERO_BASELINE"]
+    assert "'y0'" in note.message
+    assert "'y1'" not in note.message
+    values = named(found.explanations[0].result)["a"].values
+    assert values[0] == np.inf
+    assert np.isfinite(values[1])
+
+
+X = np.array([0.0, 0.5, 1.0, 0.0])
+
+
+def test_a_loss_that_is_infinite_before_is_refused_with_its_rows_and_a_cure(make) -> None:
+    """By hand: in the rows 0 and 3 the probability of what is true is 0."""
+    with pytest.raises(ExplainError) as refused:
+        measure(make, lambda x: x, {"x": X, "y": np.ones(4)}, loss=Loss.LOGLOSS)
+
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "loss")
+    assert "rows 0, 3 (counted from 0) a probability of 0 came true" in refused.value.message
+    assert "SQUARED_ERROR" in refused.value.message
+
+
+def test_the_cures_that_an_infinite_loss_names_are_cures(make) -> None:
+    columns = {"x": X, "y": np.ones(4), "w": [0, 1.0, 1, 0]}
+
+    brier = measure(make, lambda x: x, columns)
+    without = measure(make, lambda x: x, columns, loss=Loss.LOGLOSS, weight_column="w")
+
+    for result in (brier, without):
+        assert np.isfinite(numbers(result)).all()
+
+
+def test_an_output_whose_loss_is_infinite_before_is_named_where_others_are_not(make) -> None:
+    def two(x, _z):
+        return np.stack([x, 0 * x + 0.5], axis=1)
+
+    model = make.model(two, ("x", "z"), ["double"] * 2, n_outputs=2)
+    table = make.table({"x": X, "z": X, "y": np.ones(4)})
+    options = Options(comparison=Comparison(Loss.LOGLOSS))
+
+    found = make.answer(model, table, options, target_column="y")
+
+    (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
+    assert "outputs 'y0': in rows 0, 3 (counted from 0)" in note.message
+    result = found.explanations[0].result
+    assert result.baseline_losses.tolist() == [np.inf, pytest.approx(np.log(2))]
+    for one in result.importances:
+        assert np.isnan(one.values[0])
+        assert one.values[1] == 0
+
+
+def test_a_loss_that_is_infinite_after_shuffling_is_infinite_and_told(make) -> None:
+    """By hand: as they are, all probabilities are 1; shuffled, some row gets the other's 0."""
+    columns = {"x": [0.0, 1, 0, 1, 0, 1], "z": [1.0, 2, 3, 4, 5, 6], "y": [0.0, 1, 0, 1, 0, 1]}
+
+    found = answer(make, lambda x, z: x + 0 * z, columns, loss=Loss.LOGLOSS)
+
+    importances = named(found.explanations[0].result)
+    assert importances["x"].values.tolist() == [np.inf]
+    assert importances["z"].values.tolist() == [0]
+    (note,) = [note for note in found.notes if note.code == "INFINITE_LOSS"]
+    assert "after shuffling of 'x', because" in note.message
+
+
+def test_a_squared_error_beyond_float64_is_refused(make) -> None:
+    columns = {"x": [1e200, 2e200], "y": [0.0, 0.0]}
+
+    with pytest.raises(ExplainError, match="beyond the range of float64") as refused:
+        measure(make, lambda x: x, columns)
+
+    assert "ABSOLUTE_ERROR" in refused.value.message
 
 
 def test_every_feature_is_shuffled_by_itself_by_default_in_table_order(make) -> None:
@@ -257,10 +334,11 @@ def test_asked_again_it_predicts_nothing_and_says_the_same(make) -> None:
 
 def test_what_is_asked_anew_is_all_that_is_predicted(make) -> None:
     host = make.host()
-    answer(make, host=host, features=(("a",),), repeat_count=3)
+    given: Any = {"host": host, "columns": COLUMNS | {"y": A}, "repeat_count": 3}
+    answer(make, features=(("a",),), **given)
 
-    more = answer(make, host=host, features=(("a",), ("b",)), repeat_count=3)
-    shares = answer(make, host=host, features=(("a",), ("b",)), repeat_count=3, normalize=True)
+    more = answer(make, features=(("a",), ("b",)), **given)
+    shares = answer(make, features=(("a",), ("b",)), normalize=True, **given)
 
     assert (more.predicted_row_count, shares.predicted_row_count) == (50 * 3, 0)
 

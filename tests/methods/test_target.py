@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import Comparison, read, read_column, resolve
 
@@ -12,17 +15,22 @@ NAN = float("nan")
 COLUMNS = {"y": [1.0, 0, 2], "z": [0.5, 1.5, 2.5], "kind": ["b", "a", "b"], "x": [7.0, 8, 9]}
 
 
+def outputs_of(names: tuple[str, ...], chosen: tuple[int, ...] = (), **given) -> Outputs:
+    return Outputs(names, chosen or tuple(range(len(names))), **given)
+
+
 def actual(
     make,
-    outputs: tuple[str, ...] = ("out",),
+    names: tuple[str, ...] = ("out",),
     columns=None,
     *,
     target: str = "y",
+    outputs: Outputs | None = None,
     **given,
 ):
-    table = make.table(columns or COLUMNS)
-    comparison = resolve(Comparison(**given), table, target, "p")
-    return read(comparison, table, outputs, "p").tolist()
+    table, outputs = make.table(columns or COLUMNS), outputs or outputs_of(names)
+    comparison = resolve(Comparison(**given), table, target, outputs, "p")
+    return read(comparison, table, outputs, "p").values.tolist()
 
 
 def refusal(make, *arguments, **given) -> ExplainError:
@@ -53,36 +61,22 @@ def test_classes_meet_outputs_by_name_whatever_the_order(make) -> None:
     assert actual(make, ("b", "c", "a"), target="kind") == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
 
 
-def test_classes_meet_outputs_in_sorted_order_where_names_differ(make) -> None:
-    assert actual(make, ("p0", "p1"), target="kind") == [[0, 1], [1, 0], [0, 1]]
+def test_classes_without_a_chosen_output_are_none_of_those(make) -> None:
+    """All outputs of the model take part in the pairing, whichever are explained."""
+    outputs = outputs_of(("a", "b", "c"), (1,))
 
-
-def test_classes_without_an_output_are_none_of_the_outputs(make) -> None:
-    """As where `output_indices` chose one class."""
-    assert actual(make, ("b",), target="kind") == [[1], [0], [1]]
+    assert actual(make, target="kind", outputs=outputs) == [[1], [0], [1]]
 
 
 def test_numbers_name_classes_where_asked(make) -> None:
     found = actual(make, ("2", "1", "0"), one_hot_target=True)
-    by_order = actual(make, ("p0", "p1", "p2"), one_hot_target=True)
 
     assert found == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
-    assert by_order == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
-
-
-def test_numbers_are_sorted_as_numbers(make) -> None:
-    columns = {"y": [10.0, 9, 2]}
-
-    assert actual(make, ("u", "v", "w"), columns, one_hot_target=True) == [
-        [0, 0, 1],
-        [0, 1, 0],
-        [1, 0, 0],
-    ]
 
 
 def test_the_loss_of_several_classes_takes_numbers_as_classes(make) -> None:
     """But not where each output has a column of its own."""
-    one = actual(make, ("u", "v", "w"), loss=Loss.MLOGLOSS)
+    one = actual(make, ("0", "1", "2"), loss=Loss.MLOGLOSS)
     each = actual(make, ("u", "v"), target_columns=("y", "z"), loss=Loss.MLOGLOSS)
 
     assert one == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
@@ -92,8 +86,8 @@ def test_the_loss_of_several_classes_takes_numbers_as_classes(make) -> None:
 def test_options_after_defaults_say_what_was_decided(make) -> None:
     table = make.table(COLUMNS)
 
-    text = resolve(Comparison(), table, "kind", "p")
-    number = resolve(Comparison(), table, "y", "p")
+    text = resolve(Comparison(), table, "kind", outputs_of(("out",)), "p")
+    number = resolve(Comparison(), table, "y", outputs_of(("out",)), "p")
 
     assert (text.target_columns, text.one_hot_target) == (("kind",), True)
     assert (number.target_columns, number.one_hot_target) == (("y",), False)
@@ -195,32 +189,98 @@ def test_rows_without_any_weight_have_no_average(loss: Loss) -> None:
     assert refused.value.field == "weight_column"
 
 
+CLASSES: Any = {"are_classes": True}
+
+
 @pytest.mark.parametrize(
     ("target", "outputs", "expected"),
     [
-        pytest.param("y", ("out",), [[1], [0], [2]], id="numbers beside one output"),
-        pytest.param("kind", ("a", "b"), [[0, 1], [1, 0], [0, 1]], id="text"),
-        pytest.param("kind", ("b",), [[1], [0], [1]], id="text beside one of its classes"),
-        pytest.param("y", ("0", "1", "2"), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], id="classes by name"),
-        pytest.param("y", ("p", "q", "r"), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], id="by number"),
-        pytest.param("y", ("2",), [[0], [0], [1]], id="numbers beside one of them"),
+        pytest.param("y", outputs_of(("out",)), [[1], [0], [2]], id="numbers beside one output"),
+        pytest.param("kind", outputs_of(("a", "b")), [[0, 1], [1, 0], [0, 1]], id="text"),
+        pytest.param("kind", outputs_of(("b",)), [[1], [0], [1]], id="text beside one of them"),
+        pytest.param(
+            "y",
+            outputs_of(("0", "1", "2")),
+            [[0, 1, 0], [1, 0, 0], [0, 0, 1]],
+            id="numbers beside several outputs",
+        ),
+        pytest.param(
+            "y", outputs_of(("0", "1", "2"), (2,), **CLASSES), [[0], [0], [1]], id="one chosen"
+        ),
+        pytest.param("y", outputs_of(("0", "1", "2"), (2,)), [[1], [0], [2]], id="no classes"),
     ],
 )
 def test_the_target_column_alone_tells_whether_it_names_classes(
-    make, target: str, outputs: tuple[str, ...], expected
+    make, target: str, outputs: Outputs, expected
 ) -> None:
-    assert read_column(make.table(COLUMNS), target, outputs).tolist() == expected
+    assert read_column(make.table(COLUMNS), target, outputs).values.tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("columns", "outputs", "words"),
+    ("columns", "names", "words"),
     [
-        ({"y": [1.0, 2, 3]}, ("p", "q"), "neither by name nor by number"),
+        ({"y": [1.0, 2, 3]}, ("p", "q"), "no output has the name or the number of '1', '2', '3'"),
         ({"y": [1.0, NAN, 3]}, ("out",), "no value in rows 1 "),
     ],
 )
 def test_a_target_column_that_does_not_fit_is_refused(
-    make, columns, outputs: tuple[str, ...], words: str
+    make, columns, names: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(ExplainError, match=words):
-        read_column(make.table(columns), "y", outputs)
+        read_column(make.table(columns), "y", outputs_of(names))
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "is_class"),
+    [
+        pytest.param([0.0, 1, 2], ("0", "1", "2"), True, id="whole numbers"),
+        pytest.param([0.0, 1, 1], ("score",), True, id="two classes and one output"),
+        pytest.param([0.5, 1, 0], ("score",), False, id="shares beside one output"),
+        pytest.param([0.5, 1, 0], ("0", "1"), True, id="fractions beside several outputs"),
+    ],
+)
+def test_numbers_name_classes_where_outputs_score_them(
+    make, values: list[float], names: tuple[str, ...], is_class: bool
+) -> None:
+    table = make.table({"y": values})
+
+    scores = resolve(Comparison(), table, "y", outputs_of(names, **CLASSES), "p")
+    numbers = resolve(Comparison(), table, "y", outputs_of(names), "p")
+    asked = resolve(Comparison(one_hot_target=False), table, "y", outputs_of(names, **CLASSES), "p")
+
+    assert scores.one_hot_target is is_class
+    assert numbers.one_hot_target is False
+    assert asked.one_hot_target is False
+
+
+def test_a_number_that_is_no_class_is_not_compared_with_each_score(make) -> None:
+    """Unless that is asked for, as hstats does it."""
+    outputs = outputs_of(("0", "1"), **CLASSES)
+
+    error = refusal(make, ("0", "1"), {"y": [0.5, 1]}, outputs=outputs)
+    asked = actual(make, columns={"y": [0.5, 1]}, outputs=outputs, one_hot_target=False)
+
+    assert "set one_hot_target to false to compare numbers" in error.message
+    assert asked == [[0.5, 0.5], [1, 1]]
+
+
+def test_class_labels_say_that_numbers_name_classes(make) -> None:
+    outputs = outputs_of(("u", "v", "w"), class_labels=("2", "0", "1"))
+
+    assert actual(make, outputs=outputs) == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"one_hot_target": False}, "p.one_hot_target"),
+        ({"target_columns": ("y", "z")}, "p.target_columns"),
+    ],
+)
+def test_class_labels_that_something_else_contradicts_are_refused(make, given, field: str) -> None:
+    outputs = outputs_of(("u", "v", "w"), class_labels=("2", "0", "1"))
+
+    error = refusal(make, outputs=outputs, **given)
+
+    assert (error.reason, error.field) == (Reason.INVALID_OPTION, field)
+    assert "leave one of them out" in error.message

@@ -22,8 +22,10 @@ def drawn(
     group_column: str = "",
 ) -> Plot:
     """Draw losses: group, values, weight."""
+    whole = sum(weight for _, _, weight in losses)
     found = tuple(
-        AverageLoss(group, np.atleast_1d(values) * 1.0, weight) for group, values, weight in losses
+        AverageLoss(group, np.atleast_1d(values) * 1.0, weight, weight / whole)
+        for group, values, weight in losses
     )
     (plot,) = plots(Result(outputs, found, loss, group_column))
     return plot
@@ -46,7 +48,7 @@ def test_one_output_without_groups_is_one_bar_with_its_number() -> None:
 
     assert plot.name == "average-loss"
     assert rows(plot) == [("price", 2.5)]
-    assert "Over all rows: 2.5" in subtitle(plot)
+    assert "Over all rows used: 2.5" in subtitle(plot)
 
 
 @pytest.mark.parametrize(
@@ -74,23 +76,23 @@ def test_outputs_without_groups_are_rows() -> None:
 def test_groups_keep_their_order_below_their_average_by_weight() -> None:
     plot = drawn(("[1,2]", 1.0, 30), ("(2,9]", 5.0, 10), group_column="year")
 
-    assert rows(plot) == [("all rows", 2), ("[1,2]", 1), ("(2,9]", 5)]
+    assert rows(plot) == [("all rows used", 2), ("[1,2]", 1), ("(2,9]", 5)]
     assert plot.title == "Mean squared error of price, by year"
-    assert "Over all rows: 2 Smallest for [1,2] at 1, largest for (2,9] at 5" in subtitle(plot)
+    assert "Over all rows used: 2 Smallest for [1,2] at 1, largest for (2,9] at 5" in subtitle(plot)
 
 
 def test_groups_of_several_outputs_stand_side_by_side() -> None:
     plot = drawn(("a", [1.0, 2.0], 1), ("b", [3.0, 5.0], 1), outputs=("u", "v"))
 
     assert plot.vega_lite["encoding"]["yOffset"]["field"] == "output"
-    assert "Over all rows: 2 for u and 3.5 for v" in subtitle(plot)
+    assert "Over all rows used: 2 for u and 3.5 for v" in subtitle(plot)
     assert "Smallest for a, largest for b" in subtitle(plot)
 
 
 def test_of_many_groups_the_heaviest_are_shown_and_said() -> None:
     plot = drawn(*[(f"g{i:02}", float(i), float(i + 1)) for i in range(20)])
 
-    assert [label for label, _ in rows(plot)][:2] == ["all rows", "g06"]
+    assert [label for label, _ in rows(plot)][:2] == ["all rows used", "g06"]
     assert "14 largest of 20 groups" in subtitle(plot)
     # The average is of all groups, shown or not: Σ i (i + 1) / Σ (i + 1).
     assert rows(plot)[0][1] == pytest.approx(2660 / 210)
@@ -126,9 +128,9 @@ def test_an_infinite_loss_is_the_worst_and_has_no_bar() -> None:
 
 
 def test_a_group_called_as_the_average_stays_apart() -> None:
-    labels = [label for label, _ in rows(drawn(("all rows", 1.0, 1), ("b", 2.0, 1)))]
+    labels = [label for label, _ in rows(drawn(("all rows used", 1.0, 1), ("b", 2.0, 1)))]
 
-    assert labels == ["all rows", "all rows (2)", "b"]
+    assert labels == ["all rows used", "all rows used (2)", "b"]
 
 
 @pytest.mark.parametrize("outputs", [("price",), ("setosa", "versicolor", "virginica")])

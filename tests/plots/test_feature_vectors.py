@@ -1,17 +1,25 @@
 """What the pictures of feature vectors show."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.methods.feature_vectors import interchange
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
+from onnxplain_server.methods.feature_vectors.growing import Fit
+from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Options, Source
 from onnxplain_server.methods.feature_vectors.pairing import check
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
-from onnxplain_server.methods.feature_vectors.result import Result, Trunk, embed_counts, finish
-from onnxplain_server.methods.feature_vectors.stability import stability
+from onnxplain_server.methods.feature_vectors.reading import important
+from onnxplain_server.methods.feature_vectors.result import (
+    Repetition,
+    Result,
+    Trunk,
+    embed_counts,
+    finish,
+)
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.plots.feature_vectors import plots
 from onnxplain_server.plots.plane import labels, lay
@@ -22,20 +30,28 @@ LONG = "a name as long as those that come out of one-hot encoders of free text f
 Draw = Callable[[Plot], list[Any]]
 
 
-def result(names: Sequence[str], *, repeated: bool = False, knockoffs: bool = False) -> Result:
+def result(
+    names: Sequence[str],
+    *,
+    repeated: bool = False,
+    knockoffs: bool = False,
+    fit: Fit | None = None,
+) -> Result:
     """Vectors of random paths, on which early features stand more often."""
     random = np.random.default_rng(0)
     drawn = (len(names) * random.random((400, 5)) ** 2).astype(int)
     options = Options(Source.MODEL, tuple(names))
-    trunk = Trunk(count(of_sentences(drawn.tolist(), len(names)), Rule()), 400, 40)
+    paths = of_sentences(drawn.tolist(), len(names))
+    trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 400, 40, fit)
     embedding = embed_counts(trunk.counted, options)
     vectors = embedding.vectors
+    holds = interchange.compare(trunk.split_pairs, important(vectors, 0.05)).holds
     noise = [vectors + random.normal(0, 1, vectors.shape) for _ in range(5)]
     return finish(
         options,
         trunk,
         embedding,
-        spread=stability(vectors, noise) if repeated else None,
+        repeats=[Repetition(moved, holds) for moved in noise] if repeated else (),
         check=check(vectors, vectors * 0.7, 200, 0) if knockoffs else None,
     )
 
@@ -116,16 +132,55 @@ def test_repetitions_show_as_lines_over_the_bars() -> None:
     assert "± 1 standard error" not in without.description
 
 
-def test_the_heat_map_puts_features_of_one_direction_side_by_side() -> None:
-    found = result(tuple(f"x{i}" for i in range(12)))
-    spec = plots(found)[2].vega_lite
-    order = spec["encoding"]["x"]["sort"]
-    cosine = {(row["first"], row["second"]): row["cosine"] for row in spec["data"]["values"]}
+def copies() -> Result:
+    """Paths of five features, of which the last takes the place of the first at random."""
+    random = np.random.default_rng(0)
+    sentences = [
+        [4 if j == 0 and random.random() < 0.5 else j for j in sentence]
+        for sentence in ([0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 1, 1], [2, 2, 3]) * 200
+    ]
+    paths = of_sentences(sentences, 5)
+    trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 1_000, 40)
+    options = Options(Source.MODEL, ("a", "b", "c", "d", "e"))
+    return finish(options, trunk, embed_counts(trunk.counted, options))
 
-    arranged = sum(cosine[pair] for pair in pairwise(order))
-    as_given = sum(cosine[pair] for pair in pairwise(sorted(order)))
 
-    assert arranged >= as_given
+def test_the_heat_map_puts_similar_features_side_by_side() -> None:
+    order = plots(copies())[2].vega_lite["layer"][0]["encoding"]["x"]["sort"]
+
+    assert abs(order.index("a") - order.index("e")) == 1
+
+
+def test_the_heat_map_names_and_marks_pairs_that_could_stand_in_for_each_other() -> None:
+    plot = plots(copies())[2]
+
+    marked = {(r["first"], r["second"]) for r in plot.vega_lite["data"]["values"] if r["told"]}
+    assert marked == {("a", "e"), ("e", "a")}
+    assert "Could stand in for each other (dots): a and e." in plot.description
+
+
+def test_the_heat_map_has_colours_for_both_signs_and_says_what_they_are() -> None:
+    colour = plots(copies())[2].vega_lite["layer"][0]["encoding"]["color"]
+
+    assert colour["scale"]["domain"] == [-1, 0, 1]
+    assert colour["legend"]["title"] == "adjusted similarity"
+
+
+def test_no_picture_tells_a_pair_where_the_forest_tells_little_of_its_target() -> None:
+    told = plots(result(tuple("abcdef"), fit=Fit(5, 0.45)))
+
+    assert not any("ould stand in for each other (dots)" in plot.description for plot in told)
+    assert "the forest grown tells only 0.45 of its target" in told[2].description
+
+
+@pytest.mark.parametrize("number", [0, 2], ids=["plane", "heat map"])
+def test_what_lowers_trust_stands_on_the_picture(number: int) -> None:
+    plot = plots(result(tuple("abcdef"), repeated=True, fit=Fit(5, 0.75)))[number]
+
+    subtitle = " ".join(plot.vega_lite["title"]["subtitle"])
+    for part in ("xplained variance", "singular gap", "standard error of angles"):
+        assert part in subtitle
+    assert "fidelity of the forest 0.75 (low trust)" in subtitle
 
 
 def test_the_histogram_shows_where_the_pairs_lie() -> None:

@@ -11,6 +11,7 @@ import pytest
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import Effect, Motion, Report, Result, Score, Search
 from onnxplain_server.methods.swarm.curve import Curve
+from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.result import Histogram
 from onnxplain_server.methods.swarm.searching import Found
 from onnxplain_server.plots.chart import Plot
@@ -18,6 +19,8 @@ from onnxplain_server.plots.swarm import plots
 
 FEATURES = ("age", "blood pressure", "sex")
 BORDERS = np.linspace(0, 10, 11)
+INSIDE = Reach(0.0, 2.0, 0.0, 2.0, 0.0)
+OUTSIDE = Reach(0.0, 2.0, 0.0, 10.0, 0.75)
 
 
 def effect(class_name: str, feature: str, importance: float, n: int, **given) -> Effect:
@@ -33,7 +36,7 @@ def effect(class_name: str, feature: str, importance: float, n: int, **given) ->
     similarities = curve.similarities(10)
     row = given.get("row_index")
     return Effect(class_name, feature, row, 7, importance, found, scores, window_shares,
-                  similarities, values)  # fmt: skip
+                  similarities, values, given.get("reach", INSIDE))  # fmt: skip
 
 
 def result(
@@ -167,3 +170,36 @@ def test_what_few_searches_have_found_is_told() -> None:
     told = named(plots(result(exact=False)))["swarm-importance"].description
 
     assert "less than half of the searches: age (20%)" in told
+
+
+def test_importance_has_a_unit_and_a_range() -> None:
+    plot = named(plots(result()))["swarm-importance"]
+
+    assert "Importance: fall of accuracy × largest weight 10; in [0, 10]" in plot.description
+    assert "stress test" in plot.title.lower()
+
+
+def test_importance_by_a_loss_has_the_unit_of_the_loss_and_no_largest_value() -> None:
+    plot = named(plots(result(())))["swarm-importance"]
+
+    assert "rise of the mean squared error × largest weight 10; in [0, ∞)" in plot.description
+
+
+def test_importances_of_single_rows_are_sums_over_them() -> None:
+    assert "; in [0, 30]" in named(plots(result(row_index=3)))["swarm-importance"].description
+
+
+def test_a_best_weight_is_told_as_a_factor_of_values() -> None:
+    told = named(plots(result()))["swarm-low"].description
+
+    assert "age does most harm: score 0.6 with values times 5 (of at most 10)" in told
+
+
+@pytest.mark.parametrize("name", ["swarm-importance", "swarm-low"])
+def test_weights_that_lead_out_of_the_data_are_told_on_the_picture(name: str) -> None:
+    inside, outside = (named(plots(result(reach=r)))[name] for r in (INSIDE, OUTSIDE))
+
+    assert "Extrapolates" not in inside.description
+    assert (
+        "best weights move up to 75% of their rows out of the observed range" in outside.description
+    )

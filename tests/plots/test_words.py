@@ -22,6 +22,7 @@ from onnxplain_server.plots.words import (
     spell,
     spell_beside,
     spell_on_scale,
+    spell_whole,
 )
 
 
@@ -149,3 +150,20 @@ def test_any_names_become_distinct_identifiers(stems: list[str]) -> None:
 
     assert len(set(names)) == len(stems)
     assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (16_281, "16,281"),
+        (20_481.5, "20,481.5"),
+        (123_456.789, "123,457"),
+        (7.5, "7.5"),
+        (0.0, "0"),
+        (-2e6, "−2,000,000"),
+        (1e300, "1e+300"),
+        (np.inf, "no number"),
+    ],
+)
+def test_weights_are_written_in_full(value: float, text: str) -> None:
+    assert spell_whole(value) == text

@@ -126,7 +126,11 @@ def answer() -> pb.ExplainResponse:
     ]
     return pb.ExplainResponse(
         explanations=[
-            pb.Explanation(interactions=interactions(), plots=plots[:2]),
+            pb.Explanation(
+                interactions=interactions(),
+                plots=plots[:2],
+                rows={"drawn_row_count": 16281, "used_row_count": 16000, "weight": 20481.5},
+            ),
             pb.Explanation(partial_dependence=curves(), plots=plots[2:]),
         ],
         model={

@@ -62,7 +62,14 @@ def test_curves_tell_where_they_are_lowest_and_highest(answer: pb.ExplainRespons
     assert titles(found) == ["features", "group", "lowest", "at", "highest", "at"]
     assert found.rows == (
         ("age", "north", "101.99", "30", "104.12", "20"),
-        ("age × region", "", "1.25", "30, missing", "1.5", "20, east"),
+        (
+            "age × region",
+            "",
+            "1.25",
+            "age = 30; region = missing",
+            "1.5",
+            "age = 20; region = east",
+        ),
     )
 
 
@@ -165,6 +172,22 @@ def test_normalised_importances_are_shares(every_answer: pb.ExplainResponse) -> 
     assert titles(found)[1] == "increase (share of the loss before)"
 
 
+def test_thousands_of_a_point_are_told_from_its_next_feature(answer: pb.ExplainResponse) -> None:
+    curve = answer.explanations[1].partial_dependence.curves[1]
+    curve.grid[0].numbers[:] = [36_835 + 1_000 * i for i in range(len(curve.grid[0].numbers))]
+    found = tables(answer, 1)["Average predictions"]
+
+    assert "age = 36,835; region = east" in found.rows[1]
+
+
+def test_a_weight_is_written_in_full(every_answer: pb.ExplainResponse) -> None:
+    every_answer.explanations[4].average_loss.losses[0].weight = 16_281
+    every_answer.explanations[4].average_loss.losses[1].weight = 1_234.56
+    found = tables(every_answer, 4)["Mean squared error of price"]
+
+    assert [row[2] for row in found.rows] == ["16,281", "1,234.56"]
+
+
 def test_losses_stay_in_the_order_of_their_groups(every_answer: pb.ExplainResponse) -> None:
     found = tables(every_answer, 4)["Mean squared error of price"]
 
@@ -189,3 +212,16 @@ def test_each_method_of_the_contract_has_a_guide(method: str) -> None:
     assert guide.question.endswith("?")
     assert len(guide.limits) >= 3
     assert all(limit.endswith(".") for limit in guide.limits)
+
+
+def test_classes_stand_beside_the_outputs_that_score_them(every_answer: pb.ExplainResponse) -> None:
+    number = len(every_answer.explanations) - 1
+    assert "Classes of the target" not in tables(every_answer, number)
+    every_answer.explanations[number].class_pairings.extend(
+        [pb.ClassPairing(label="no"), pb.ClassPairing(label="yes", output_name="chance")]
+    )
+
+    found = tables(every_answer, number)["Classes of the target"]
+
+    assert titles(found) == ["class", "output"]
+    assert found.rows == (("no", "none: 0 of the only output"), ("yes", "chance"))

@@ -191,3 +191,10 @@ def test_a_specification_that_is_no_json_is_refused(answer: pb.ExplainResponse, 
 def test_a_page_of_one_plot_has_nothing_else(answer: pb.ExplainResponse) -> None:
     elements = Elements(page.of_plot(answer.explanations[0].plots[0]))
     assert (elements.count("figure"), elements.count("table"), elements.count("dl")) == (1, 0, 0)
+
+
+def test_each_section_tells_the_rows_that_its_numbers_are_computed_on(html: str) -> None:
+    text = Elements(html).text
+
+    assert text.count("Computed on") == 1
+    assert "Computed on 16,281 rows, 16,000 of them used, total weight 20,481.5 (seed 0)." in text

@@ -48,18 +48,24 @@ class Tree:
     """Collects the nodes of trees: a leaf is a list of weights, a node (test, true, false).
 
     A test is (column, mode, threshold) or (column, mode, threshold, missing is true).
+    With `shared`, what is the same object within a tree becomes one node with several parents.
     """
 
-    def __init__(self, trees) -> None:
+    def __init__(self, trees, *, shared: bool = False) -> None:
         names = ("tree", "id", "column", "mode", "threshold", "true", "false", "missing")
         self.nodes: dict[str, list[Any]] = {name: [] for name in names}
         self.leaves: list[Any] = []
         for number, tree in enumerate(trees):
             self._counter = 0
+            self._known: dict[int, int] | None = {} if shared else None
             self._add(number, tree)
 
     def _add(self, number, tree):
+        if self._known is not None and id(tree) in self._known:
+            return self._known[id(tree)]
         own, self._counter = self._counter, self._counter + 1
+        if self._known is not None:
+            self._known[id(tree)] = own
         place = len(self.nodes["id"])
         for column in self.nodes.values():
             column.append(0)
@@ -115,8 +121,8 @@ def model_of(nodes, width: int, outputs, input_type: int = TensorProto.FLOAT, co
 def regressor():
     """Make a TreeEnsembleRegressor of nested trees: trees, width -> ModelProto."""
 
-    def make(trees, width, **attributes):
-        nodes = Tree(trees)
+    def make(trees, width, *, shared: bool = False, **attributes):
+        nodes = Tree(trees, shared=shared)
         targets = 1 + max(target for *_, target, _ in nodes.leaves)
         node = helper.make_node(
             "TreeEnsembleRegressor",
@@ -133,7 +139,9 @@ def regressor():
 @pytest.fixture
 def collected():
     """The attributes of nested trees: trees, prefix -> dict."""
-    return lambda trees, prefix="target": Tree(trees).attributes(prefix)
+    return lambda trees, prefix="target", *, shared=False: Tree(trees, shared=shared).attributes(
+        prefix
+    )
 
 
 @pytest.fixture

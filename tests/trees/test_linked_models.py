@@ -26,6 +26,8 @@ NAMES = (
     "lightgbm_3class",
     "lightgbm_3class_zipmap",
     "lightgbm_binary",
+    "lightgbm_categorical_3class",
+    "lightgbm_categorical_binary",
     "sklearn_gradient_boosting_3class",
     "sklearn_gradient_boosting_binary",
     "sklearn_hist_gradient_boosting_3class",

@@ -425,7 +425,7 @@ def damaged(regressor, **changed):
             {"nodes_truenodeids": {3: 9}},
             "tree 1, node 0 refers to node 9 of tree 1, which does not",
         ),
-        ({"nodes_truenodeids": {3: 2}}, "tree 1, node 2 has two parents"),
+        ({"nodes_truenodeids": {3: 2}}, "tree 1, node 1 is no child of any node"),
         ({"nodes_truenodeids": {3: 0}}, "tree 1, node 0 is first, but no root"),
         ({"nodes_featureids": {0: 5}}, "tree 0, node 0 compares column 5 of 1"),
         ({"nodes_featureids": {0: -1}}, "tree 0, node 0 compares column -1 of 1"),

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.methods import interactions, partial_dependence
+from onnxplain_server.methods import average_loss, interactions, partial_dependence
 from onnxplain_server.model import Description, Input, Note
 from onnxplain_server.wire import answer, question
 
@@ -113,6 +113,23 @@ def test_p_values_stand_beside_values_where_terms_were_tested(make, written) -> 
     assert list(written.explanations[0].interactions.total.p_values) == []
 
 
+def test_classes_stand_beside_the_outputs_that_score_them(make, written) -> None:
+    model = make.model(lambda x: np.stack([x, 1 - x], axis=1), ("x",), ["double"], n_outputs=2)
+    table = make.table({"x": [0.25, 0.5, 1], "y": ["no", "yes", "no"]})
+    compared = make.answer(
+        model,
+        table,
+        average_loss.Options(),
+        target_column="y",
+        class_labels=("no", "yes"),
+    )
+
+    pairings = answer.write(compared).explanations[0].class_pairings
+
+    assert [(p.label, p.output_name) for p in pairings] == [("no", "y0"), ("yes", "y1")]
+    assert list(written.explanations[0].class_pairings) == []
+
+
 def test_the_options_that_were_used_ask_the_same_question_again(given, written) -> None:
     request = ExplainRequest(methods=[e.options for e in written.explanations])
 
@@ -181,8 +198,11 @@ def test_a_model_is_described(refusal: str, scales: list[str]) -> None:
             margin_refusal=refusal,
             operators=("ai.onnx.ml:Scaler", "Gemm"),
             producer="skl2onnx",
+            has_class_scores=True,
         )
     )
+
+    assert message.has_class_scores
 
     assert message.digest == "sha256:00"
     assert [(i.name, i.type, i.width) for i in message.inputs] == [

@@ -56,6 +56,7 @@ def test_what_is_said_counts() -> None:
             engine="BLACK_BOX",
             row_count=7,
             seed=9,
+            class_labels=["no", "yes"],
             plots=False,
         )
     )
@@ -66,6 +67,7 @@ def test_what_is_said_counts() -> None:
     assert asked.output_indices == (2, 0)
     assert (asked.scale, asked.engine) == (Scale.MARGIN, Engine.BLACK_BOX)
     assert (asked.row_count, asked.seed, asked.plots) == (7, 9, False)
+    assert asked.class_labels == ("no", "yes")
 
 
 def test_interactions_have_the_defaults_of_the_contract() -> None:

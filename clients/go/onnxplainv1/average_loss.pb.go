@@ -107,8 +107,13 @@ type AverageLossOptions struct {
 	TargetColumns []string `protobuf:"bytes,2,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	// Optional. Whether the target names classes, so that each output is
 	// compared with 1 where a row is of its class and 0 elsewhere. Classes are
-	// matched to outputs by name, or else in sorted order. Default: true where
-	// the target is text, or the loss MLOGLOSS; false otherwise.
+	// paired with outputs by equal names or equal numbers, or by
+	// `ExplainRequest.class_labels`; anything else is refused. With false, the
+	// number in the target is compared with each output. Default: true where the
+	// target is one column and is text, or the loss is MLOGLOSS, or class_labels
+	// are given, or the outputs score classes
+	// (`ModelDescription.has_class_scores`), numbers that are not whole beside
+	// the only output of a model apart; false otherwise.
 	OneHotTarget *bool `protobuf:"varint,3,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Whether losses are summed over outputs into one. With
 	// SQUARED_ERROR and classes this is the Brier score. Default false; MLOGLOSS
@@ -258,7 +263,8 @@ type AverageLoss struct {
 	Group string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
 	// Average losses, one per output.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// Total weight of the rows averaged over; their number if no weights are given.
+	// Total weight of the rows averaged over; their number if no weights are
+	// given. Infinity where the sum is beyond double.
 	Weight        float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -87,14 +87,22 @@ type ExplainRequest struct {
 	// FirmOptions with sequences, alone. The rows to explain on.
 	Table *Table `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
 	// Optional. For a model that takes one matrix: the columns it is fed, in
-	// their order. Default: every column except target and weight, in table
-	// order. For a model with one input per column: a subset is not possible;
+	// their order. Default: by the names that the model carries
+	// (`ModelDescription.feature_names`), wherever they stand in the table; a
+	// table that lacks one is refused. Where it carries none, or where names of
+	// one side only count (f0, f1, ...) and are not those of the other: every column except target and
+	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may
+	// be called otherwise here than in the model, but one that the model names
+	// may not stand in the place of another. For a model with one input per column: a subset is not possible;
 	// leave it out.
 	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
 	// Optional. Column with the true values.
 	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
 	// Optional. Column with case weights: not negative, finite, not all 0. Only
-	// their ratios matter. Default: all rows weigh the same.
+	// their ratios matter, however large or small they are. A row of weight 0 is
+	// no row: it is neither drawn nor counted, and its values, groups and classes
+	// are not looked at, unless `row_indices` of a method asks for it. Default:
+	// all rows weigh the same.
 	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	// Optional. Which prediction columns to explain: indices from 0 into
 	// `ModelDescription.output_names`. Default: all.
@@ -104,9 +112,13 @@ type ExplainRequest struct {
 	// Optional. What computes the effects. Default: chosen for the model.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
 	// Optional. Number of rows to draw, without replacement, before computing;
-	// all of them where the table has no more. At least 2. Default: 500 where
-	// the model is predicted with, since cost grows with their square; all rows
-	// with the trees engine.
+	// all of them where the table has no more. At least 2. Default: what each
+	// method can afford. Interactions, partial dependence (within each group)
+	// and single-row curves: 500 where the model is predicted with, since cost
+	// grows with their square, and all rows with the trees engine. Permutation
+	// importance and feature vectors: 10,000. The swarm: 2,000, and all rows
+	// where its search is exact. Average loss and FIRM: all rows. Each
+	// explanation tells its own, in `Explanation.rows`.
 	RowCount *int32 `protobuf:"varint,9,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
 	// Optional. Seed of that draw. At least 0; default 0.
 	Seed *int32 `protobuf:"varint,10,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
@@ -117,10 +129,20 @@ type ExplainRequest struct {
 	Plots *bool `protobuf:"varint,12,opt,name=plots,proto3,oneof" json:"plots,omitempty"`
 	// Optional. Whether to explain a model whose answer for a row changes from
 	// call to call, or with the rows beside it. Nothing of it is cached, and a
-	// warning tells. Default false: such a model is refused.
+	// warning tells. Default false: such a model is refused. It is judged by 16
+	// rows of the table, each evaluated alone and among the others; by made-up
+	// rows where there is no table, or its rows are all equal. Up to 1e-4 of the
+	// largest answer, and 4 roundings of the output's type, are no difference.
 	AllowInconsistentModel bool `protobuf:"varint,13,opt,name=allow_inconsistent_model,json=allowInconsistentModel,proto3" json:"allow_inconsistent_model,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// Optional. Labels of the target's classes, as the target has them, in the
+	// order of `ModelDescription.output_names`; for a model with one output, two
+	// labels, the negative class first. Needs a target, each of whose values must
+	// be one of them; none twice. Default: a class is paired with the output of
+	// the same name, or of the same number where both spell one; any other
+	// target is refused. Costs nothing.
+	ClassLabels   []string `protobuf:"bytes,14,rep,name=class_labels,json=classLabels,proto3" json:"class_labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -242,6 +264,13 @@ func (x *ExplainRequest) GetAllowInconsistentModel() bool {
 		return x.AllowInconsistentModel
 	}
 	return false
+}
+
+func (x *ExplainRequest) GetClassLabels() []string {
+	if x != nil {
+		return x.ClassLabels
+	}
+	return nil
 }
 
 // One method with its options.
@@ -525,7 +554,15 @@ type Explanation struct {
 	// Pictures of the result.
 	Plots []*Plot `protobuf:"bytes,10,rep,name=plots,proto3" json:"plots,omitempty"`
 	// The method's options with every default filled in.
-	Options       *MethodOptions `protobuf:"bytes,11,opt,name=options,proto3" json:"options,omitempty"`
+	Options *MethodOptions `protobuf:"bytes,11,opt,name=options,proto3" json:"options,omitempty"`
+	// The rows of the table that the result is computed on. Unset where it needs
+	// none: feature vectors from the model's own trees, and FIRM on sequences of
+	// which no column is read.
+	Rows *RowsUsed `protobuf:"bytes,12,opt,name=rows,proto3" json:"rows,omitempty"`
+	// The classes of the target, and the outputs that they were compared with:
+	// one per class, in the order of the outputs. Empty where the method compares
+	// nothing with classes.
+	ClassPairings []*ClassPairing `protobuf:"bytes,13,rep,name=class_pairings,json=classPairings,proto3" json:"class_pairings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,6 +690,20 @@ func (x *Explanation) GetOptions() *MethodOptions {
 	return nil
 }
 
+func (x *Explanation) GetRows() *RowsUsed {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Explanation) GetClassPairings() []*ClassPairing {
+	if x != nil {
+		return x.ClassPairings
+	}
+	return nil
+}
+
 type isExplanation_Result interface {
 	isExplanation_Result()
 }
@@ -713,6 +764,140 @@ func (*Explanation_Firm) isExplanation_Result() {}
 
 func (*Explanation_Swarm) isExplanation_Result() {}
 
+// A class of the target, and the output that scores it.
+type ClassPairing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Label, as the target or `ExplainRequest.class_labels` has it.
+	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
+	// Name of the model's output that was compared with 1 in the rows of this
+	// class; empty for the class that the only output of a model scores against.
+	OutputName    string `protobuf:"bytes,2,opt,name=output_name,json=outputName,proto3" json:"output_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClassPairing) Reset() {
+	*x = ClassPairing{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClassPairing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClassPairing) ProtoMessage() {}
+
+func (x *ClassPairing) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClassPairing.ProtoReflect.Descriptor instead.
+func (*ClassPairing) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ClassPairing) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *ClassPairing) GetOutputName() string {
+	if x != nil {
+		return x.OutputName
+	}
+	return ""
+}
+
+// The rows of the table that one explanation is computed on.
+type RowsUsed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rows drawn for this method: by the request's `row_count`, or by the
+	// method's default; all rows where the table has no more. Rows of weight 0
+	// are not drawn. Where rows are drawn within groups, those of all groups
+	// together; of single-row curves, the rows whose curves were asked for.
+	DrawnRowCount int32 `protobuf:"varint,1,opt,name=drawn_row_count,json=drawnRowCount,proto3" json:"drawn_row_count,omitempty"`
+	// Rows among them that count: for FIRM on sequences those where the sequence
+	// is not missing, otherwise all. At most `drawn_row_count`.
+	UsedRowCount int32 `protobuf:"varint,2,opt,name=used_row_count,json=usedRowCount,proto3" json:"used_row_count,omitempty"`
+	// Their total weight; their number where no weights are given. Unit of the
+	// weight column.
+	Weight float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Seed of the draw.
+	Seed          int32 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowsUsed) Reset() {
+	*x = RowsUsed{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowsUsed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowsUsed) ProtoMessage() {}
+
+func (x *RowsUsed) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowsUsed.ProtoReflect.Descriptor instead.
+func (*RowsUsed) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RowsUsed) GetDrawnRowCount() int32 {
+	if x != nil {
+		return x.DrawnRowCount
+	}
+	return 0
+}
+
+func (x *RowsUsed) GetUsedRowCount() int32 {
+	if x != nil {
+		return x.UsedRowCount
+	}
+	return 0
+}
+
+func (x *RowsUsed) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *RowsUsed) GetSeed() int32 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
 // How numbers were made: enough to make them again.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -722,7 +907,8 @@ type Receipt struct {
 	TableDigest string `protobuf:"bytes,2,opt,name=table_digest,json=tableDigest,proto3" json:"table_digest,omitempty"`
 	// Seed of the draw of rows.
 	Seed int32 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Rows used: those of the table, or those drawn.
+	// The most rows that one of the explanations drew: the largest
+	// `Explanation.rows.drawn_row_count`. What each of them used is told there.
 	RowCount int32 `protobuf:"varint,4,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
 	// Rows that the model was asked to predict for this answer; a whole number
 	// (double, because it can pass 2^31 and JSON writes 64-bit integers as text).
@@ -747,7 +933,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +945,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +958,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{4}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Receipt) GetModelDigest() string {
@@ -872,7 +1058,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +1070,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +1083,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Warning) GetCode() string {
@@ -925,7 +1111,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1123,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1136,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -976,7 +1162,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1174,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1187,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1052,7 +1238,11 @@ type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Rows predicted or found in the cache. Never falls.
 	Done float64 `protobuf:"fixed64,1,opt,name=done,proto3" json:"done,omitempty"`
-	// Rows planned: an upper bound, which never rises.
+	// Rows planned: an upper bound, which never rises. It falls as soon as less
+	// turns out to be needed: while features drop out of the pairs, where rows
+	// differ in the features moved only, and where an answer is known already. Rows
+	// of different methods and engines may take different times: estimate the time
+	// left from the last seconds.
 	Planned       float64 `protobuf:"fixed64,2,opt,name=planned,proto3" json:"planned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1060,7 +1250,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1262,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1275,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1113,7 +1303,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1315,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1328,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1159,7 +1349,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1361,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1374,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1198,7 +1388,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\x9d\x05\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xc0\x05\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1213,7 +1403,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	" \x01(\x05H\x01R\x04seed\x88\x01\x01\x125\n" +
 	"\amethods\x18\v \x03(\v2\x1b.onnxplain.v1.MethodOptionsR\amethods\x12\x19\n" +
 	"\x05plots\x18\f \x01(\bH\x02R\x05plots\x88\x01\x01\x128\n" +
-	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\":\n" +
+	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\x12!\n" +
+	"\fclass_labels\x18\x0e \x03(\tR\vclassLabels\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1236,7 +1427,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\fexplanations\x18\x01 \x03(\v2\x19.onnxplain.v1.ExplanationR\fexplanations\x124\n" +
 	"\x05model\x18\x02 \x01(\v2\x1e.onnxplain.v1.ModelDescriptionR\x05model\x12/\n" +
 	"\areceipt\x18\x03 \x01(\v2\x15.onnxplain.v1.ReceiptR\areceipt\x121\n" +
-	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xfb\x05\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xea\x06\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +
@@ -1248,8 +1439,19 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05swarm\x18\b \x01(\v2\x19.onnxplain.v1.SwarmResultH\x00R\x05swarm\x12(\n" +
 	"\x05plots\x18\n" +
 	" \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
-	"\aoptions\x18\v \x01(\v2\x1b.onnxplain.v1.MethodOptionsR\aoptionsB\b\n" +
-	"\x06result\"\xdb\x04\n" +
+	"\aoptions\x18\v \x01(\v2\x1b.onnxplain.v1.MethodOptionsR\aoptions\x12*\n" +
+	"\x04rows\x18\f \x01(\v2\x16.onnxplain.v1.RowsUsedR\x04rows\x12A\n" +
+	"\x0eclass_pairings\x18\r \x03(\v2\x1a.onnxplain.v1.ClassPairingR\rclassPairingsB\b\n" +
+	"\x06result\"E\n" +
+	"\fClassPairing\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\tR\x05label\x12\x1f\n" +
+	"\voutput_name\x18\x02 \x01(\tR\n" +
+	"outputName\"\x84\x01\n" +
+	"\bRowsUsed\x12&\n" +
+	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
+	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
+	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xdb\x04\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1304,99 +1506,103 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
 	(*MethodOptions)(nil),                           // 2: onnxplain.v1.MethodOptions
 	(*ExplainResponse)(nil),                         // 3: onnxplain.v1.ExplainResponse
 	(*Explanation)(nil),                             // 4: onnxplain.v1.Explanation
-	(*Receipt)(nil),                                 // 5: onnxplain.v1.Receipt
-	(*Warning)(nil),                                 // 6: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 7: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 8: onnxplain.v1.ExplainStreamResponse
-	(*Progress)(nil),                                // 9: onnxplain.v1.Progress
-	(*DescribeModelRequest)(nil),                    // 10: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 11: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 12: onnxplain.v1.Receipt.LibraryVersionsEntry
-	(*Model)(nil),                                   // 13: onnxplain.v1.Model
-	(*Table)(nil),                                   // 14: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 15: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 16: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 17: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 18: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 19: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 20: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 21: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 22: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 23: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 24: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 25: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 26: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 27: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 28: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 29: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 30: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 31: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 32: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 33: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 34: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 35: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 36: onnxplain.v1.UploadTableRequest
-	(*UploadModelResponse)(nil),                     // 37: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 38: onnxplain.v1.UploadTableResponse
+	(*ClassPairing)(nil),                            // 5: onnxplain.v1.ClassPairing
+	(*RowsUsed)(nil),                                // 6: onnxplain.v1.RowsUsed
+	(*Receipt)(nil),                                 // 7: onnxplain.v1.Receipt
+	(*Warning)(nil),                                 // 8: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 9: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 10: onnxplain.v1.ExplainStreamResponse
+	(*Progress)(nil),                                // 11: onnxplain.v1.Progress
+	(*DescribeModelRequest)(nil),                    // 12: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 13: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 14: onnxplain.v1.Receipt.LibraryVersionsEntry
+	(*Model)(nil),                                   // 15: onnxplain.v1.Model
+	(*Table)(nil),                                   // 16: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 17: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 18: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 19: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 20: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 21: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 22: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 23: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 24: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 25: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 26: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 27: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 28: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 29: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 30: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 31: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 32: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 33: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 34: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 35: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 36: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 37: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 38: onnxplain.v1.UploadTableRequest
+	(*UploadModelResponse)(nil),                     // 39: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 40: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	13, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	14, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	15, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	15, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	16, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	17, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	16, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	17, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	18, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	19, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	20, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	21, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	22, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	23, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	18, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	19, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	20, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	21, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	22, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	23, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	24, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	25, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	24, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	5,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	6,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	25, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	26, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	27, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	28, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	29, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	30, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	31, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	32, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	33, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	26, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	8,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	27, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	28, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	29, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	30, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	31, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	32, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	33, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	34, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	35, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	0,  // 27: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	12, // 28: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	34, // 29: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	1,  // 30: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	9,  // 31: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 32: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	13, // 33: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	24, // 34: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 35: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	7,  // 36: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	10, // 37: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	35, // 38: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	36, // 39: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 40: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	8,  // 41: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	11, // 42: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	37, // 43: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	38, // 44: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	40, // [40:45] is the sub-list for method output_type
-	35, // [35:40] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	14, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	36, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	1,  // 32: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	11, // 33: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 34: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	15, // 35: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	26, // 36: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 37: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	9,  // 38: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	12, // 39: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	37, // 40: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	38, // 41: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 42: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	10, // 43: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	13, // 44: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	39, // 45: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	40, // 46: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	42, // [42:47] is the sub-list for method output_type
+	37, // [37:42] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -1437,7 +1643,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[7].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 	}
@@ -1447,7 +1653,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

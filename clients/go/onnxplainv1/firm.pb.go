@@ -420,12 +420,13 @@ type FirmOptions struct {
 	Standardize bool `protobuf:"varint,8,opt,name=standardize,proto3" json:"standardize,omitempty"`
 	// Optional. Other measures, to be set beside. Default: none.
 	Contrasts []FirmOptions_Contrast `protobuf:"varint,9,rep,packed,name=contrasts,proto3,enum=onnxplain.v1.FirmOptions_Contrast" json:"contrasts,omitempty"`
-	// Optional. For LABELS and BOTH: whether the target names classes. Default:
-	// where it is text.
+	// Optional. For LABELS and BOTH: whether the target names classes.
+	// Default: where it is text, or holds whole numbers and the model's outputs
+	// score classes, or where `ExplainRequest.class_labels` are given.
 	OneHotTarget *bool `protobuf:"varint,10,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Replicates of the rows (bootstrap) from which standard errors and
-	// intervals are computed, without further predictions. 0, or in [10, 10000];
-	// default 0.
+	// intervals are computed, without further predictions; fewer than 50 rows (of
+	// equal weight) give the warning FEW_ROWS. 0, or in [10, 10000]; default 0.
 	RepeatCount *int32 `protobuf:"varint,11,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
 	// Optional. Level of the intervals. In [0.5, 0.999]; default 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,12,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
@@ -1027,7 +1028,9 @@ type FirmImportance struct {
 	// its unit or, where standardized, without one. Signed by GAUSSIAN, TWO_VALUED
 	// and SLOPE: positive where the score rises with the feature.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// Standard errors from resampling rows; empty without.
+	// Standard errors from resampling rows; empty without. NaN, as the ends of the
+	// intervals, for a feature of two values of which one is that of fewer than 5
+	// rows; the warning FEW_ROWS names it.
 	StandardErrors []float64 `protobuf:"fixed64,3,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
 	// Lower ends of the intervals; empty without resampling.
 	Lower []float64 `protobuf:"fixed64,4,rep,packed,name=lower,proto3" json:"lower,omitempty"`
@@ -1371,7 +1374,9 @@ type FirmKmers struct {
 	// Importance of the string's presence: Q' times the root of p / (1 - p), p its
 	// probability; signed, likewise.
 	Importances []float64 `protobuf:"fixed64,3,rep,packed,name=importances,proto3" json:"importances,omitempty"`
-	// Standard errors of the differences; empty where numbers are exact.
+	// Standard errors of the differences; empty where numbers are exact. NaN for
+	// strings that fewer than 20 sampled sequences hold, or lack; the warning
+	// FEW_ROWS counts them.
 	StandardErrors []float64 `protobuf:"fixed64,4,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -28,10 +28,11 @@ type InteractionsOptions_Resampling int32
 const (
 	// Means BOOTSTRAP.
 	InteractionsOptions_RESAMPLING_UNSPECIFIED InteractionsOptions_Resampling = 0
-	// Rows drawn with replacement; percentile intervals, corrected for the bias.
+	// Rows drawn with replacement. Intervals around the corrected value, by
+	// Student's t, stretched upwards, as mean squares are skewed.
 	InteractionsOptions_BOOTSTRAP InteractionsOptions_Resampling = 1
-	// `repeat_count` random groups of rows, each left out once; normal
-	// intervals around the corrected value. Cheaper for the same precision.
+	// `repeat_count` random groups of rows, each left out once;
+	// intervals likewise. Cheaper for the same precision.
 	InteractionsOptions_JACKKNIFE InteractionsOptions_Resampling = 2
 )
 
@@ -101,11 +102,16 @@ type InteractionsOptions struct {
 	QuantileBinCount *int32 `protobuf:"varint,4,opt,name=quantile_bin_count,json=quantileBinCount,proto3,oneof" json:"quantile_bin_count,omitempty"`
 	// Optional. Numerators below this count as exactly 0, being rounding error;
 	// squared unit of the output, at least 0. Default, per output:
-	// max(1e-10 · mean square, (4 · 2^-24 · largest absolute prediction)^2).
-	// The R package uses 1e-10 throughout.
+	// max(1e-10 · mean square, (e · largest absolute prediction)^2), where e
+	// follows the arithmetic: 4 · 2^-24 for a model that computes in float32, and
+	// 256 · 2^-53 for one in float64, and for trees, which are added up in
+	// float64. A warning, BELOW_THRESHOLD, names what it sets to 0 though it is
+	// more than 1e-6 of the mean square of the predictions. The R package uses
+	// 1e-10 throughout.
 	AbsoluteThreshold *float64 `protobuf:"fixed64,5,opt,name=absolute_threshold,json=absoluteThreshold,proto3,oneof" json:"absolute_threshold,omitempty"`
 	// Optional. How often to resample the rows, to tell how far the statistics
-	// would move with other rows: standard errors and intervals. Costs no
+	// would move with other rows: standard errors and intervals; fewer than 50
+	// rows (of equal weight) give the warning FEW_ROWS. Costs no
 	// further prediction, but memory: rows times this per effect. 0 turns it
 	// off, otherwise in [10, 10000]; default 0. For intervals take 200 or more.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
@@ -117,9 +123,12 @@ type InteractionsOptions struct {
 	// Optional. How often to permute each term over the rows, to test whether it
 	// explains the target: p-values, at least 1 / (1 + this). Needs
 	// `target_column` and the scale RESPONSE, and means something only for rows
-	// that the model was not trained on. Costs no further prediction; time grows
-	// with rows times this, per statistic. 0 turns it off; in [0, 100000];
-	// default 0. Take 999 or more.
+	// that the model was not trained on. The target names classes where it is
+	// text, where the outputs score classes (`ModelDescription.has_class_scores`)
+	// and where several outputs are explained; they are paired with outputs as in
+	// AverageLossOptions. Costs no further prediction; time grows with rows times
+	// this, per statistic. 0 turns it off; in [0, 100000]; default 0. Take 999 or
+	// more.
 	PermutationCount *int32 `protobuf:"varint,9,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
 	// Optional. Evaluate each numeric feature that has more distinct values than
 	// this at so many of them only (knots, in equal steps of rank and value taken

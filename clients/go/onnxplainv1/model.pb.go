@@ -182,7 +182,19 @@ type ModelDescription struct {
 	// of the default domain without its name.
 	Operators []string `protobuf:"bytes,6,rep,name=operators,proto3" json:"operators,omitempty"`
 	// Name of the program that wrote the file, as it says itself.
-	Producer      string `protobuf:"bytes,7,opt,name=producer,proto3" json:"producer,omitempty"`
+	Producer string `protobuf:"bytes,7,opt,name=producer,proto3" json:"producer,omitempty"`
+	// Whether the prediction columns score classes: the model has a classifier
+	// operator, a label output or a ZipMap, names its classes in its metadata, or
+	// ends in Softmax or Sigmoid. A target then names classes by default.
+	HasClassScores bool `protobuf:"varint,12,opt,name=has_class_scores,json=hasClassScores,proto3" json:"has_class_scores,omitempty"`
+	// Names of the features that the model carries, in the order in which it
+	// takes them: those of its inputs where it has one per column; for one matrix,
+	// a list in its metadata (`feature_names`, as JSON or with commas) or in the
+	// description of its input, with one name for each column and none twice.
+	// Columns of a table are then matched by these names. Empty where the model
+	// carries none, as converters write them: LightGBM, XGBoost, CatBoost and
+	// scikit-learn.
+	FeatureNames  []string `protobuf:"bytes,13,rep,name=feature_names,json=featureNames,proto3" json:"feature_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -266,6 +278,20 @@ func (x *ModelDescription) GetProducer() string {
 	return ""
 }
 
+func (x *ModelDescription) GetHasClassScores() bool {
+	if x != nil {
+		return x.HasClassScores
+	}
+	return false
+}
+
+func (x *ModelDescription) GetFeatureNames() []string {
+	if x != nil {
+		return x.FeatureNames
+	}
+	return nil
+}
+
 // One input of a model.
 type ModelInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -338,7 +364,7 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\x05Model\x12\x1a\n" +
 	"\acontent\x18\x01 \x01(\fH\x00R\acontent\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02idB\b\n" +
-	"\x06source\"\xd8\x02\n" +
+	"\x06source\"\xa7\x03\n" +
 	"\x10ModelDescription\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x120\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x18.onnxplain.v1.ModelInputR\x06inputs\x12!\n" +
@@ -346,7 +372,9 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\x06scales\x18\x04 \x03(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x06scales\x12%\n" +
 	"\x0emargin_refusal\x18\x05 \x01(\tR\rmarginRefusal\x12\x1c\n" +
 	"\toperators\x18\x06 \x03(\tR\toperators\x12\x1a\n" +
-	"\bproducer\x18\a \x01(\tR\bproducer\"8\n" +
+	"\bproducer\x18\a \x01(\tR\bproducer\x12(\n" +
+	"\x10has_class_scores\x18\f \x01(\bR\x0ehasClassScores\x12#\n" +
+	"\rfeature_names\x18\r \x03(\tR\ffeatureNames\"8\n" +
 	"\x05Scale\x12\x15\n" +
 	"\x11SCALE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bRESPONSE\x10\x01\x12\n" +

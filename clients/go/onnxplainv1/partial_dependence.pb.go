@@ -312,8 +312,8 @@ type PartialDependenceResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the explained outputs.
 	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
-	// The curves: in the order asked for, and each by its groups in order of
-	// first appearance in the table.
+	// The curves: in the order asked for, and each by its groups, by ascending
+	// value, missing values last.
 	Curves        []*PartialDependenceCurve `protobuf:"bytes,2,rep,name=curves,proto3" json:"curves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -376,7 +376,8 @@ type PartialDependenceCurve struct {
 	// Average predictions, not centred, in the unit of the output: row-major,
 	// grid points × outputs.
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// Total weight of the rows averaged over; their number if no weights are given.
+	// Total weight of the rows averaged over; their number if no weights are
+	// given. Infinity where the sum is beyond double.
 	Weight        float64 `protobuf:"fixed64,5,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -40,7 +40,8 @@ type PermutationImportanceOptions struct {
 	SumOutputs bool `protobuf:"varint,5,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
 	// Optional. How often each is shuffled. In [1, 1000]; default 4.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Whether values are divided by the loss before shuffling. Default false.
+	// Optional. Whether values are divided by the loss before shuffling; refused
+	// where that is 0. Default false.
 	Normalize     bool `protobuf:"varint,7,opt,name=normalize,proto3" json:"normalize,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -195,10 +196,15 @@ type PermutationImportance struct {
 	// The features shuffled together.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Average loss after shuffling minus that before, one per output; negative
-	// where predictions get better by chance.
+	// where predictions get better by chance. Infinity where only the loss after
+	// is infinite, and NaN for an output whose loss is infinite before, with a
+	// warning, INFINITE_LOSS. With `normalize`, Infinity or NaN for an output whose
+	// loss is 0 before, with a warning, ZERO_BASELINE. Refused where that is so for
+	// all outputs before shuffling.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Standard error of each value from shuffling anew: standard deviation over
-	// repetitions over the root of their number. NaN for a single repetition.
+	// repetitions over the root of their number. NaN for a single repetition, and
+	// where the value is no finite number.
 	// It does not cover what another table would change.
 	StandardErrors []float64 `protobuf:"fixed64,3,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
 	unknownFields  protoimpl.UnknownFields

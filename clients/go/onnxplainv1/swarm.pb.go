@@ -246,7 +246,9 @@ func (SwarmOptions_Start) EnumDescriptor() ([]byte, []int) {
 }
 
 // Asks how far each feature must be moved before the model breaks, class by class, and which
-// class it then predicts instead.
+// class it then predicts instead: a stress test of the model. Moved values need not occur, and
+// say nothing of the rows that they were moved from; `SwarmEffect.reach` tells how far they leave
+// the data, with a warning EXTRAPOLATES.
 //
 // Needs a target. The values of one feature, in the rows of one class, are multiplied by a
 // weight (or moved otherwise: see `perturbation`), and a search looks for the weight that does
@@ -266,7 +268,7 @@ type SwarmOptions struct {
 	Score SwarmOptions_Score `protobuf:"varint,4,opt,name=score,proto3,enum=onnxplain.v1.SwarmOptions_Score" json:"score,omitempty"`
 	// Optional; required for models of one output. What a search raises instead of lowering a score:
 	// the average over all rows, summed over outputs. With LOGLOSS and MLOGLOSS and several outputs,
-	// the target names classes.
+	// the target names classes; with other losses, where AverageLossOptions has it so.
 	Loss AverageLossOptions_Loss `protobuf:"varint,5,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. Columns with the true values: one, or one per output with a loss. Default: the
 	// request's `target_column`.
@@ -565,7 +567,8 @@ func (x *SwarmResult) GetWindowBorders() []float64 {
 	return nil
 }
 
-// Importance of a feature over all classes.
+// Importance of a feature over all classes, in the unit of `SwarmEffect.importance`: for a score at
+// most `weight_limit` times the classes, or rows.
 type SwarmImportance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The feature.
@@ -643,9 +646,12 @@ type SwarmEffect struct {
 	// sigma_s * (limit - (sigma_w / largest sigma_w of the features of the class with the same
 	// sigma_s) / limit), with `mean_score_drop` as sigma_s, `mean_weight_distance` as sigma_w and
 	// `weight_limit` as limit; 0 where sigma_w is 0. Largest for the feature that does most harm, and
-	// among those that do the same for the one that is moved least.
+	// among those that do the same for the one that is moved least. In the unit of the score, or of
+	// the loss, times weights. In [0, weight_limit] for a score: `weight_limit` times the fall of the
+	// score, or a little less. For a loss at least 0, without a limit.
 	Importance float64 `protobuf:"fixed64,5,opt,name=importance,proto3" json:"importance,omitempty"`
-	// The weight that does most harm, closest to no change.
+	// The weight that does most harm, closest to no change: a factor of the values, or standard
+	// deviations of GAUSSIAN. In [0, weight_limit].
 	BestWeight float64 `protobuf:"fixed64,6,opt,name=best_weight,json=bestWeight,proto3" json:"best_weight,omitempty"`
 	// Score, or average loss, with that weight.
 	BestScore float64 `protobuf:"fixed64,7,opt,name=best_score,json=bestScore,proto3" json:"best_score,omitempty"`
@@ -674,8 +680,10 @@ type SwarmEffect struct {
 	Values *SwarmHistogram `protobuf:"bytes,16,opt,name=values,proto3" json:"values,omitempty"`
 	// Best weights of the particles, of the search that counts. Empty for EXACT.
 	ParticleWeights []float64 `protobuf:"fixed64,17,rep,packed,name=particle_weights,json=particleWeights,proto3" json:"particle_weights,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How far `best_weight` moves values out of the data.
+	Reach         *SwarmReach `protobuf:"bytes,18,opt,name=reach,proto3" json:"reach,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SwarmEffect) Reset() {
@@ -827,6 +835,97 @@ func (x *SwarmEffect) GetParticleWeights() []float64 {
 	return nil
 }
 
+func (x *SwarmEffect) GetReach() *SwarmReach {
+	if x != nil {
+		return x.Reach
+	}
+	return nil
+}
+
+// Values of a feature as observed, and as moved by the best weight. Missing values stay missing, and
+// all ends are NaN where there are no others.
+type SwarmReach struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Smallest value in all rows used.
+	ObservedLow float64 `protobuf:"fixed64,1,opt,name=observed_low,json=observedLow,proto3" json:"observed_low,omitempty"`
+	// Largest value in all rows used.
+	ObservedHigh float64 `protobuf:"fixed64,2,opt,name=observed_high,json=observedHigh,proto3" json:"observed_high,omitempty"`
+	// Smallest value of the rows moved, once they are moved.
+	MovedLow float64 `protobuf:"fixed64,3,opt,name=moved_low,json=movedLow,proto3" json:"moved_low,omitempty"`
+	// Largest value of the rows moved, once they are moved.
+	MovedHigh float64 `protobuf:"fixed64,4,opt,name=moved_high,json=movedHigh,proto3" json:"moved_high,omitempty"`
+	// Share of the weight of the rows moved whose values are then outside the observed range. In
+	// [0, 1]; above 0, the model is asked for what the data does not have.
+	OutsideShare  float64 `protobuf:"fixed64,5,opt,name=outside_share,json=outsideShare,proto3" json:"outside_share,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SwarmReach) Reset() {
+	*x = SwarmReach{}
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwarmReach) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwarmReach) ProtoMessage() {}
+
+func (x *SwarmReach) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwarmReach.ProtoReflect.Descriptor instead.
+func (*SwarmReach) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SwarmReach) GetObservedLow() float64 {
+	if x != nil {
+		return x.ObservedLow
+	}
+	return 0
+}
+
+func (x *SwarmReach) GetObservedHigh() float64 {
+	if x != nil {
+		return x.ObservedHigh
+	}
+	return 0
+}
+
+func (x *SwarmReach) GetMovedLow() float64 {
+	if x != nil {
+		return x.MovedLow
+	}
+	return 0
+}
+
+func (x *SwarmReach) GetMovedHigh() float64 {
+	if x != nil {
+		return x.MovedHigh
+	}
+	return 0
+}
+
+func (x *SwarmReach) GetOutsideShare() float64 {
+	if x != nil {
+		return x.OutsideShare
+	}
+	return 0
+}
+
 // A range of weights in which the score is the same.
 type SwarmOptimum struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -844,7 +943,7 @@ type SwarmOptimum struct {
 
 func (x *SwarmOptimum) Reset() {
 	*x = SwarmOptimum{}
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +955,7 @@ func (x *SwarmOptimum) String() string {
 func (*SwarmOptimum) ProtoMessage() {}
 
 func (x *SwarmOptimum) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[4]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +968,7 @@ func (x *SwarmOptimum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwarmOptimum.ProtoReflect.Descriptor instead.
 func (*SwarmOptimum) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{4}
+	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SwarmOptimum) GetWeight() float64 {
@@ -918,7 +1017,7 @@ type SwarmCurve struct {
 
 func (x *SwarmCurve) Reset() {
 	*x = SwarmCurve{}
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -930,7 +1029,7 @@ func (x *SwarmCurve) String() string {
 func (*SwarmCurve) ProtoMessage() {}
 
 func (x *SwarmCurve) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -943,7 +1042,7 @@ func (x *SwarmCurve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwarmCurve.ProtoReflect.Descriptor instead.
 func (*SwarmCurve) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{5}
+	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SwarmCurve) GetWeights() []float64 {
@@ -987,7 +1086,7 @@ type SwarmWindows struct {
 
 func (x *SwarmWindows) Reset() {
 	*x = SwarmWindows{}
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1098,7 @@ func (x *SwarmWindows) String() string {
 func (*SwarmWindows) ProtoMessage() {}
 
 func (x *SwarmWindows) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1111,7 @@ func (x *SwarmWindows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwarmWindows.ProtoReflect.Descriptor instead.
 func (*SwarmWindows) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{6}
+	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SwarmWindows) GetScores() []float64 {
@@ -1034,7 +1133,7 @@ type SwarmHistogram struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Borders of bins, ascending.
 	Borders []float64 `protobuf:"fixed64,1,rep,packed,name=borders,proto3" json:"borders,omitempty"`
-	// Total weight of the rows in each bin.
+	// Total weight of the rows in each bin; Infinity where the sum is beyond double.
 	Counts        []float64 `protobuf:"fixed64,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1042,7 +1141,7 @@ type SwarmHistogram struct {
 
 func (x *SwarmHistogram) Reset() {
 	*x = SwarmHistogram{}
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1153,7 @@ func (x *SwarmHistogram) String() string {
 func (*SwarmHistogram) ProtoMessage() {}
 
 func (x *SwarmHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_swarm_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_swarm_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1166,7 @@ func (x *SwarmHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwarmHistogram.ProtoReflect.Descriptor instead.
 func (*SwarmHistogram) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_swarm_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SwarmHistogram) GetBorders() []float64 {
@@ -1154,7 +1253,7 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\x0fSwarmImportance\x12\x18\n" +
 	"\afeature\x18\x01 \x01(\tR\afeature\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12%\n" +
-	"\x0erelative_value\x18\x03 \x01(\x01R\rrelativeValue\"\xed\x05\n" +
+	"\x0erelative_value\x18\x03 \x01(\x01R\rrelativeValue\"\x9d\x06\n" +
 	"\vSwarmEffect\x12\x1d\n" +
 	"\n" +
 	"class_name\x18\x01 \x01(\tR\tclassName\x12\x18\n" +
@@ -1178,11 +1277,20 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\awindows\x18\x0e \x01(\v2\x1a.onnxplain.v1.SwarmWindowsR\awindows\x12-\n" +
 	"\x12class_similarities\x18\x0f \x03(\x01R\x11classSimilarities\x124\n" +
 	"\x06values\x18\x10 \x01(\v2\x1c.onnxplain.v1.SwarmHistogramR\x06values\x12)\n" +
-	"\x10particle_weights\x18\x11 \x03(\x01R\x0fparticleWeightsB\f\n" +
+	"\x10particle_weights\x18\x11 \x03(\x01R\x0fparticleWeights\x12.\n" +
+	"\x05reach\x18\x12 \x01(\v2\x18.onnxplain.v1.SwarmReachR\x05reachB\f\n" +
 	"\n" +
 	"_row_indexB\f\n" +
 	"\n" +
-	"_agreement\"b\n" +
+	"_agreement\"\xb5\x01\n" +
+	"\n" +
+	"SwarmReach\x12!\n" +
+	"\fobserved_low\x18\x01 \x01(\x01R\vobservedLow\x12#\n" +
+	"\robserved_high\x18\x02 \x01(\x01R\fobservedHigh\x12\x1b\n" +
+	"\tmoved_low\x18\x03 \x01(\x01R\bmovedLow\x12\x1d\n" +
+	"\n" +
+	"moved_high\x18\x04 \x01(\x01R\tmovedHigh\x12#\n" +
+	"\routside_share\x18\x05 \x01(\x01R\foutsideShare\"b\n" +
 	"\fSwarmOptimum\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\x01R\x06weight\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x10\n" +
@@ -1216,7 +1324,7 @@ func file_onnxplain_v1_swarm_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_swarm_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_onnxplain_v1_swarm_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_onnxplain_v1_swarm_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_onnxplain_v1_swarm_proto_goTypes = []any{
 	(SwarmOptions_Search)(0),       // 0: onnxplain.v1.SwarmOptions.Search
 	(SwarmOptions_Score)(0),        // 1: onnxplain.v1.SwarmOptions.Score
@@ -1226,30 +1334,32 @@ var file_onnxplain_v1_swarm_proto_goTypes = []any{
 	(*SwarmResult)(nil),            // 5: onnxplain.v1.SwarmResult
 	(*SwarmImportance)(nil),        // 6: onnxplain.v1.SwarmImportance
 	(*SwarmEffect)(nil),            // 7: onnxplain.v1.SwarmEffect
-	(*SwarmOptimum)(nil),           // 8: onnxplain.v1.SwarmOptimum
-	(*SwarmCurve)(nil),             // 9: onnxplain.v1.SwarmCurve
-	(*SwarmWindows)(nil),           // 10: onnxplain.v1.SwarmWindows
-	(*SwarmHistogram)(nil),         // 11: onnxplain.v1.SwarmHistogram
-	(AverageLossOptions_Loss)(0),   // 12: onnxplain.v1.AverageLossOptions.Loss
+	(*SwarmReach)(nil),             // 8: onnxplain.v1.SwarmReach
+	(*SwarmOptimum)(nil),           // 9: onnxplain.v1.SwarmOptimum
+	(*SwarmCurve)(nil),             // 10: onnxplain.v1.SwarmCurve
+	(*SwarmWindows)(nil),           // 11: onnxplain.v1.SwarmWindows
+	(*SwarmHistogram)(nil),         // 12: onnxplain.v1.SwarmHistogram
+	(AverageLossOptions_Loss)(0),   // 13: onnxplain.v1.AverageLossOptions.Loss
 }
 var file_onnxplain_v1_swarm_proto_depIdxs = []int32{
 	0,  // 0: onnxplain.v1.SwarmOptions.search:type_name -> onnxplain.v1.SwarmOptions.Search
 	1,  // 1: onnxplain.v1.SwarmOptions.score:type_name -> onnxplain.v1.SwarmOptions.Score
-	12, // 2: onnxplain.v1.SwarmOptions.loss:type_name -> onnxplain.v1.AverageLossOptions.Loss
+	13, // 2: onnxplain.v1.SwarmOptions.loss:type_name -> onnxplain.v1.AverageLossOptions.Loss
 	3,  // 3: onnxplain.v1.SwarmOptions.start:type_name -> onnxplain.v1.SwarmOptions.Start
 	2,  // 4: onnxplain.v1.SwarmOptions.perturbation:type_name -> onnxplain.v1.SwarmOptions.Perturbation
 	7,  // 5: onnxplain.v1.SwarmResult.effects:type_name -> onnxplain.v1.SwarmEffect
 	6,  // 6: onnxplain.v1.SwarmResult.importances:type_name -> onnxplain.v1.SwarmImportance
-	8,  // 7: onnxplain.v1.SwarmEffect.optimum:type_name -> onnxplain.v1.SwarmOptimum
-	8,  // 8: onnxplain.v1.SwarmEffect.stable_optimum:type_name -> onnxplain.v1.SwarmOptimum
-	9,  // 9: onnxplain.v1.SwarmEffect.curve:type_name -> onnxplain.v1.SwarmCurve
-	10, // 10: onnxplain.v1.SwarmEffect.windows:type_name -> onnxplain.v1.SwarmWindows
-	11, // 11: onnxplain.v1.SwarmEffect.values:type_name -> onnxplain.v1.SwarmHistogram
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	9,  // 7: onnxplain.v1.SwarmEffect.optimum:type_name -> onnxplain.v1.SwarmOptimum
+	9,  // 8: onnxplain.v1.SwarmEffect.stable_optimum:type_name -> onnxplain.v1.SwarmOptimum
+	10, // 9: onnxplain.v1.SwarmEffect.curve:type_name -> onnxplain.v1.SwarmCurve
+	11, // 10: onnxplain.v1.SwarmEffect.windows:type_name -> onnxplain.v1.SwarmWindows
+	12, // 11: onnxplain.v1.SwarmEffect.values:type_name -> onnxplain.v1.SwarmHistogram
+	8,  // 12: onnxplain.v1.SwarmEffect.reach:type_name -> onnxplain.v1.SwarmReach
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_swarm_proto_init() }
@@ -1266,7 +1376,7 @@ func file_onnxplain_v1_swarm_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_swarm_proto_rawDesc), len(file_onnxplain_v1_swarm_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
     from onnxplain.plots import Plot
     from onnxplain.progress import Progress
-    from onnxplain.provenance import ModelDescription, ModelInput, Receipt
+    from onnxplain.provenance import ClassPairing, ModelDescription, ModelInput, Receipt, RowsUsed
     from onnxplain.swarm import Swarm, SwarmEffect, SwarmResult
     from onnxplain.uploads import ModelRef, TableRef
 
@@ -43,6 +43,7 @@ __all__ = [
     "AsyncClient",
     "AverageLoss",
     "AverageLossResult",
+    "ClassPairing",
     "Client",
     "ExplainError",
     "Explanations",
@@ -74,6 +75,7 @@ __all__ = [
     "Plot",
     "Progress",
     "Receipt",
+    "RowsUsed",
     "Swarm",
     "SwarmEffect",
     "SwarmResult",
@@ -87,6 +89,7 @@ _HOMES = {
     "AsyncClient": "async_client",
     "AverageLoss": "loss_methods",
     "AverageLossResult": "average_loss",
+    "ClassPairing": "provenance",
     "Client": "client",
     "ExplainError": "errors",
     "Explanations": "explanations",
@@ -118,6 +121,7 @@ _HOMES = {
     "Plot": "plots",
     "Progress": "progress",
     "Receipt": "provenance",
+    "RowsUsed": "provenance",
     "Swarm": "swarm",
     "SwarmEffect": "swarm",
     "SwarmResult": "swarm",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import average_loss_pb2, explanation_service_pb2
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
@@ -51,8 +52,12 @@ class AverageLossResult(Tabular):
     plots : tuple of Plot
     options : AverageLossOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : AverageLossResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -64,7 +69,9 @@ class AverageLossResult(Tabular):
     losses: tuple[GroupLoss, ...]
     plots: tuple[Plot, ...]
     options: AverageLossOptions
+    rows: RowsUsed | None
     message: average_loss_pb2.AverageLossResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> AverageLossResult:
@@ -75,7 +82,9 @@ class AverageLossResult(Tabular):
             losses=tuple(GroupLoss.from_message(loss) for loss in result.losses),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.average_loss,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -137,6 +137,7 @@ class Client:
         engine: Engine | None = None,
         row_count: int | None = None,
         seed: int | None = None,
+        class_labels: Sequence[str | float] = (),
         plots: bool = True,
         allow_inconsistent_model: bool = False,
         timeout: float | None = None,
@@ -154,8 +155,10 @@ class Client:
         *methods : Interactions, PartialDependence, PermutationImportance, ...
             At least one; they share the rows and the predictions.
         feature_columns : sequence of str
-            For a model that takes one matrix: the columns it is fed. Default: every column
-            but target and weight, in table order. For an array: the names of its columns.
+            For a model that takes one matrix: the columns it is fed. Default: those that the
+            model names (`feature_names` of its description); where it names none, every column
+            but target and weight, in table order, with the warning COLUMNS_BY_POSITION. For an
+            array: the names of its columns.
         target_column, weight_column : str
             Columns with the true values and the case weights.
         output_indices : sequence of int
@@ -165,8 +168,12 @@ class Client:
         engine : "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw, 0 by default. Default: 500, and
-            more for methods that can afford them.
+            How many rows to draw, and the seed of the draw, 0 by default. Default: what each
+            method can afford, from 500 to all; each result tells its own in `rows`.
+        class_labels : sequence of str or number
+            The target's classes, as it has them, in the order of the model's outputs; for a model
+            with one output, two, the negative first. Default: each class is the output of the
+            same name or number.
         plots : bool
             Whether plots return with the results.
         allow_inconsistent_model : bool
@@ -207,6 +214,7 @@ class Client:
             engine=engine,
             row_count=row_count,
             seed=seed,
+            class_labels=class_labels,
             plots=plots,
             allow_inconsistent_model=allow_inconsistent_model,
         )

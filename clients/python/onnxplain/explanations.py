@@ -162,8 +162,7 @@ class Explanations(Sequence[Result]):
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<p>⚠ {escape(warning.message)}</p>" for warning in self.warnings)
-        parts = (f"<h4>{type(r).__name__}</h4>{r._repr_html_()}" for r in self._results)
-        return warnings + "".join(parts)
+        return warnings + "".join(_html(result) for result in self._results)
 
     def _only(self, kind: type[_ResultType]) -> _ResultType:
         found = [result for result in self._results if isinstance(result, kind)]
@@ -173,6 +172,11 @@ class Explanations(Sequence[Result]):
                 "take the one you want by its index"
             )
         return found[0]
+
+
+def _html(result: Result) -> str:
+    rows = f"<p>{result.rows}</p>" if result.rows else ""
+    return f"<h4>{type(result).__name__}</h4>{rows}{result._repr_html_()}"
 
 
 def _read(explanation: Explanation) -> Result:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from onnxplain.grids import to_names
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -169,13 +170,20 @@ class FeatureVectorsResult(Tabular):
     explained_variance_ratio : float
     groups : (n_features,)
         From 1; 0 for features too short to compare.
-    cooccurrence, similarity : (n_features, n_features) or None
+    cooccurrence, similarity, adjusted_similarity : (n_features, n_features) or None
         Where they were asked for.
+    interchangeable : tuple of (str, str)
+        Pairs of features that could stand in for each other, the most similar first; their
+        measures are in `message`.
     plots : tuple of Plot
     options : FeatureVectorsOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : FeatureVectorsResult
         As the server sent it: with what is not above, such as the knockoffs.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
     """
 
     features: tuple[str, ...]
@@ -188,9 +196,13 @@ class FeatureVectorsResult(Tabular):
     groups: npt.NDArray[np.int32]
     cooccurrence: npt.NDArray[np.float64] | None
     similarity: npt.NDArray[np.float64] | None
+    adjusted_similarity: npt.NDArray[np.float64] | None
+    interchangeable: tuple[tuple[str, str], ...]
     plots: tuple[Plot, ...]
     options: FeatureVectorsOptions
+    rows: RowsUsed | None
     message: feature_vectors_pb2.FeatureVectorsResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FeatureVectorsResult:
@@ -208,9 +220,13 @@ class FeatureVectorsResult(Tabular):
             groups=np.array(result.groups, dtype=np.int32),
             cooccurrence=_square(result.cooccurrence, count),
             similarity=_square(result.similarity, count),
+            adjusted_similarity=_square(result.adjusted_similarity, count),
+            interchangeable=tuple((pair.first, pair.second) for pair in result.interchangeable),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.feature_vectors,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

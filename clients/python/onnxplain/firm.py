@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, firm_pb2
 from onnxplain.v1.firm_pb2 import FirmOptions
@@ -139,8 +140,12 @@ class FirmResult(Tabular):
     plots : tuple of Plot
     options : FirmOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : FirmResult
         As the server sent it: with what is not above, such as other measures and motifs.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -155,7 +160,9 @@ class FirmResult(Tabular):
     score_standard_deviations: npt.NDArray[np.float64]
     plots: tuple[Plot, ...]
     options: FirmOptions
+    rows: RowsUsed | None
     message: firm_pb2.FirmResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FirmResult:
@@ -170,7 +177,9 @@ class FirmResult(Tabular):
             score_standard_deviations=np.array(result.score_standard_deviations),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.firm,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from onnxplain.columns import Values, from_column, stack
 from onnxplain.plots import Plot
+from onnxplain.provenance import RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, individual_conditional_expectation_pb2
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
@@ -105,6 +106,8 @@ class IndividualConditionalExpectationResult(Tabular):
     plots : tuple of Plot
     options : IndividualConditionalExpectationOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : IndividualConditionalExpectationResult
         As the server sent it.
 
@@ -119,6 +122,7 @@ class IndividualConditionalExpectationResult(Tabular):
     curves: tuple[IndividualConditionalExpectationCurves, ...]
     plots: tuple[Plot, ...]
     options: IndividualConditionalExpectationOptions
+    rows: RowsUsed | None
     message: individual_conditional_expectation_pb2.IndividualConditionalExpectationResult = field(
         repr=False
     )
@@ -136,6 +140,7 @@ class IndividualConditionalExpectationResult(Tabular):
             curves=tuple(read(curves, names) for curves in result.curves),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.individual_conditional_expectation,
+            rows=RowsUsed.from_message(message),
             message=result,
         )
 

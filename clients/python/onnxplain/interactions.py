@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
@@ -110,8 +111,12 @@ class InteractionsResult(Tabular):
     plots : tuple of Plot
     options : InteractionsOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : InteractionsResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -129,7 +134,9 @@ class InteractionsResult(Tabular):
     confidence_level: float
     plots: tuple[Plot, ...]
     options: InteractionsOptions
+    rows: RowsUsed | None
     message: interactions_pb2.InteractionsResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
@@ -146,7 +153,9 @@ class InteractionsResult(Tabular):
             confidence_level=result.confidence_level,
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.interactions,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

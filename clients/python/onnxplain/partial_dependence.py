@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from onnxplain.columns import Values, from_column, stack
 from onnxplain.plots import Plot
+from onnxplain.provenance import RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
@@ -95,6 +96,8 @@ class PartialDependenceResult(Tabular):
     plots : tuple of Plot
     options : PartialDependenceOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : PartialDependenceResult
         As the server sent it.
 
@@ -109,6 +112,7 @@ class PartialDependenceResult(Tabular):
     curves: tuple[PartialDependenceCurve, ...]
     plots: tuple[Plot, ...]
     options: PartialDependenceOptions
+    rows: RowsUsed | None
     message: partial_dependence_pb2.PartialDependenceResult = field(repr=False)
 
     @classmethod
@@ -121,6 +125,7 @@ class PartialDependenceResult(Tabular):
             curves=tuple(PartialDependenceCurve.from_message(c, names) for c in result.curves),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.partial_dependence,
+            rows=RowsUsed.from_message(message),
             message=result,
         )
 

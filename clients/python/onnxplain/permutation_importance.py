@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
@@ -72,8 +73,12 @@ class PermutationImportanceResult(Tabular):
     plots : tuple of Plot
     options : PermutationImportanceOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : PermutationImportanceResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -86,7 +91,9 @@ class PermutationImportanceResult(Tabular):
     importances: tuple[FeatureImportance, ...]
     plots: tuple[Plot, ...]
     options: PermutationImportanceOptions
+    rows: RowsUsed | None
     message: permutation_importance_pb2.PermutationImportanceResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(
@@ -100,7 +107,9 @@ class PermutationImportanceResult(Tabular):
             importances=tuple(FeatureImportance.from_message(i) for i in result.importances),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.permutation_importance,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +17,8 @@ ProgressCallback: TypeAlias = Callable[[float, float], object]
 """Told the rows done, and the rows planned."""
 
 _BAR_WIDTH = 30
+_MEASURED_SECONDS = 10.0
+_LEAST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,44 @@ class Progress:
 
     done: float
     planned: float
+
+
+class TimeLeft:
+    """Estimates the seconds that are left, from the rows done in the last few seconds.
+
+    So neither rows that came at once from the cache, nor work of another speed that is over,
+    count for longer than these seconds.
+
+    Parameters
+    ----------
+    clock : callable () -> float
+        Seconds, never falling.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._steps: deque[tuple[float, float]] = deque()
+
+    def __call__(self, done: float, planned: float) -> float | None:
+        """Take note of a step; None while too little has been measured to tell."""
+        now = self._clock()
+        self._steps.append((now, done))
+        while self._is_past(now, done):
+            self._steps.popleft()
+        since, before = self._steps[0]
+        if now - since < _LEAST_SECONDS or done <= before:
+            return None
+        return (planned - done) * (now - since) / (done - before)
+
+    def _is_past(self, now: float, done: float) -> bool:
+        """Whether the oldest step is no longer needed: the one after it is old, and has fewer rows.
+
+        A call of a slow model takes longer than what is measured otherwise.
+        """
+        if len(self._steps) < 3:
+            return False
+        when, before = self._steps[1]
+        return when <= now - _MEASURED_SECONDS and before < done
 
 
 @contextmanager
@@ -76,12 +119,14 @@ class _Line:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._width = 0
+        self._left = TimeLeft()
 
     def __call__(self, done: float, planned: float) -> None:
         if planned:
+            left = self._left(done, planned)
             filled = int(_BAR_WIDTH * done / planned)
             room = shutil.get_terminal_size().columns - 1
-            self.write(f"[{'=' * filled:{_BAR_WIDTH}}] {_text(done, planned)}"[:room])
+            self.write(f"[{'=' * filled:{_BAR_WIDTH}}] {_text(done, planned, left)}"[:room])
 
     def write(self, text: str) -> None:
         """Replace the line; an empty text leaves the cursor where it began."""
@@ -95,11 +140,12 @@ class _NotebookBar:
 
     def __init__(self) -> None:
         self._handle: Any = None
+        self._left = TimeLeft()
 
     def __call__(self, done: float, planned: float) -> None:
         if not planned:
             return
-        text = _text(done, planned)
+        text = _text(done, planned, self._left(done, planned))
         bundle = {
             "text/html": f'<progress value="{done:.0f}" max="{planned:.0f}"></progress> {text}',
             "text/plain": text,
@@ -110,8 +156,18 @@ class _NotebookBar:
             self._handle.update(bundle, raw=True)
 
 
-def _text(done: float, planned: float) -> str:
-    return f"{done / planned:.0%} of at most {planned:,.0f} rows"
+def spell_time(seconds: float | None) -> str:
+    """Write a time as minutes and seconds, or with hours; empty where it is not known."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _text(done: float, planned: float, left: float | None) -> str:
+    at_most = f"{done / planned:.0%} of at most {planned:,.0f} rows"
+    return at_most if left is None else f"{at_most}, {spell_time(left)} left"
 
 
 def _in_notebook() -> bool:

@@ -50,6 +50,10 @@ class ModelDescription:
         Each once, sorted.
     producer : str
         Program that wrote the file, as it says itself.
+    has_class_scores : bool
+        Whether the prediction columns score classes, so that a target names classes by default.
+    feature_names : tuple of str
+        In the model's order; empty where it carries no names.
     """
 
     digest: str
@@ -59,6 +63,8 @@ class ModelDescription:
     margin_refusal: str
     operators: tuple[str, ...]
     producer: str
+    has_class_scores: bool = False
+    feature_names: tuple[str, ...] = ()
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
@@ -71,7 +77,71 @@ class ModelDescription:
             margin_refusal=message.margin_refusal,
             operators=tuple(message.operators),
             producer=message.producer,
+            has_class_scores=message.has_class_scores,
+            feature_names=tuple(message.feature_names),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPairing:
+    """A class of the target, and the output that scores it.
+
+    Attributes
+    ----------
+    label : str
+        As the target has it.
+    output_name : str
+        Empty for the class that the only output of a model scores against.
+    """
+
+    label: str
+    output_name: str
+
+    @classmethod
+    def from_messages(
+        cls, explanation: explanation_service_pb2.Explanation
+    ) -> tuple[ClassPairing, ...]:
+        """Read those of an explanation from the contract's form."""
+        return tuple(cls(one.label, one.output_name) for one in explanation.class_pairings)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsUsed:
+    """The rows of the table that one result is computed on.
+
+    Attributes
+    ----------
+    drawn_row_count : int
+        Rows drawn for the method, of those of a weight above 0.
+    used_row_count : int
+        Those that count: for FIRM on sequences, those where the sequence is not missing.
+    weight : float
+        Their total weight; their number where no weights are given.
+    seed : int
+        Seed of the draw.
+    """
+
+    drawn_row_count: int
+    used_row_count: int
+    weight: float
+    seed: int
+
+    @classmethod
+    def from_message(cls, message: explanation_service_pb2.Explanation) -> RowsUsed | None:
+        """Read it from an explanation; None where the result needs no row."""
+        if not message.HasField("rows"):
+            return None
+        rows = message.rows
+        return cls(rows.drawn_row_count, rows.used_row_count, rows.weight, rows.seed)
+
+    def __str__(self) -> str:
+        """Tell them in words."""
+        parts = [f"{self.drawn_row_count:,} rows"]
+        if self.used_row_count < self.drawn_row_count:
+            parts.append(f"{self.used_row_count:,} of them used")
+        if self.weight != self.used_row_count:
+            parts.append(f"total weight {self.weight:,.15g}")
+        return f"{', '.join(parts)} (seed {self.seed})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +155,7 @@ class Receipt:
     seed : int
         Seed of the draw of rows.
     row_count : int
-        Rows used.
+        The most rows that one of the results drew; each tells its own in `rows`.
     predicted_row_count : int
         Rows that the model was asked to predict for this answer.
     cache_hit_count, cache_miss_count : int

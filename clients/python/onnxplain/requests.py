@@ -28,7 +28,9 @@ class RequestOptions(TypedDict, total=False):
     engine: Engine | None
     row_count: int | None
     seed: int | None
+    class_labels: Sequence[str | float]
     plots: bool
+    allow_inconsistent_model: bool
 
 
 def to_request(
@@ -43,12 +45,15 @@ def to_request(
     engine: Engine | None = None,
     row_count: int | None = None,
     seed: int | None = None,
+    class_labels: Sequence[str | float] = (),
     plots: bool = True,
     allow_inconsistent_model: bool = False,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     if isinstance(feature_columns, str):
         raise TypeError(f"feature_columns must be a list; for one column, [{feature_columns!r}]")
+    if isinstance(class_labels, str):
+        raise TypeError(f"class_labels must be a list of all labels, not {class_labels!r}")
     return ExplainRequest(
         model=None if model is None else to_model(model),
         table=None if table is None else to_table(table, feature_columns),
@@ -61,6 +66,7 @@ def to_request(
         row_count=row_count,
         seed=seed,
         methods=[method.to_message() for method in methods],
+        class_labels=[str(label) for label in class_labels],
         plots=plots,
         allow_inconsistent_model=allow_inconsistent_model,
     )

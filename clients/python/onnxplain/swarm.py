@@ -13,6 +13,7 @@ import pyarrow as pa
 from onnxplain.grids import to_names
 from onnxplain.loss_methods import Loss
 from onnxplain.plots import Plot
+from onnxplain.provenance import ClassPairing, RowsUsed
 from onnxplain.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, swarm_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -144,7 +145,8 @@ class SwarmEffect:
     row_count : int
         Rows that are moved.
     importance : float
-        Largest for the feature that does most harm, among equals for the one moved least.
+        Largest for the feature that does most harm, among equals for the one moved least. Score
+        times weight: in [0, weight_limit]; for a loss without a limit.
     best_weight, best_score : float
         The weight that does most harm, closest to no change, and the score with it.
     mean_weight_distance, mean_score_drop : float
@@ -153,6 +155,8 @@ class SwarmEffect:
         The best optimum that is no sliver; NaN where there is none, or the search is not EXACT.
     range : (2,)
         First and last weight with the best score; NaN where the search is not EXACT.
+    outside_share : float
+        Share of the rows moved whose values `best_weight` takes out of the observed range.
     agreement : float
         Share of the searches that found as much harm as the best one; NaN for EXACT.
     weights, scores : (n,)
@@ -177,6 +181,7 @@ class SwarmEffect:
     stable_weight: float
     stable_score: float
     range: npt.NDArray[np.float64]
+    outside_share: float
     agreement: float
     weights: npt.NDArray[np.float64]
     scores: npt.NDArray[np.float64]
@@ -204,6 +209,7 @@ class SwarmEffect:
             stable_weight=stable.weight if has_stable else np.nan,
             stable_score=stable.score if has_stable else np.nan,
             range=np.array([best.low, best.high] if has_best else [np.nan, np.nan]),
+            outside_share=message.reach.outside_share,
             agreement=message.agreement if message.HasField("agreement") else np.nan,
             weights=np.array(message.curve.weights),
             scores=np.array(message.curve.scores),
@@ -238,8 +244,12 @@ class SwarmResult(Tabular):
     plots : tuple of Plot
     options : SwarmOptions
         The message with every default filled in.
+    rows : RowsUsed or None
+        The rows of the table that the numbers are computed on.
     message : SwarmResult
         As the server sent it.
+    class_pairings : tuple of ClassPairing
+        Classes of the target, and the outputs they were compared with; empty without classes.
 
     Examples
     --------
@@ -257,7 +267,9 @@ class SwarmResult(Tabular):
     window_borders: npt.NDArray[np.float64]
     plots: tuple[Plot, ...]
     options: SwarmOptions
+    rows: RowsUsed | None
     message: swarm_pb2.SwarmResult = field(repr=False)
+    class_pairings: tuple[ClassPairing, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> SwarmResult:
@@ -275,7 +287,9 @@ class SwarmResult(Tabular):
             window_borders=np.array(result.window_borders),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
             options=message.options.swarm,
+            rows=RowsUsed.from_message(message),
             message=result,
+            class_pairings=ClassPairing.from_messages(message),
         )
 
     def effect(self, class_name: str, feature: str) -> SwarmEffect:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
@@ -21,10 +22,12 @@ from onnxplain_server.adapters.kept_tables import KeptTables
 from onnxplain_server.adapters.onnx import USUAL_LIMITS, Limits, OnnxModel, describe, load
 from onnxplain_server.adapters.timed_model import TimedModel
 from onnxplain_server.adapters.uncached import Uncached
+from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.pace import Pace
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain import Answer, Margin, Means, Question, explain
+from onnxplain_server.explain import Answer, Margin, Means, Question, bind_features, explain, weigh
 from onnxplain_server.model import Description, Scale
+from onnxplain_server.rows import feeds
 from onnxplain_server.run import Blobs, Host
 from onnxplain_server.spans import current, span
 from onnxplain_server.table import Table
@@ -35,6 +38,9 @@ from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
 _UNDECIDED = Refusal("what the model predicts is decided by neither trees nor linear scores")
+_JUDGED_ROWS = 16
+"""Rows of the table by which a model is judged: each is evaluated alone, and among the others."""
+_JUDGED_TABLES = 8
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -54,6 +60,7 @@ class _Loaded:
     description: Description
     pace: Pace
     grove: Callable[[int | None], Grove | Refusal]
+    judged: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_JUDGED_TABLES))
 
 
 class InProcess:
@@ -96,6 +103,8 @@ class InProcess:
             rows = self._tables.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
         loaded = self._load(file, asked.scale, host) if file else None
+        if loaded and rows:
+            loaded = replace(loaded, model=self._judged(loaded, rows, asked))
         if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
             host = Uncached(host)
@@ -154,6 +163,28 @@ class InProcess:
         except ExplainError:
             return _UNDECIDED
         return _as_margin(scores, is_answer=False) or _UNDECIDED
+
+    def _judged(self, loaded: _Loaded, rows: Table, asked: Question) -> OnnxModel:
+        """Judge a model by some of the rows that it is asked about, once for each of them."""
+        try:
+            weighed = weigh(rows, asked)
+            features = bind_features(loaded.model, weighed, asked)
+            last = weighed.table.n_rows - 1
+            taken = np.unique(np.linspace(0, last, _JUDGED_ROWS).astype(np.intp))
+            source = weighed.table.as_sent(taken)
+            some = merge(features.take(taken), np.ones(len(taken)), source)
+        except ExplainError:
+            return loaded.model  # what of the table does not fit is told where it is explained
+        if len(some) < 2:
+            return loaded.model  # equal rows cannot show that they influence each other
+        with self._lock:
+            known = loaded.judged.get(some.digest)
+        if known is not None:
+            return known
+        judged = loaded.model.judged(feeds(features, some.columns), some.source)
+        with self._lock:
+            loaded.judged[some.digest] = judged
+        return judged
 
     def _load(self, file: _File, scale: Scale, host: Host) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""

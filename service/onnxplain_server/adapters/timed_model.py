@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 from onnxplain_server.model import Model
 from onnxplain_server.spans import Spans
 
@@ -23,9 +23,15 @@ class TimedModel:
     def __init__(self, model: Model, spans: Spans) -> None:
         self.inputs = model.inputs
         self.output_names = model.output_names
+        self.has_class_scores = model.has_class_scores
         self.notes = model.notes
         self._model = model
         self._spans = spans
+
+    @property
+    def roundings(self) -> Vector:
+        """See `Model.roundings`."""
+        return self._model.roundings
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """See `Model.unused`."""

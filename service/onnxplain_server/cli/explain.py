@@ -94,9 +94,21 @@ def explain(
         ),
     ] = None,
     row_count: Annotated[
-        int | None, typer.Option(help="Rows to draw before computing.  [default: 500]")
+        int | None,
+        typer.Option(
+            help="Rows to draw before computing.  [default: what each method can afford, from 500 "
+            "to all]"
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of that draw.  [default: 0]")] = None,
+    class_labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL,...",
+            help="The target's classes, in the order of the model's outputs; for one output, two, "
+            "the negative first.  [default: those of the same name or number]",
+        ),
+    ] = None,
     plots: Annotated[
         bool | None, typer.Option(help="Whether plots come with the answer.  [default: plots]")
     ] = None,
@@ -138,6 +150,7 @@ def explain(
         "engine": engine,
         "row_count": row_count,
         "seed": seed,
+        "class_labels": request.names(class_labels or []),
         "plots": plots,
         "allow_inconsistent_model": allow_inconsistent_model,
     }

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from onnxplain.progress import TimeLeft, spell_time
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 
 @contextmanager
@@ -20,15 +21,18 @@ def bar() -> Iterator[Callable[[float, float], None] | None]:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        task = progress.add_task("reading", total=None)
+        task = progress.add_task("reading", total=None, left="")
+        time_left = TimeLeft()
 
         def tell(done: float, planned: float) -> None:
             if planned:
                 text = f"{done:,.0f} of at most {planned:,.0f} rows"
-                progress.update(task, completed=done, total=planned, description=text)
+                left = time_left(done, planned)
+                told = f"{spell_time(left)} left" if left is not None else ""
+                progress.update(task, completed=done, total=planned, description=text, left=told)
 
         yield tell

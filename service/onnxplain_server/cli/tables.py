@@ -19,7 +19,7 @@ from onnxplain_server.report.finding import Finding
 _PLAIN_WIDTH = 100
 
 # Those before the digests and versions, which JSON has.
-_RECEIPT_FACT_COUNT = 5
+_RECEIPT_FACT_COUNT = 4
 
 
 def explanation_tables(answer: ExplainResponse) -> str:
@@ -27,6 +27,9 @@ def explanation_tables(answer: ExplainResponse) -> str:
     parts: list[RenderableType] = []
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
     for explanation in answer.explanations:
+        rows = facts.rows(explanation)
+        if rows:
+            parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))
         for finding in findings.of_explanation(explanation):
             parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]

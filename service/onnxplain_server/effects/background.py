@@ -30,15 +30,23 @@ class Background:
         All positive.
     source : (n,)
         For each, the first row of the table that it stands for.
+    unit : float
+        Case weight that a weight of 1 stands for.
     """
 
     features: Features
     columns: tuple[Array, ...]
     weights: Vector
     source: Indices
+    unit: float = 1.0
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def weight(self, rows: Indices | slice = slice(None)) -> float:
+        """Add up the case weights of rows; infinity where that is beyond float64."""
+        # A product of Python's floats overflows without a warning.
+        return float(self.weights[rows].sum()) * self.unit
 
     @cached_property
     def codes(self) -> tuple[Indices, ...]:
@@ -85,16 +93,20 @@ class Background:
     def take(self, rows: Indices) -> Background:
         """Keep these rows, which must be distinct."""
         columns = tuple(column[rows] for column in self.columns)
-        return Background(self.features.take(rows), columns, self.weights[rows], self.source[rows])
+        return Background(
+            self.features.take(rows), columns, self.weights[rows], self.source[rows], self.unit
+        )
 
 
-def merge(features: Features, weights: Vector, source: Indices) -> Background:
+def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
     """Bring rows into the model's types, merge equal ones and drop those of weight 0.
 
     Parameters
     ----------
     weights, source : (n_rows,)
         Weight of each row, and its position in the table.
+    unit : float
+        As in `Background`.
 
     Returns
     -------
@@ -110,16 +122,17 @@ def merge(features: Features, weights: Vector, source: Indices) -> Background:
         tuple(column[first] for column in columns),
         np.bincount(inverse, weights, len(first)).astype(np.float64),
         source[first],
+        unit,
     )
 
 
-def keep(features: Features, weights: Vector, source: Indices) -> Background:
+def keep(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
     """Bring rows into the model's types as they are: each is kept, whatever its weight.
 
     For what is about single rows. Parameters are those of `merge`.
     """
     columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
-    return Background(features, columns, weights, source)
+    return Background(features, columns, weights, source, unit)
 
 
 def distinct(values: Array) -> tuple[Array, Indices]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, gather
 from onnxplain_server.effects.caller import Caller, check_finite, rows_named
 from onnxplain_server.effects.effects import Joint, Single, beyond_parts
 from onnxplain_server.effects.hybrids import Hybrids
-from onnxplain_server.effects.mover import Mover, over_rows_only
+from onnxplain_server.effects.mover import Mover, Path, over_rows_only
+from onnxplain_server.effects.noise import of_predictions
 from onnxplain_server.effects.shelf import Label, Shelf
 from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted import mean
@@ -95,6 +96,10 @@ class BlackBox:
         if self._predictions is None:
             self._predictions = self._recall_or_predict()
         return self._predictions
+
+    def noise(self) -> Vector:
+        """See `Effects.noise`: that of the model's predictions."""
+        return of_predictions(self.outputs(), self._caller.roundings)
 
     def _recall_or_predict(self) -> Matrix:
         background, label = self._background, Label("outputs", len(self._background))
@@ -213,10 +218,16 @@ class BlackBox:
         ]
         labels = [self.mover.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
         found = self._shelf.find(labels) if weights is None else [None] * len(labels)
+        # Fewer combinations of values than there could be are known for all groups at once.
+        self.settle(
+            sum(
+                self.cost(g) - self.cost(g, len(grid[0]))
+                for g, grid in zip(groups, grids, strict=True)
+            )
+        )
         for group, grid, label, (_, inverse), known in zip(
             groups, grids, labels, combined, found, strict=True
         ):
-            self.settle(self.cost(group) - self.cost(group, len(grid[0])))
             if known is not None:
                 self._caller.ledger.spend(self.cost(group, len(grid[0])), 0)
                 yield known[inverse]
@@ -258,6 +269,7 @@ class BlackBox:
     def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         """See `Effects.curves`."""
         paths = [self.mover.path(features, points) for features, points in asked]
+        self.settle(sum(_saved(path) for path in paths) * len(self._background))
         found = iter(self._shelf.find([path.label for path in paths if path.label]))
         for path in paths:
             planned = len(path.inverse) * len(self._background)
@@ -265,7 +277,6 @@ class BlackBox:
                 average = mean(self._unmoved(planned), self._background.weights)
                 yield np.tile(average, (len(path.inverse), 1))
                 continue
-            self.settle(planned - len(path.grid[0]) * len(self._background))
             points = self.mover.at(path.features, path.grid, path.label, next(found))
             yield points[path.inverse]
 
@@ -303,3 +314,8 @@ class BlackBox:
         computed = compute()
         shelf.keep(label, computed.reshape(-1, 1))
         return computed
+
+
+def _saved(path: Path) -> int:
+    """Count points of a curve that need not be computed again: those that occur before."""
+    return len(path.inverse) - len(path.grid[0]) if path.label else 0

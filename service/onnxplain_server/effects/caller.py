@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.pace import Pace
@@ -57,6 +57,11 @@ class Caller:
     def output_names(self) -> tuple[str, ...]:
         """Names of the wanted outputs."""
         return tuple(self._model.output_names[k] for k in self._outputs)
+
+    @property
+    def roundings(self) -> Vector:
+        """Relative errors of the wanted outputs: (n_outputs,); see `Model.roundings`."""
+        return self._model.roundings[self._outputs]
 
     @property
     def output_keys(self) -> tuple[str, ...]:

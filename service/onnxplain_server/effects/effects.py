@@ -79,6 +79,13 @@ class Effects(Protocol):
     def outputs(self) -> Matrix:
         """Predictions at the rows: (n_rows, n_outputs)."""
 
+    def noise(self) -> Vector:
+        """By how much rounding may change an effect: (n_outputs,), output unit.
+
+        It follows the arithmetic that makes the effects: float32 where a model computes in it,
+        float64 where its trees are added up.
+        """
+
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """Effects of single features, in their order.
 

@@ -122,7 +122,7 @@ class Hybrids:
             for j in group:
                 columns[j] = self._background.columns[j][at][point]
             predicted[new] = self._caller.predict_rows(self._background.features, columns)
-        self._caller.ledger.spend(new.size - len(row), 0)
+        self._caller.ledger.settle(new.size - len(row))
         return predicted
 
 

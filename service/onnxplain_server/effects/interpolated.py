@@ -12,6 +12,7 @@ happens between two knots alone, no knot shows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -72,7 +73,7 @@ class Interpolated:
         self.output_names = engine.output_names
         self.outputs, self.curve, self.curves = engine.outputs, engine.curve, engine.curves
         self.individual, self.exchanged = engine.individual, engine.exchanged
-        self.cached, self.settle = engine.cached, engine.settle
+        self.cached, self.settle, self.noise = engine.cached, engine.settle, engine.noise
         self.batches, self.batch_count = engine.batches, engine.batch_count
 
     def restrict(self, background: Background) -> Interpolated:
@@ -88,9 +89,9 @@ class Interpolated:
         group = tuple(features)
         if n_points is not None or self._is_exact(group) or self._engine.unused.intersection(group):
             return self._engine.cost(features, n_points)
-        if len(group) == 1:
-            return len(self._knots[group[0]].points) * len(self.background)
-        return len(self._plan(group).grid[0]) * len(self.background)
+        n = len(self.background)
+        points = math.prod(len(self._knots[j].points) for j in group)
+        return (points if len(group) == 1 else min(n, points)) * n
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
@@ -107,6 +108,7 @@ class Interpolated:
 
     def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
         """See `Effects.joint`."""
+        self.settle(sum(self.cost(g) - self._needed(g) for g in groups if not self._is_exact(g)))
         exact = self._engine.joint([g for g in groups if self._is_exact(g)], weights)
         for group in groups:
             if self._is_exact(group):
@@ -117,6 +119,12 @@ class Interpolated:
                 yield self._joint_unused(group)
             else:
                 yield self._interpolate_joint(group, weights)
+
+    def _needed(self, group: Group) -> int:
+        """Rows to predict for a group that is interpolated."""
+        if self._engine.unused.intersection(group):
+            return 0
+        return len(self._plan(group).grid[0]) * len(self.background)
 
     @property
     def _none(self) -> Vector:

@@ -102,11 +102,11 @@ class Mover:
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
         """Sweep over a grid, with rows merged that differ in these and unused features only."""
         merged, inverse = self._background.apart_from([*features, *self._unused])
+        self._caller.ledger.settle(len(grid[0]) * (len(self._background) - len(merged)))
         sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
         averages = sweeper.sweep(
             features, grid, Shares(shares.points, gather(shares.rows, inverse))
         )
-        self._caller.ledger.spend(len(grid[0]) * (len(self._background) - len(merged)), 0)
         self.check(averages.points, features, grid)
         return Averages(averages.points, averages.rows[..., inverse, :])
 

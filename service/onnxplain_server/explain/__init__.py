@@ -2,7 +2,9 @@
 
 from onnxplain_server.explain.engine import Margin, Means
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.sample import RowsUsed, bind_features
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
+from onnxplain_server.explain.weighing import weigh
 
 __all__ = [
     "Answer",
@@ -11,5 +13,8 @@ __all__ = [
     "Margin",
     "Means",
     "Question",
+    "RowsUsed",
+    "bind_features",
     "explain",
+    "weigh",
 ]

@@ -6,7 +6,7 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.interpolated import Interpolated
 from onnxplain_server.methods import interactions
-from onnxplain_server.methods.kinds import Result
+from onnxplain_server.methods.kinds import Result, notes
 from onnxplain_server.methods.knots import doubtful
 from onnxplain_server.model import Note
 from onnxplain_server.table import listed
@@ -30,6 +30,11 @@ def approximated(
         )
         return effects, (Note(_UNNECESSARY, message),)
     return effects, ()
+
+
+def remarks(result: Result) -> tuple[Note, ...]:
+    """Say what should temper the trust in interactions."""
+    return (*notes(result), *too_coarse(result))
 
 
 def too_coarse(result: Result) -> tuple[Note, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix
@@ -60,7 +62,8 @@ class Scorer:
             held = held.transpose(0, 2, 1)
         columns = held.reshape(len(letters), -1).T.astype(np.float64)
         table = Table({f"f{j}": column for j, column in enumerate(columns)}, len(letters))
-        return bind(self._model.inputs, table, tuple(table.columns), ())
+        inputs = [replace(taken, columns=()) for taken in self._model.inputs]
+        return bind(inputs, table, tuple(table.columns), ())
 
 
 def probed(setting: Setting) -> int:

@@ -14,6 +14,7 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import firm, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs, pair, spelled
 from onnxplain_server.methods.firm import (
     Estimator,
     Moments,
@@ -27,12 +28,22 @@ from onnxplain_server.methods.firm import (
 from onnxplain_server.methods.firm.language import Columns, Expression, form_of, parse
 from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
-from onnxplain_server.methods.target import Comparison
+from onnxplain_server.model import Note
 from onnxplain_server.table import draw
 
 _CONTRAST_ROWS = 500
 """Rows for measures whose cost grows with more than the rows."""
 _MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """The target as scores: (n_rows, n_scores), of all rows, and their names."""
+
+    scores: Matrix
+    names: tuple[str, ...]
+    is_class: bool
+    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +56,8 @@ class _Task:
         On the rows that are used.
     rows : (n,)
         These, in the table.
+    labels : _Labels or None
+        Where the source is not the model alone.
     """
 
     effects: Effects
@@ -53,6 +66,7 @@ class _Task:
     options: Options
     rows: Indices
     path: str
+    labels: _Labels | None = None
 
 
 def prepare(  # noqa: PLR0917 - as other methods
@@ -78,9 +92,14 @@ def prepare(  # noqa: PLR0917 - as other methods
         parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
     ]
     options = replace(options, features=tuple(wanted.texts))
-    rows = _rows(sample)
+    rows = sample.draw(sample.rows, len(sample.rows))
     task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
     _check(task)
+    labels = None
+    if options.source is not Source.MODEL:
+        labels = _read_labels(sample, question, options, reader.outputs, path)
+        options = replace(options, one_hot_target=labels.is_class)
+        task = replace(task, options=options, labels=labels)
     compared = _compared(task, expressions)
 
     def run() -> Result:
@@ -90,18 +109,32 @@ def prepare(  # noqa: PLR0917 - as other methods
         beside = contrasts.compare(compared[0], compared[1], options, path)
         return firm.complete(result, beside, tuple(wanted.literals))
 
-    return Job(options, _cost(task, *compared), run)
+    pairings = labels.pairings if labels else ()
+    return Job(
+        options,
+        _cost(task, *compared),
+        run,
+        sample.used(rows),
+        _sampled(options, compared[0], rows),
+        pairings=pairings,
+    )
 
 
-def _rows(sample: Sample) -> Indices:
-    """Take all rows, or as many as asked for, that weigh something."""
-    rows = sample.draw(np.arange(sample.table.n_rows), sample.table.n_rows)
-    return rows[sample.weights[rows] > 0]
+def _sampled(options: Options, beside: Effects, rows: Indices) -> tuple[Note, ...]:
+    """Say where other measures are taken of fewer rows."""
+    taken = len(beside.background)
+    if not options.contrasts or taken == len(rows):
+        return ()
+    message = (
+        f"Contrasts were computed on {taken:,} of {len(rows):,} rows, as the time of some grows "
+        "with the square of the rows; set row_count for more."
+    )
+    return (Note("CONTRASTS_SAMPLED", message),)
 
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
     """Bring the engine onto rows, unless it is there."""
-    if np.array_equal(effects.background.source, rows):
+    if np.array_equal(effects.background.source, sample.table.as_sent(rows)):
         return effects
     return effects.restrict(sample.each(rows))
 
@@ -157,40 +190,42 @@ def _sheet(task: _Task, columns: Columns) -> Sheet:
     if task.options.source is not Source.LABELS:
         parts.append(task.effects.outputs())
         names += task.effects.output_names
-    if task.options.source is not Source.MODEL:
-        labels, classes = _labels(task)
-        parts.append(labels[task.rows])
-        names += classes
+    if task.labels is not None:
+        parts.append(task.labels.scores[task.rows])
+        names += task.labels.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
     return Sheet(taken, task.sample.weights[task.rows], scores, names)
 
 
-def _labels(task: _Task) -> tuple[Matrix, tuple[str, ...]]:
-    """Read the target as scores: (n_rows, n_scores), of all rows, and their names.
+def _read_labels(
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> _Labels:
+    """Read the target as scores.
 
     A target that names classes becomes one score for each, or one alone where there are two.
     """
-    column, path = task.question.target_column, task.path
-    comparison = target.resolve(Comparison(), task.sample.table, column, path)
-    values = target.filled(task.sample.table, comparison.target_columns[0], path)
-    is_text = values.dtype == object
-    if task.options.one_hot_target is False and is_text:
-        raise ExplainError(
-            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
-        )
-    if not is_text and not task.options.one_hot_target:
-        return values[:, None], (column,)
-    classes, codes = np.unique(values, return_inverse=True)
-    if len(classes) > _MOST_CLASSES:
+    column = question.target_column
+    values, pairings, is_class = target.read_labels(
+        sample.table, column, outputs, options.one_hot_target, path
+    )
+    if not is_class:
+        return _Labels(values[:, None], (column,), False)
+    if pairings:
+        places = pair(values, outputs, "target_column").outputs
+        named = [pairing.label for pairing in pairings]
+        codes = places + len(named) - len(outputs.names)
+    else:
+        classes, codes = np.unique(values, return_inverse=True)
+        named = [spelled(label) for label in classes]
+    if len(named) > _MOST_CLASSES:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"the target has {len(classes):,} classes; at most {_MOST_CLASSES} can be scores",
+            f"the target has {len(named):,} classes; at most {_MOST_CLASSES} can be scores",
             "target_column",
         )
-    kept = range(len(classes))[-1:] if len(classes) == 2 else range(len(classes))
-    named = [c if isinstance(c, str) else f"{c:.15g}" for c in classes]
+    kept = range(len(named))[-1:] if len(named) == 2 else range(len(named))
     scores = np.stack([(codes == k).astype(np.float64) for k in kept], axis=1)
-    return scores, tuple(f"{column} = {named[k]}" for k in kept)
+    return _Labels(scores, tuple(f"{column} = {named[k]}" for k in kept), True, pairings)
 
 
 def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:

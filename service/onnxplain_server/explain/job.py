@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.explain.engine import Margin
+from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.kinds import Options, Result
 from onnxplain_server.methods.kinds import notes as notes_of
 from onnxplain_server.model import Note
@@ -30,17 +32,23 @@ class Job:
     cost : int
         Upper bound of the rows to predict.
     run : callable () -> Result
+    rows : RowsUsed or None
+        The rows of the table that the result is computed on; None where it needs none.
     notes : tuple of Note
         What to know of how it runs.
     remarks : callable (Result) -> tuple of Note
         What only the result shows.
+    pairings : tuple of ClassPairing
+        Of the target's classes, where the method compares with them.
     """
 
     options: Options
     cost: int
     run: Callable[[], Result]
+    rows: RowsUsed | None = None
     notes: tuple[Note, ...] = ()
     remarks: Callable[[Result], tuple[Note, ...]] = notes_of
+    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +65,8 @@ class Reader:
         The same, for rows that nobody could plan.
     margin : callable () -> Margin or Refusal
         What decides the class.
+    outputs : Outputs
+        Of the model, as a target is compared with them.
     """
 
     trees: Trees
@@ -64,3 +74,4 @@ class Reader:
     caller: Caller
     unplanned: Caller
     margin: Callable[[], Margin | Refusal]
+    outputs: Outputs

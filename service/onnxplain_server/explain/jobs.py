@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import keep, merge
 from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.weighted import mean
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain import firm as firm_jobs
-from onnxplain_server.explain.approximation import approximated, too_coarse
+from onnxplain_server.explain.approximation import approximated, remarks
+from onnxplain_server.explain.far import far_from_target
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
@@ -28,10 +31,14 @@ from onnxplain_server.methods import (
     swarm,
     target,
 )
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.grids import grids
 from onnxplain_server.methods.groups import Group
-from onnxplain_server.methods.kinds import Options
+from onnxplain_server.methods.kinds import Options, Result
+from onnxplain_server.methods.kinds import notes as notes_of
+from onnxplain_server.methods.resampling import few_rows
+from onnxplain_server.methods.target import Target
 from onnxplain_server.model import Model, Note, Scale
 from onnxplain_server.rows import Features
 from onnxplain_server.table import draw
@@ -74,7 +81,8 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
     """
     match options:
         case interactions.Options():
-            return _interactions(effects, sample, question, options, f"{path}.interactions")
+            path = f"{path}.interactions"
+            return _interactions(effects, sample, question, options, reader.outputs, path)
         case partial_dependence.Options():
             return _curves(effects, sample, options, f"{path}.partial_dependence")
         case individual_conditional_expectation.Options():
@@ -82,9 +90,10 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return _individual_curves(effects, sample, options, path)
         case permutation_importance.Options():
             path = f"{path}.permutation_importance"
-            return _importance(effects, sample, question, options, path)
+            return _importance(effects, sample, question, options, reader.outputs, path)
         case average_loss.Options():
-            return _loss(effects, sample, question, options, f"{path}.average_loss")
+            path = f"{path}.average_loss"
+            return _loss(effects, sample, question, options, reader.outputs, path)
         case feature_vectors.Options():
             path = f"{path}.feature_vectors"
             return with_table(effects, sample, question, options, reader, path)
@@ -96,20 +105,24 @@ def prepare(  # noqa: PLR0911, PLR0917 - one return per method, and all that the
             return prepare_swarm(sample, question, options, reader, f"{path}.swarm")
 
 
-def _interactions(
+def _interactions(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: interactions.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
     options = interactions.resolve(options, sample.features.names, path)
-    actual = _tested_against(effects, sample, question, options, path)
-    rows = sample.drawn[sample.weights[sample.drawn] > 0]
+    actual = _tested_against(sample, question, options, outputs, path)
+    rows = sample.drawn
+    truth = None if actual is None else actual.values[rows]
     features = interactions.approximate(sample.features.take(rows), options)
     # Resampling and tests are about single rows; otherwise equal ones are merged.
     take = keep if options.resampling.repeat_count or options.permutation_count else merge
-    background = take(features, sample.weights[rows], rows)
+    background = take(
+        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
+    )
     # An engine of its own, so that what is planned for this method is done in it.
     effects, unnecessary = approximated(effects.restrict(background), options)
     cost = interactions.cost(effects, options)
@@ -117,20 +130,22 @@ def _interactions(
     return Job(
         options,
         cost,
-        lambda: interactions.compute(effects, options, sample.seed, actual),
-        (*notes, *unnecessary),
-        too_coarse,
+        lambda: interactions.compute(effects, options, sample.seed, truth),
+        sample.used(sample.drawn),
+        (*notes, *unnecessary, *few_rows(options.resampling, background.weights)),
+        remarks,
+        actual.pairings if actual else (),
     )
 
 
 def _tested_against(
-    effects: Effects,
     sample: Sample,
     question: Question,
     options: interactions.Options,
+    outputs: Outputs,
     path: str,
-) -> Matrix | None:
-    """Read the true values, where terms are tested: (n_rows of the table, n_outputs)."""
+) -> Target | None:
+    """Read the true values of all rows of the table, where terms are tested."""
     if not options.permutation_count:
         return None
     path = f"{path}.permutation_count"
@@ -147,7 +162,7 @@ def _tested_against(
             "ask with the scale RESPONSE, or leave permutation_count out",
             path,
         )
-    return target.read_column(sample.table, question.target_column, effects.output_names)
+    return target.read_column(sample.table, question.target_column, outputs)
 
 
 def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
@@ -167,9 +182,14 @@ def _curves(
 ) -> Job:
     options = partial_dependence.resolve(options, sample.features.names, path)
     points = _grids(effects, sample.features, options, path)
-    parts = _parts(effects, sample, options, f"{path}.group_column")
+    parts, rows = _parts(effects, sample, options, f"{path}.group_column")
     cost = partial_dependence.cost(points, parts)
-    return Job(options, cost, lambda: partial_dependence.compute(effects, options, points, parts))
+    return Job(
+        options,
+        cost,
+        lambda: partial_dependence.compute(effects, options, points, parts),
+        sample.used(rows),
+    )
 
 
 def _grids(
@@ -185,22 +205,16 @@ def _grids(
 
 def _parts(
     effects: Effects, sample: Sample, options: partial_dependence.Options, path: str
-) -> list[partial_dependence.Part]:
-    """Split the table by the group column, and draw rows within each group."""
+) -> tuple[list[partial_dependence.Part], Indices]:
+    """Split the table by the group column, and draw rows within each group: these rows too."""
     if not options.group_column:
-        return [partial_dependence.Part("", effects.background)]
-    parts = []
+        return [partial_dependence.Part("", effects.background)], sample.drawn
+    parts, drawn = [], []
     for group in sample.groups(options.group_column, options.group_count, path):
-        background = sample.merged(sample.draw(group.rows))
-        if not len(background):
-            raise ExplainError(
-                Reason.INVALID_WEIGHTS,
-                f"all rows drawn with {options.group_column} {group.label} have weight 0; "
-                "raise row_count",
-                path,
-            )
+        drawn.append(sample.draw(group.rows))
+        background = sample.merged(drawn[-1])
         parts.append(partial_dependence.Part(group.label, background))
-    return parts
+    return parts, np.concatenate(drawn)
 
 
 def _individual_curves(
@@ -223,6 +237,7 @@ def _individual_curves(
         options,
         cost,
         lambda: individual_conditional_expectation.compute(effects, options, points, groups),
+        sample.used(rows),
     )
 
 
@@ -232,44 +247,75 @@ def _labels(groups: Sequence[Group], rows: Indices) -> tuple[str, ...]:
     return tuple(group_of[row] for row in rows.tolist())
 
 
-def _importance(
+def _importance(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: permutation_importance.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
     names, table, column = sample.features.names, sample.table, question.target_column
-    options = permutation_importance.resolve(options, names, table, column, path)
-    actual = target.read(options.comparison, table, effects.output_names, path)
-    rows = sample.draw(np.arange(table.n_rows), _SHUFFLED_ROWS)
+    options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    truth = target.read(options.comparison, table, outputs, path)
+    actual = truth.values
+    rows = sample.draw(sample.rows, _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
     return Job(
         options,
         cost,
         lambda: permutation_importance.compute(effects, options, actual[rows], sample.seed),
+        sample.used(rows),
+        remarks=partial(_importance_remarks, options, actual[rows], sample.weights[rows]),
+        pairings=truth.pairings,
     )
 
 
-def _loss(
+def _loss(  # noqa: PLR0917 - all that it is made of
     effects: Effects,
     sample: Sample,
     question: Question,
     options: average_loss.Options,
+    outputs: Outputs,
     path: str,
 ) -> Job:
-    options = average_loss.resolve(options, sample.table, question.target_column, path)
-    actual = target.read(options.comparison, sample.table, effects.output_names, path)
-    every = np.arange(sample.table.n_rows)
-    rows = sample.draw(every, len(every))
+    options = average_loss.resolve(options, sample.table, question.target_column, outputs, path)
+    truth = target.read(options.comparison, sample.table, outputs, path)
+    actual = truth.values
+    rows = sample.draw(sample.rows, len(sample.rows))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
     effects = effects.restrict(sample.each(rows))
     return Job(
         options,
         len(rows),
         lambda: average_loss.compute(effects, options, actual[rows], groups),
+        sample.used(rows),
+        remarks=partial(_loss_remarks, options, actual[rows], sample.weights[rows]),
+        pairings=truth.pairings,
     )
+
+
+def _importance_remarks(
+    options: permutation_importance.Options, actual: Matrix, weights: Vector, result: Result
+) -> tuple[Note, ...]:
+    if not isinstance(result, permutation_importance.Result):
+        raise TypeError(type(result))
+    comparison, losses = options.comparison, result.baseline_losses
+    far = far_from_target(comparison, actual, weights, losses, result.output_names)
+    return (*notes_of(result), *far)
+
+
+def _loss_remarks(
+    options: average_loss.Options, actual: Matrix, weights: Vector, result: Result
+) -> tuple[Note, ...]:
+    if not isinstance(result, average_loss.Result):
+        raise TypeError(type(result))
+    each = np.stack([loss.values for loss in result.losses])
+    with np.errstate(invalid="ignore"):  # weights that overflow leave no loss to compare
+        losses = mean(each, np.array([loss.weight for loss in result.losses]))
+    far = far_from_target(options.comparison, actual, weights, losses, result.output_names)
+    return (*notes_of(result), *far)
 
 
 def _ascending_groups(
@@ -278,11 +324,6 @@ def _ascending_groups(
     """Split rows by the group column: positions among `rows`, by ascending value, missing last."""
     if not options.group_column:
         return [Group("", np.arange(len(rows)))]
-    column = sample.table.column(options.group_column, path)
     groups = sample.groups(options.group_column, options.group_count, path)
-    ranks = np.unique(column, return_inverse=True)[1]
-    # Numbers that are missing rank last by themselves; text that is missing is "", and first.
-    ranks[column == ""] = len(column)
-    ascending = sorted(groups, key=lambda group: int(ranks[group.rows].min()))
-    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in ascending]
+    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
     return [group for group in placed if len(group.rows)]

@@ -27,6 +27,8 @@ class Question:
     row_count : int or None
         None: as many as each method can afford.
     methods : tuple of Options
+    class_labels : tuple of str
+        Of the target's classes, in the order of the model's outputs; empty: paired by equality.
     """
 
     methods: tuple[Options, ...]
@@ -38,4 +40,5 @@ class Question:
     engine: Engine | None = None
     row_count: int | None = None
     seed: int = 0
+    class_labels: tuple[str, ...] = ()
     plots: bool = True

@@ -14,6 +14,7 @@ from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.encoding import Scorer, probed, sum_over_letters
 from onnxplain_server.explain.engine import Choice, Means
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.firm.sequences import Options, Result, Setting, Weights
 from onnxplain_server.methods.firm.sequences.background import Background, fit
@@ -30,8 +31,8 @@ class Told:
     options : Options
         After defaults.
     result : Result
-    sequence_count : int
-        In the column.
+    rows : RowsUsed or None
+        Those of the column; None where there is none.
     choice : Choice or None
         The engine that predicted; None without a model.
     ledger : Ledger
@@ -39,7 +40,7 @@ class Told:
 
     options: Options
     result: Result
-    sequence_count: int
+    rows: RowsUsed | None
     choice: Choice | None
     ledger: Ledger
 
@@ -69,6 +70,7 @@ def explain(  # noqa: PLR0917 - as other methods
     """
     sequences.check(options, path)
     found = _read(table, options, path)
+    rows = _rows(table, options, len(found), question.seed)
     length = _length(model, options, found, path)
     background = _background(options, found, path)
     options = replace(options, length=length)
@@ -76,13 +78,13 @@ def explain(  # noqa: PLR0917 - as other methods
     ledger = Ledger(means.host)
     if options.weights is not None:
         result = _of_weights(options, Setting(background, length, ("score",)), ledger)
-        return Told(options, result, len(found), None, ledger)
+        return Told(options, result, rows, None, ledger)
     if model is None:
         raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
     scorer = Scorer(model, question, outputs, means, options, length)
     setting = Setting(background, length, scorer.output_names)
     result = _of_model(scorer, setting, options, question.seed)
-    return Told(options, result, len(found), scorer.choice, scorer.ledger)
+    return Told(options, result, rows, scorer.choice, scorer.ledger)
 
 
 def _read(table: Table | None, options: Options, path: str) -> list[Array]:
@@ -112,6 +114,13 @@ def _read(table: Table | None, options: Options, path: str) -> list[Array]:
         if text:
             found.append(np.array([place[letter] for letter in text], dtype=np.int8))
     return found
+
+
+def _rows(table: Table | None, options: Options, used: int, seed: int) -> RowsUsed | None:
+    """Count the rows of the column, of which so many hold a sequence."""
+    if table is None or not options.column:
+        return None
+    return RowsUsed(table.n_rows, used, float(used), seed)
 
 
 def _length(model: Model | None, options: Options, found: Sequence[Array], path: str) -> int:

@@ -13,6 +13,7 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import swarm, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import Options, Oracle, Result, Search, Subject, Truth
 from onnxplain_server.methods.target import Comparison
@@ -36,9 +37,8 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
-    options = swarm.resolve(options, movable, sample.table.n_rows, path)
-    outputs = reader.caller.output_names
-    truth = _truth(sample, question, options, outputs, path)
+    options = swarm.resolve(options, movable, sample.weighed.sent_row_count, path)
+    truth, pairings = _truth(sample, question, options, reader.outputs.whole, path)
     found = exactly(options, reader, features, question.engine)
     options, exact, why = _searching(options, found, f"{path}.search")
     rows = _rows(sample, options)
@@ -50,7 +50,7 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     def run() -> Result:
         return swarm.compute(subject, options, question.seed, notes)
 
-    return Job(options, cost, run)
+    return Job(options, cost, run, sample.used(rows), pairings=pairings)
 
 
 def _searching(
@@ -82,36 +82,38 @@ def _check_movable(
 
 
 def _truth(
-    sample: Sample, question: Question, options: Options, outputs: tuple[str, ...], path: str
-) -> Truth:
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> tuple[Truth, tuple[ClassPairing, ...]]:
     """Read the true values of all rows of the table."""
-    if options.loss is None and len(outputs) < 2:
+    count = len(outputs.names)
+    if options.loss is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model has one output, so it predicts no classes that could be scored; name a loss",
             f"{path}.loss",
         )
-    of_classes = options.loss is None or (options.loss is Loss.LOGLOSS and len(outputs) > 1)
+    of_classes = options.loss is None or (options.loss is Loss.LOGLOSS and count > 1)
     comparison = Comparison(
         options.loss or Loss.SQUARED_ERROR,
         options.target_columns,
         True if of_classes else None,
         sum_outputs=True,
     )
-    comparison = target.resolve(comparison, sample.table, question.target_column, path)
+    comparison = target.resolve(comparison, sample.table, question.target_column, outputs, path)
     actual = target.read(comparison, sample.table, outputs, path)
     classes: Indices | None = None
-    if comparison.one_hot_target:
-        classes = np.where(actual.any(axis=1), actual.argmax(axis=1), len(outputs))
+    if comparison.one_hot_target and count > 1:
+        classes = actual.values.argmax(axis=1)
         _check_classes(classes, path)
-    return Truth(
+    truth = Truth(
         classes,
-        len(outputs) if classes is not None else 0,
-        actual,
+        count if classes is not None else 0,
+        actual.values,
         None if options.loss is None else comparison,
         options.score,
         sample.weights,
     )
+    return truth, actual.pairings
 
 
 def _check_classes(classes: Indices, path: str) -> None:
@@ -126,10 +128,9 @@ def _check_classes(classes: Indices, path: str) -> None:
 
 def _rows(sample: Sample, options: Options) -> Indices:
     """Rows that are used: those drawn, and those that are explained by themselves."""
-    every = np.arange(sample.table.n_rows)
-    most = len(every) if options.search is Search.EXACT else _SEARCHED_ROWS
-    drawn = sample.draw(every, most)
-    return np.union1d(drawn, np.array(options.row_indices, dtype=np.intp))
+    most = len(sample.rows) if options.search is Search.EXACT else _SEARCHED_ROWS
+    drawn = sample.draw(sample.rows, most)
+    return np.union1d(drawn, sample.places(options.row_indices))
 
 
 def _subject(  # noqa: PLR0917 - all that it is made of
@@ -146,7 +147,7 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     outputs = reader.caller.output_names
     truth = truth.take(rows)
     chosen = _chosen(truth, options, outputs, question.output_indices, path)
-    alone = np.searchsorted(rows, np.array(options.row_indices, dtype=np.intp))
+    alone = np.searchsorted(rows, sample.places(options.row_indices))
     names = outputs if truth.classes is not None else ()
     oracle = Oracle(reader.caller, reader.unplanned, background)
     steps = exact(oracle, background) if exact else None

@@ -12,19 +12,29 @@ from onnxplain_server.arrays import Indices
 from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.class_labels import check_labels, check_target_given
 from onnxplain_server.explain.coalescing import Coalescing
 from onnxplain_server.explain.engine import Means, choose
 from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.jobs import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.explain.sample import bind_features, take_sample
+from onnxplain_server.explain.sample import (
+    RowsUsed,
+    Sample,
+    bind_features,
+    rows_drawn,
+    take_sample,
+)
 from onnxplain_server.explain.sequences import explain as explain_sequences
+from onnxplain_server.explain.weighing import weigh
 from onnxplain_server.methods import firm
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.firm import sequences
 from onnxplain_server.methods.kinds import Options, Result, notes
 from onnxplain_server.model import Model, Note
 from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.class_words import with_classes
 from onnxplain_server.plots.draw import draw_all
 from onnxplain_server.spans import span
 from onnxplain_server.table import Table
@@ -33,11 +43,21 @@ from onnxplain_server.trees.crew import Crew
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """The answer of one method: its options after defaults, its result, its pictures."""
+    """The answer of one method: options after defaults, result, pictures, rows.
+
+    Attributes
+    ----------
+    rows : RowsUsed or None
+        The rows that the result is computed on; None where it needs none.
+    pairings : tuple of ClassPairing
+        Classes of the target that the result compares with, and their outputs.
+    """
 
     options: Options
     result: Result
     plots: tuple[Plot, ...]
+    rows: RowsUsed | None
+    pairings: tuple[ClassPairing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +66,16 @@ class Answer:
 
     explanations: tuple[Explanation, ...]
     notes: tuple[Note, ...]
-    row_count: int
     predicted_row_count: int
     cache_hit_count: int
     cache_miss_count: int
     engine: Engine | None
     engine_reason: str
+
+    @property
+    def row_count(self) -> int:
+        """The most rows that one of the explanations drew."""
+        return max((one.rows.drawn for one in self.explanations if one.rows), default=0)
 
 
 def explain(model: Model | None, table: Table | None, question: Question, means: Means) -> Answer:
@@ -69,6 +93,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     ExplainError
         With the path of the request's field where there is one.
     """
+    check_target_given(question)
     if any(isinstance(options, sequences.Options) for options in question.methods):
         return _explain_sequences(model, table, question, means)
     if model is None:
@@ -77,16 +102,19 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         return _explain_model(model, question, means)
     host = Coalescing(means.host)
     means = replace(means, host=host)
-    features = bind_features(model, table, question)
+    weighed = weigh(table, question)
+    features = bind_features(model, weighed, question)
     outputs = _outputs(model, question.output_indices)
     with span("choose"):
         choice, ledger = choose(model, features, outputs, question, means)
     # Of rows that are predicted once each, all are taken, and none are compared with others.
     once = all(isinstance(options, firm.Options) for options in question.methods)
-    sample = take_sample(table, features, question, None if once else choice.row_count)
+    sample = take_sample(weighed, features, question, None if once else choice.row_count)
     take = sample.each if once else sample.merged
     effects = choice.on(take(sample.drawn))
-    reader = _reader(model, means, ledger)
+    compared = _compared(model, question)
+    check_labels(table, question, compared)
+    reader = _reader(model, means, ledger, compared)
     jobs = [
         prepare(effects, sample, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -96,8 +124,13 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     results = [_run(job, host, partial(work_name, effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
-        (*model.notes, *choice.notes, *sample.notes(), *_notes(jobs, results)),
-        len(sample.drawn),
+        (
+            *model.notes,
+            *choice.notes,
+            *_rows_drawn(jobs, sample),
+            *sample.notes(),
+            *_notes(jobs, results),
+        ),
         ledger.predicted,
         ledger.hits,
         ledger.misses,
@@ -108,7 +141,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
 
 def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     """Explain without rows."""
-    reader = _reader(model, means, Ledger(means.host))
+    reader = _reader(model, means, Ledger(means.host), _compared(model, question))
     jobs = [
         prepare_without_table(model, question, options, reader, f"methods[{i}]")
         for i, options in enumerate(question.methods)
@@ -116,7 +149,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
     results = [_timed(job) for job in jobs]
     explanations = _explanations(jobs, results, plots=question.plots)
     told = (*model.notes, *_notes(jobs, results))
-    return Answer(explanations, told, 0, 0, 0, 0, None, "")
+    return Answer(explanations, told, 0, 0, 0, None, "")
 
 
 def _explain_sequences(
@@ -143,11 +176,10 @@ def _explain_sequences(
     noted = dict.fromkeys(note for result in results for note in notes(result))
     return Answer(
         tuple(
-            Explanation(told.options, told.result, plots)
+            Explanation(told.options, told.result, plots, told.rows)
             for told, plots in zip(found, drawn, strict=True)
         ),
         (*(model.notes if model and choices else ()), *noted),
-        found[0].sequence_count,
         sum(told.ledger.predicted for told in found),
         sum(told.ledger.hits for told in found),
         sum(told.ledger.misses for told in found),
@@ -156,13 +188,21 @@ def _explain_sequences(
     )
 
 
-def _reader(model: Model, means: Means, ledger: Ledger) -> Reader:
+def _compared(model: Model, question: Question) -> Outputs:
+    """Tell of the outputs what a target is compared with."""
+    names = model.output_names
+    chosen = question.output_indices or tuple(range(len(names)))
+    return Outputs(names, chosen, model.has_class_scores, question.class_labels)
+
+
+def _reader(model: Model, means: Means, ledger: Ledger, outputs: Outputs) -> Reader:
     every = np.arange(len(model.output_names))
     caller, unplanned = (
         Caller(model, every, counted, means.pace, means.threads)
         for counted in (ledger, ledger.unplanned())
     )
-    return Reader(means.grove, Crew(means.threads, ledger), caller, unplanned, means.margin)
+    crew = Crew(means.threads, ledger)
+    return Reader(means.grove, crew, caller, unplanned, means.margin, outputs)
 
 
 def _explanations(
@@ -170,7 +210,9 @@ def _explanations(
 ) -> tuple[Explanation, ...]:
     drawn = _drawn(results, plots=plots)
     return tuple(
-        Explanation(job.options, result, pictures)
+        Explanation(
+            job.options, result, with_classes(pictures, job.pairings), job.rows, job.pairings
+        )
         for job, result, pictures in zip(jobs, results, drawn, strict=True)
     )
 
@@ -180,6 +222,11 @@ def _drawn(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ..
         return [()] * len(results)
     with span("draw"):
         return draw_all(results)
+
+
+def _rows_drawn(jobs: Sequence[Job], sample: Sample) -> tuple[Note, ...]:
+    counts = [(_method(job.options), job.rows.drawn) for job in jobs if job.rows]
+    return rows_drawn(counts, len(sample.rows), sample.seed)
 
 
 def _notes(jobs: Sequence[Job], results: Sequence[Result]) -> Iterator[Note]:

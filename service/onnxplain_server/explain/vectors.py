@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.effects.shelf import kept
 from onnxplain_server.errors import ExplainError, Reason
@@ -16,8 +16,8 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import feature_vectors, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.feature_vectors import Lesson, Options, Result, Source
-from onnxplain_server.methods.target import Comparison
 from onnxplain_server.model import Model
 from onnxplain_server.table import listed
 from onnxplain_server.trees.grove import Grove
@@ -71,7 +71,7 @@ def with_table(  # noqa: PLR0917 - as `prepare`
     names = sample.features.names
     found = reader.trees(len(names))
     options = _with_source(options, found)
-    options = feature_vectors.resolve(options, names, sample.table.n_rows, path)
+    options = feature_vectors.resolve(options, names, sample.weighed.sent_row_count, path)
     if options.source is Source.MODEL:
         grove = _trees(found, path)
         return Job(
@@ -98,32 +98,44 @@ def _grown(  # noqa: PLR0917 - likewise
     path: str,
 ) -> Job:
     """Make a forest ready that is grown on predictions, or on the target."""
-    rows = sample.draw(np.arange(sample.table.n_rows), _GROWN_ON)
-    rows = rows[sample.weights[rows] > 0]
+    rows = sample.draw(sample.rows, _GROWN_ON)
     chosen = feature_vectors.positions(options, sample.features.names)
     columns = tuple(sample.features.columns[j] for j in chosen)
     if options.knockoffs is not None:
         _check_numbers(options.features, [c[rows] for c in columns], f"{path}.knockoffs")
     of_labels = options.source is Source.LABELS
-    truth = _truth(sample, question, options, path)[rows] if of_labels else None
+    truth: Matrix | None = None
+    pairings: tuple[ClassPairing, ...] = ()
+    if of_labels:
+        whole, pairings = _truth(sample, question, options, reader.outputs, path)
+        truth = whole[rows]
+        growth = replace(options.growth, one_hot_target=truth.ndim == 1)
+        options = replace(options, growth=growth)
     background = effects.restrict(sample.each(rows))
 
     def run() -> Result:
         learned = background.outputs() if truth is None else truth
         _check_varied(learned, "target_column" if of_labels else "model")
-        asked = np.array(options.row_indices, dtype=np.intp)
+        asked = sample.places(options.row_indices)
         lesson = Lesson(
             tuple(column[rows] for column in columns),
             tuple(column[asked] for column in columns) if len(asked) else None,
             learned,
             learned.ndim == 1,
-            sample.weights[rows],
+            _of_largest(sample.weights[rows]),
         )
         return feature_vectors.of_lesson(
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 
-    return Job(options, 0 if of_labels else len(rows), run)
+    cost = 0 if of_labels else len(rows)
+    return Job(options, cost, run, sample.used(rows), pairings=pairings)
+
+
+def _of_largest(weights: Vector) -> Vector:
+    """Divide by the largest, so that multiples of weights break ties between splits alike."""
+    shares: Vector = weights / weights.max()
+    return shares
 
 
 def _with_source(options: Options, found: Grove | Refusal) -> Options:
@@ -163,31 +175,28 @@ def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str,
         return tuple(given)
     if len(model.inputs) == feature_count:
         return tuple(taken.name for taken in model.inputs)
+    if len(model.inputs[0].columns) == feature_count:
+        return model.inputs[0].columns
     return tuple(f"f{j}" for j in range(feature_count))
 
 
 def _visits(grove: Grove, sample: Sample, options: Options) -> Array | None:
     if not options.row_indices:
         return None
-    taken = sample.each(np.array(options.row_indices, dtype=np.intp))
+    taken = sample.each(sample.places(options.row_indices))
     return visits(grove.ensemble, taken.columns)
 
 
-def _truth(sample: Sample, question: Question, options: Options, path: str) -> Matrix:
+def _truth(
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> tuple[Matrix, tuple[ClassPairing, ...]]:
     """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
-    comparison = target.resolve(Comparison(), sample.table, question.target_column, path)
-    values = target.filled(sample.table, comparison.target_columns[0], f"{path}.target_columns")
-    as_classes = options.growth.one_hot_target
-    is_text = values.dtype == object
-    if as_classes is False and is_text:
-        raise ExplainError(
-            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
-        )
-    if as_classes or is_text:
-        classes: Matrix = values.astype(str)
-        return classes
-    numbers: Matrix = values[:, None]
-    return numbers
+    column, one_hot = question.target_column, options.growth.one_hot_target
+    values, pairings, is_class = target.read_labels(sample.table, column, outputs, one_hot, path)
+    if not is_class:
+        return values[:, None], ()
+    classes: Matrix = values.astype(str)
+    return classes, pairings
 
 
 def _check_varied(learned: Array, path: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods import target
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.options import within
@@ -34,12 +35,15 @@ class AverageLoss:
         Empty where rows are not grouped.
     values : (n_outputs,)
     weight : float
-        Total weight of the rows.
+        Total weight of the rows; infinity where that is beyond float64.
+    share : float
+        Of the weight of all rows.
     """
 
     group: str
     values: Vector
     weight: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,10 +65,12 @@ class Result:
     group_column: str = ""
 
 
-def resolve(options: Options, table: Table, target_column: str, path: str) -> Options:
-    """Fill in defaults that depend on the table, and refuse what is impossible."""
+def resolve(
+    options: Options, table: Table, target_column: str, outputs: Outputs, path: str
+) -> Options:
+    """Fill in defaults that depend on table and model, and refuse what is impossible."""
     within(options.group_count, 1, 100, f"{path}.group_count")
-    comparison = target.resolve(options.comparison, table, target_column, path)
+    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, comparison=comparison)
 
 
@@ -87,7 +93,8 @@ def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence
             options.comparison.average(
                 actual[group.rows], predicted[group.rows], weights[group.rows]
             ),
-            float(weights[group.rows].sum()),
+            effects.background.weight(group.rows),
+            float(weights[group.rows].sum() / weights.sum()),
         )
         for group in groups
     )

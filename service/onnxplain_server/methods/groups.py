@@ -26,7 +26,7 @@ class Group:
 
 
 def split(column: Array, group_count: int) -> tuple[Group, ...]:
-    """Split rows by a column, in order of first appearance of the groups.
+    """Split rows by a column: groups by ascending value, missing values last.
 
     Parameters
     ----------
@@ -40,7 +40,11 @@ def split(column: Array, group_count: int) -> tuple[Group, ...]:
     rows_of: dict[str | None, list[int]] = {}
     for row, label in enumerate(labels):
         rows_of.setdefault(label, []).append(row)
-    return tuple(Group(label or "missing", np.array(rows)) for label, rows in rows_of.items())
+    # Groups hold values that are next to each other, so any of them tells the order.
+    ascending = sorted(
+        rows_of, key=lambda label: (label is None, label and column[rows_of[label][0]])
+    )
+    return tuple(Group(label or "missing", np.array(rows_of[label])) for label in ascending)
 
 
 def _intervals(column: Vector, group_count: int) -> list[str | None]:

@@ -30,7 +30,14 @@ from onnxplain_server.methods.knots import check_knots
 from onnxplain_server.methods.measuring import Measure, Plan
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.permutation_test import PermutationTest
-from onnxplain_server.methods.resampling import Resampling, Spread, replicate, spread
+from onnxplain_server.methods.resampling import (
+    Resampling,
+    Spread,
+    effective_count,
+    replicate,
+    spread,
+)
+from onnxplain_server.model import Note
 from onnxplain_server.rows import Features
 
 
@@ -109,6 +116,7 @@ class Result:
     total : Statistic
     overall, pairwise, threeway, importance : tuple of Statistic
     resampling : Resampling
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
@@ -119,6 +127,7 @@ class Result:
     threeway: tuple[Statistic, ...]
     importance: tuple[Statistic, ...]
     resampling: Resampling = field(default_factory=Resampling)
+    notes: tuple[Note, ...] = ()
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -176,11 +185,12 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     Parameters
     ----------
     actual : (n, n_outputs)
-        True values of all rows of the table; only where terms are tested, on a background that
+        True values of the background's rows; only where terms are tested, on a background that
         keeps every row.
     """
     test = None if actual is None else _test(effects, options, seed, actual)
-    measure = Measure(effects, _plan(effects, options), test)
+    batch_count = effects.batch_count(options.resampling.repeat_count)
+    measure = Measure(effects, _plan(effects, options), test, batch_count)
     weights = effects.background.weights
     if options.resampling.repeat_count:
         replicates = replicate(options.resampling, weights, seed)
@@ -198,6 +208,7 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
         presented.all("threeway", 3),
         presented.all("importance", 1),
         options.resampling,
+        presented.below_threshold(options.absolute_threshold),
     )
 
 
@@ -212,7 +223,7 @@ def _plan(effects: Effects, options: Options) -> Plan:
 
 def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
     rows = effects.background
-    residuals = actual[rows.source] - effects.outputs()
+    residuals = actual - effects.outputs()
     return PermutationTest(
         options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
     )
@@ -225,6 +236,7 @@ class _Presented:
         self._names = effects.background.features.names
         self._nothing = np.zeros(len(effects.output_names))
         self._resampling = options.resampling
+        self._row_count = effective_count(effects.background.weights)
         self._is_tested = options.permutation_count > 0
         self._measure = measure
 
@@ -232,6 +244,21 @@ class _Presented:
         """List the statistics of so many features each."""
         shown = self._measure.shown(order)
         return tuple(self.one(order, group) for group in combinations(shown, size))
+
+    def below_threshold(self, absolute: float | None) -> tuple[Note, ...]:
+        """Name the terms that the threshold has set to 0, though they are not negligible."""
+        cut = self._measure.cut
+        if not cut:
+            return ()
+        terms = dict.fromkeys(
+            _term(order, tuple(self._names[j] for j in group)) for order, group in cut
+        )
+        message = (
+            f"{', '.join(list(terms)[:_NAMED])}{' and others' * (len(terms) > _NAMED)}: told as 0, "
+            f"but up to {max(cut.values()):.2g} of the mean square of the predictions. "
+            + (_ROUNDED if absolute is None else _ASKED)
+        )
+        return (Note("BELOW_THRESHOLD", message),)
 
     def one(self, order: str, group: tuple[int, ...]) -> Statistic:
         """Present one; what was not measured, because it pads a list, is 0 of 1."""
@@ -245,9 +272,28 @@ class _Presented:
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in found])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in found])
         values = _ratio(numerators, denominators)
-        told = spread(self._resampling, values[0], values[1:]) if len(values) > 1 else None
+        told = self._spread(values) if len(values) > 1 else None
         p_values = self._measure.p_values(order, group)
         return Statistic(names, numerators[0], denominators[0], told, p_values, found[0].errors)
+
+    def _spread(self, values: Matrix) -> Spread:
+        return spread(self._resampling, values[0], values[1:], self._row_count)
+
+
+_NAMED = 8
+_ROUNDED = (
+    "They are below what rounding of predictions as large as these can bring about, so that they "
+    "may be nothing or something. Export the model in float64, or without the large number that "
+    "all its predictions contain; absolute_threshold sets another threshold."
+)
+_ASKED = "They are below absolute_threshold; lower it, or leave it out."
+
+
+def _term(order: str, names: tuple[str, ...]) -> str:
+    """Name a statistic."""
+    if order == "total":
+        return "total"
+    return f"{order} {' × '.join(map(repr, names))}"
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:

@@ -44,5 +44,12 @@ Result: TypeAlias = (
 
 def notes(result: Result) -> tuple[Note, ...]:
     """Say what should temper the trust in a result."""
-    noted = feature_vectors.Result | firm.Result | sequences.Result | swarm.Result
+    noted = (
+        interactions.Result
+        | permutation_importance.Result
+        | feature_vectors.Result
+        | firm.Result
+        | sequences.Result
+        | swarm.Result
+    )
     return result.notes if isinstance(result, noted) else ()

@@ -32,8 +32,8 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
     Returns
     -------
     (n_rows, n_outputs)
-        Or (n_rows, 1) for MLOGLOSS. Infinite where a probability of 0 came true: what leaves
-        [0, 1] by rounding is brought back, and nothing else is clipped.
+        Or (n_rows, 1) for MLOGLOSS. Infinite where a probability of 0 came true, or beyond
+        float64: what leaves [0, 1] by rounding is brought back, and nothing else is clipped.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
     """
     _check_domain(loss, actual, "true values")
     _check_domain(loss, predicted, "predictions")
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return _FORMULAS[loss](actual, predicted)
 
 

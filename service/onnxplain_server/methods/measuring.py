@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,7 +11,7 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods.permutation_test import PermutationTest
-from onnxplain_server.methods.strength import Clip, OneWay, Parts, add_errors, of_joint, threshold
+from onnxplain_server.methods.strength import OneWay, Parts, add_errors, clip, of_joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Plan:
     pairwise_count, threeway_count : int
         How many of them, of each output, enter pairs and triples.
     absolute_threshold : float or None
-        As in `strength.threshold`.
+        As in `strength.clip`.
     """
 
     positions: tuple[int, ...]
@@ -34,13 +33,48 @@ class Plan:
     threeway_count: int
     absolute_threshold: float | None
 
+    def count(self, order: str) -> int:
+        """How many features, of each output, enter the groups of an order."""
+        return self.pairwise_count if order == "pairwise" else self.threeway_count
+
     def joint_bound(self, effects: Effects) -> int:
-        """Return an upper bound of the rows to predict for pairs and triples."""
-        most, n_outputs = len(self.positions), len(effects.output_names)
-        pairwise, threeway = (
-            min(count * n_outputs, most) for count in (self.pairwise_count, self.threeway_count)
-        )
-        return (math.comb(pairwise, 2) + math.comb(threeway, 3)) * len(effects.background) ** 2
+        """Return an upper bound of the rows to predict for pairs and triples.
+
+        Groups of features that cost more by themselves never cost less, so those of the dearest
+        features are the bound.
+        """
+        costs = {j: effects.cost((j,)) for j in self.positions}
+        return _cost(effects, self.dearest(costs, {}, len(effects.output_names)))
+
+    def dearest(
+        self, costs: Mapping[int, int], known: Mapping[int, Vector], n_outputs: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """For each order, the features that would cost most of those that may be chosen.
+
+        Parameters
+        ----------
+        costs : mapping of int to int
+            Of each feature by itself.
+        known : mapping of int to (n_outputs,)
+            Numerators of the overall statistic, as far as they have been measured.
+        """
+        found = []
+        for order in _JOINT:
+            candidates, most = self._candidates(order, known, n_outputs)
+            found.append(tuple(sorted(sorted(candidates), key=lambda j: -costs[j])[:most]))
+        return tuple(found)
+
+    def _candidates(
+        self, order: str, known: Mapping[int, Vector], n_outputs: int
+    ) -> tuple[set[int], int]:
+        """Features that may still enter the groups of an order, and how many of them at most."""
+        chosen: set[int] = set()
+        if known:
+            numerators = np.array(list(known.values()))
+            chosen = set(_strongest(list(known), numerators, self.count(order)))
+        unknown = set(self.positions) - set(known)
+        candidates = chosen | unknown
+        return candidates, min(self.count(order) * n_outputs, len(candidates))
 
 
 class Measure:
@@ -52,24 +86,41 @@ class Measure:
     plan : Plan
     test : PermutationTest or None
         On the rows of `effects`.
+    batch_count : int
+        How many sets of weights were planned, in the engine's count.
 
     Attributes
     ----------
     found : dict of (order, features) to list of Parts
         One entry for each run. Orders are "total", "overall", "pairwise", "threeway" and
         "importance".
+    cut : dict of (order, features) to float
+        Terms that the threshold has set to 0, though not negligible, and which share of the
+        predictions' mean square they are, at most of all outputs.
     """
 
-    def __init__(self, effects: Effects, plan: Plan, test: PermutationTest | None = None) -> None:
+    def __init__(
+        self,
+        effects: Effects,
+        plan: Plan,
+        test: PermutationTest | None = None,
+        batch_count: int = 1,
+    ) -> None:
         self._effects = effects
+        self._batch_count = batch_count
         self._for_joint = effects.for_joint()
         self._plan = plan
         self._test = test
         self._joint_test = test and test.take(self._joint_rows())
         outputs, weights = effects.outputs(), effects.background.weights
-        self._clip = Clip(threshold(outputs, weights, plan.absolute_threshold))
+        noise = effects.noise()
+        self._clip = clip(outputs, weights, noise, plan.absolute_threshold)
         self._chosen: dict[str, list[int]] = {}
+        self._costs = {j: self._for_joint.cost((j,)) for j in plan.positions}
+        self._bounds: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._planned = plan.joint_bound(self._for_joint)
         self.found: dict[tuple[str, tuple[int, ...]], list[Parts]] = {}
+        self.cut: dict[tuple[str, tuple[int, ...]], float] = {}
 
     def run(self, weights: Array) -> None:
         """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
@@ -80,6 +131,7 @@ class Measure:
             both = add_errors(single.own_error, single.others_error)
             overall = one_way.parts(interaction, both)
             self._keep("overall", (single.feature,), overall, interaction)
+            self._settle_joint()
             self._keep(
                 "importance",
                 (single.feature,),
@@ -89,19 +141,45 @@ class Measure:
         self._keep("total", (), one_way.parts(one_way.left(), one_way.left_error), one_way.left())
         if not self._chosen:
             self._choose()
+            groups = self._groups().values()
+            self._settle_to(sum(self._for_joint.cost(g) for part in groups for g in part))
         is_shared = self._for_joint is self._effects  # engines know weights that they have seen
         self._run_joint(weights if is_shared else weights[..., self._joint_rows()])
 
     def _run_joint(self, weights: Array) -> None:
         """Measure pairs and triples, on the rows of their own engine."""
         effects, several = self._for_joint, weights if weights.ndim == 2 else None
-        groups = {order: list(combinations(self._chosen[order], _SIZES[order])) for order in _JOINT}
-        needed = sum(effects.cost(group) for order in _JOINT for group in groups[order])
-        effects.settle(self._plan.joint_bound(effects) - needed)
-        for order in _JOINT:
-            for joint in effects.joint(groups[order], several):
+        for order, groups in self._groups().items():
+            for joint in effects.joint(groups, several):
                 term, parts = of_joint(joint, weights, self._clip)
                 self._keep(order, joint.features, parts, term)
+
+    def _groups(self) -> dict[str, list[tuple[int, ...]]]:
+        """Pairs and triples of the features that were chosen."""
+        return {order: list(combinations(self._chosen[order], _SIZES[order])) for order in _JOINT}
+
+    def _settle_joint(self) -> None:
+        """Take back what no choice of the features can need any longer."""
+        if self._chosen:
+            return
+        known = {
+            group[0]: np.atleast_2d(parts[0].numerators)[0]
+            for (order, group), parts in self.found.items()
+            if order == "overall"
+        }
+        effects = self._for_joint
+        dearest = self._plan.dearest(self._costs, known, len(effects.output_names))
+        # What groups cost hangs on what their features cost, whichever these are.
+        key = tuple(tuple(self._costs[j] for j in members) for members in dearest)
+        if key not in self._bounds:
+            self._bounds[key] = _cost(effects, dearest)
+        self._settle_to(self._bounds[key])
+
+    def _settle_to(self, planned: int) -> None:
+        """Plan so many rows for pairs and triples under one set of weights, and no more."""
+        if planned < self._planned:
+            self._for_joint.settle(self._batch_count * (self._planned - planned))
+            self._planned = planned
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
         """P-values of a term that was measured: (n_outputs,); None without a test."""
@@ -112,7 +190,7 @@ class Measure:
         """Features to list: a choice is filled up with the first ones not chosen."""
         if order not in _JOINT:
             return list(self._plan.positions)
-        chosen, count = self._chosen[order], self._count(order)
+        chosen, count = self._chosen[order], self._plan.count(order)
         spare = [j for j in self._plan.positions if j not in chosen]
         return sorted((*chosen, *spare[: max(0, count - len(chosen))]))
 
@@ -125,14 +203,13 @@ class Measure:
         """Keep what was measured, and test a term that is new."""
         measured = self.found.setdefault((order, group), [])
         measured.append(parts)
+        if self._clip.cut and len(measured) == 1:
+            self.cut[order, group] = self._clip.cut
         test = self._joint_test if order in _JOINT else self._test
         if test and len(measured) == 1:
             own = term if term.ndim == 2 else term[0]
             # What counts as rounding is no term.
             test.add((order, group), np.where(np.atleast_2d(parts.numerators)[0] == 0, 0, own))
-
-    def _count(self, order: str) -> int:
-        return self._plan.pairwise_count if order == "pairwise" else self._plan.threeway_count
 
     def _choose(self) -> None:
         """Choose the features for pairs and triples by the first set of weights."""
@@ -140,11 +217,20 @@ class Measure:
         overall = [self.found["overall", (j,)][0].numerators for j in positions]
         first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
         for order in _JOINT:
-            self._chosen[order] = _strongest(positions, first, self._count(order))
+            self._chosen[order] = _strongest(positions, first, self._plan.count(order))
 
 
 _SIZES = {"pairwise": 2, "threeway": 3}
 _JOINT = tuple(_SIZES)
+
+
+def _cost(effects: Effects, features: Sequence[tuple[int, ...]]) -> int:
+    """Rows to predict for all groups of some features, given for each order."""
+    return sum(
+        effects.cost(group)
+        for order, members in zip(_JOINT, features, strict=True)
+        for group in combinations(sorted(members), _SIZES[order])
+    )
 
 
 def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:

@@ -87,7 +87,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Curves in the order asked for, each by its groups in order of first appearance.
+    """Curves in the order asked for, each by its groups, by ascending value.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def _curves(
     effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], group: str
 ) -> Iterator[Curve]:
     """Average over the rows of one part: a curve for each entry of `options.features`."""
-    features, weight = effects.background.features, float(effects.background.weights.sum())
+    features, weight = effects.background.features, effects.background.weight()
     asked = []
     for names, grid in zip(options.features, points, strict=True):
         positions = [features.index(name) for name in names]

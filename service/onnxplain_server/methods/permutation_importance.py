@@ -15,9 +15,12 @@ from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.methods import target
+from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.options import choose, within
 from onnxplain_server.methods.target import Comparison
+from onnxplain_server.methods.undefined import check_finite_before, check_shares, infinite_after
+from onnxplain_server.model import Note
 from onnxplain_server.table import Table
 
 
@@ -61,6 +64,7 @@ class Result:
     ----------
     baseline_losses : (n_outputs,)
         Average losses before shuffling.
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
@@ -68,17 +72,23 @@ class Result:
     importances: tuple[Importance, ...]
     loss: Loss
     normalize: bool
+    notes: tuple[Note, ...] = ()
 
 
-def resolve(
-    options: Options, names: Sequence[str], table: Table, target_column: str, path: str
+def resolve(  # noqa: PLR0917 - all that defaults depend on
+    options: Options,
+    names: Sequence[str],
+    table: Table,
+    target_column: str,
+    outputs: Outputs,
+    path: str,
 ) -> Options:
-    """Fill in defaults that depend on features and table, and refuse what is impossible."""
+    """Fill in defaults that depend on features, table and model, and refuse what is impossible."""
     features = options.features or tuple((name,) for name in names)
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
     within(options.repeat_count, 1, 1_000, f"{path}.repeat_count")
-    comparison = target.resolve(options.comparison, table, target_column, path)
+    comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, features=features, comparison=comparison)
 
 
@@ -99,21 +109,42 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
         On a background that keeps every row.
     actual : (n_rows, n_outputs)
         True values of the background's rows.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where no increase is a number, because the loss is infinite as it is, or a
+        share of 0.
     """
-    weights, comparison = effects.background.weights, options.comparison
-    baseline = comparison.average(actual, effects.outputs(), weights)
-    scale = baseline if options.normalize else np.ones_like(baseline)
-    importances = []
+    comparison = options.comparison
+    output_names = comparison.output_names(effects.output_names)
+    baseline, notes = _baseline(effects, options, actual, output_names)
+    before = np.where(np.isfinite(baseline), baseline, np.nan)
+    scale = before if options.normalize else np.ones_like(baseline)
+    importances, after = [], []
     for i, names in enumerate(options.features):
         losses = _shuffled_losses(effects, options, actual, i, seed)
-        # Differences of infinite losses, and shares of a loss of 0, are no numbers.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            increases = (losses - baseline) / scale
+        with np.errstate(divide="ignore", invalid="ignore"):  # as the notes say
+            after.append((losses - before).mean(axis=0))
+            increases = (losses - before) / scale
             importances.append(
                 Importance(names, increases.mean(axis=0), _standard_error(increases))
             )
-    output_names = comparison.output_names(effects.output_names)
-    return Result(output_names, baseline, tuple(importances), comparison.loss, options.normalize)
+    notes += infinite_after(comparison.loss, np.array(after), options.features, "shuffling")
+    return Result(
+        output_names, baseline, tuple(importances), comparison.loss, options.normalize, notes
+    )
+
+
+def _baseline(
+    effects: Effects, options: Options, actual: Matrix, names: tuple[str, ...]
+) -> tuple[Vector, tuple[Note, ...]]:
+    """Average the losses before shuffling: (n_outputs,), and say where nothing follows of them."""
+    comparison, predicted = options.comparison, effects.outputs()
+    baseline = comparison.average(actual, predicted, effects.background.weights)
+    losses = comparison.losses(actual, predicted)
+    notes = check_finite_before(comparison.loss, losses, baseline, names, effects.background)
+    return baseline, notes + (check_shares(baseline, names) if options.normalize else ())
 
 
 def _shuffled_losses(

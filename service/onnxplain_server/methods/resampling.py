@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from statistics import NormalDist
 
 import numpy as np
+from scipy import stats
 
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.methods.options import within
+from onnxplain_server.model import Note
+
+LEAST_ROWS = 100
+"""Rows from which intervals are told without a warning; of 50, few hold where tails are heavy."""
+_MOST_SHARE = 0.75
+"""Bound of reach over value, beyond which the upper end would run away."""
 
 
 class Scheme(Enum):
@@ -85,38 +91,77 @@ def replicate(resampling: Resampling, weights: Vector, seed: int) -> Matrix:
     return stays * weights
 
 
-def spread(resampling: Resampling, value: Vector, replicates: Matrix) -> Spread:
+def spread(resampling: Resampling, value: Vector, replicates: Matrix, row_count: float) -> Spread:
     """Tell the spread of a number that cannot be negative.
 
     Parameters
     ----------
     value : (n_outputs,)
     replicates : (n_replicates, n_outputs)
+    row_count : float
+        As `effective_count` counts them.
     """
-    if resampling.scheme is Scheme.BOOTSTRAP:
-        return _bootstrap(resampling, value, replicates)
-    return _jackknife(resampling, value, replicates)
-
-
-def _bootstrap(resampling: Resampling, value: Vector, replicates: Matrix) -> Spread:
-    """Percentiles of the replicates, shifted by twice their bias.
-
-    Replicates are biased against the value as the value is against the truth;
-    so they must be shifted back once for each.
-    """
-    tail = (1 - resampling.confidence_level) / 2
-    biases = replicates.mean(axis=0) - value
-    lower, upper = np.quantile(replicates, [tail, 1 - tail], axis=0) - 2 * biases
-    errors = replicates.std(axis=0, ddof=1)
-    return Spread(errors, np.maximum(lower, 0), np.maximum(upper, 0), biases)
-
-
-def _jackknife(resampling: Resampling, value: Vector, replicates: Matrix) -> Spread:
-    """Normal interval around the corrected value; Efron and Tibshirani (1993), chapter 11."""
     count = len(replicates)
     center = replicates.mean(axis=0)
-    errors = np.sqrt((count - 1) / count * ((replicates - center) ** 2).sum(axis=0))
-    biases = (count - 1) * (center - value)
-    reach = NormalDist().inv_cdf((1 + resampling.confidence_level) / 2) * errors
-    middle = value - biases
-    return Spread(errors, np.maximum(middle - reach, 0), np.maximum(middle + reach, 0), biases)
+    if resampling.scheme is Scheme.BOOTSTRAP:
+        errors, biases = replicates.std(axis=0, ddof=1), center - value
+    else:
+        # Efron and Tibshirani (1993), chapter 11.
+        errors = np.sqrt((count - 1) / count * ((replicates - center) ** 2).sum(axis=0))
+        biases = (count - 1) * (center - value)
+    reach = quantile(resampling.confidence_level, row_count, count) * errors
+    lower, upper = around_square(value, value - biases, reach)
+    return Spread(errors, lower, upper, biases)
+
+
+def quantile(level: float, row_count: float, repeat_count: int) -> float:
+    """Tell how many standard errors an interval reaches: of Student's t.
+
+    The standard error is estimated from so many rows, by so many replicates; the fewer of
+    both, the less it is known.
+    """
+    return float(stats.t.ppf((1 + level) / 2, max(min(row_count, repeat_count) - 1, 1)))
+
+
+def around_square(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vector, Vector]:
+    """Bound a mean square, whose standard error grows with it.
+
+    Samples that lack the few rows of large squares have a small value and a small standard
+    error at once, so that symmetric intervals end too low. The upper end is therefore the
+    largest truth that the value is not too far below, where the standard error is a constant
+    share of the truth: the corrected value over 1 - reach / value. It is at most 4 times the
+    corrected value, and at least as far away as the lower end.
+
+    Parameters
+    ----------
+    value : (n_outputs,)
+        At least 0.
+    corrected : (n_outputs,)
+        The same, freed of its bias.
+    reach : (n_outputs,)
+        Quantile times standard error.
+    """
+    share = np.divide(reach, value, out=np.zeros_like(reach), where=value > 0)
+    stretched = corrected / (1 - np.minimum(share, _MOST_SHARE))
+    lower, upper = corrected - reach, np.maximum(corrected + reach, stretched)
+    return np.maximum(lower, 0), np.maximum(upper, 0)
+
+
+def effective_count(weights: Vector) -> float:
+    """Count rows, those of unequal weights as fewer equal ones of the same precision (Kish)."""
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / (shares**2).sum())
+
+
+def few_rows(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
+    """Say where rows are too few for the intervals."""
+    count = effective_count(weights)
+    if not resampling.repeat_count or count >= LEAST_ROWS:
+        return ()
+    message = (
+        f"Standard errors and intervals are from {count:.4g} rows, counted as of equal weight; "
+        f"below {LEAST_ROWS} intervals may hold less often than their level says where "
+        "predictions have heavy tails, and standard errors may be far off. Give more rows, or "
+        "raise row_count."
+    )
+    return (Note("FEW_ROWS", message),)

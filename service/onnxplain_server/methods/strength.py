@@ -33,29 +33,48 @@ class Clip:
 
     Parameters
     ----------
-    threshold : (n_outputs,)
+    threshold, squares : (n_outputs,)
+        Threshold, and mean squares of the centred predictions.
+
+    Attributes
+    ----------
+    cut : float
+        Largest share of the mean square that the last call has set to 0; 0 where that is
+        negligible.
     """
 
-    def __init__(self, threshold: Vector) -> None:
+    def __init__(self, threshold: Vector, squares: Vector) -> None:
         self._threshold = threshold
+        self._squares = squares
+        self.cut = 0.0
 
     def __call__(self, numerators: Array) -> Array:
         """Clip; shape is kept."""
-        return np.where(numerators < self._threshold, 0.0, numerators)
+        is_below = numerators < self._threshold
+        own = np.where(is_below, numerators, 0.0).reshape(-1, len(self._threshold))[0]
+        lost = np.divide(own, self._squares, out=np.zeros_like(own), where=self._squares > 0)
+        self.cut = float(lost.max()) if lost.max() > _NEGLIGIBLE else 0.0
+        return np.where(is_below, 0.0, numerators)
 
 
-def threshold(outputs: Matrix, weights: Vector, absolute: float | None) -> Vector:
-    """Return, per output, the numerator below which there is only rounding: (n_outputs,).
+_NEGLIGIBLE = 1e-6
+"""Share of the mean square: a term of a thousandth of the predictions' standard deviation."""
 
-    Models predict in float32, so that an effect that is nothing may be off by
-    some units in the last place of the largest prediction.
+
+def clip(outputs: Matrix, weights: Vector, noise: Vector, absolute: float | None) -> Clip:
+    """Return what sets numerators to 0 that are only rounding.
+
+    Parameters
+    ----------
+    noise : (n_outputs,)
+        By how much rounding may change an effect; see `Effects.noise`.
+    absolute : float or None
+        Threshold; None: relative to the predictions, and to the noise.
     """
     squares = mean_square(outputs, weights)
     if absolute is not None:
-        return np.full_like(squares, absolute)
-    rounding = 4 * 2.0**-24 * np.abs(outputs).max(axis=0)
-    relative: Vector = np.maximum(1e-10 * squares, rounding**2)
-    return relative
+        return Clip(np.full_like(squares, absolute), squares)
+    return Clip(np.maximum(1e-10 * squares, noise**2), squares)
 
 
 class OneWay:

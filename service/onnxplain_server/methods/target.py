@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.arrays import Array, Matrix
 from onnxplain_server.effects.weighted import mean
 from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
 from onnxplain_server.methods.losses import Loss, row_losses
 from onnxplain_server.table import Table, listed
 
@@ -63,13 +64,34 @@ class Comparison:
         return mean(self.losses(actual[kept], predicted[kept]), weights[kept])
 
 
-def resolve(comparison: Comparison, table: Table, target_column: str, path: str) -> Comparison:
-    """Fill in defaults that depend on the table.
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """True values, ready to be compared with the explained outputs.
+
+    Attributes
+    ----------
+    values : (n_rows, n_outputs)
+    pairings : tuple of ClassPairing
+        Empty where the values name no classes.
+    """
+
+    values: Matrix
+    pairings: tuple[ClassPairing, ...] = ()
+
+
+_AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
+
+
+def resolve(
+    comparison: Comparison, table: Table, target_column: str, outputs: Outputs, path: str
+) -> Comparison:
+    """Fill in defaults that depend on table and model.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where there is no target; MISSING_COLUMN, WRONG_TYPE.
+        INVALID_OPTION where there is no target, or its options contradict each other;
+        MISSING_COLUMN, WRONG_TYPE.
     """
     columns = comparison.target_columns or ((target_column,) if target_column else ())
     if not columns:
@@ -78,56 +100,70 @@ def resolve(comparison: Comparison, table: Table, target_column: str, path: str)
             "no target: name the column with the true values in target_column",
             "target_column",
         )
-    is_text = [table.column(name, f"{path}.target_columns").dtype == object for name in columns]
+    held = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
     if one_hot is None:
-        one_hot = any(is_text) or (comparison.loss is Loss.MLOGLOSS and len(columns) == 1)
+        is_named = comparison.loss is Loss.MLOGLOSS or names_classes(held[0], outputs)
+        one_hot = any(c.dtype == object for c in held) or (is_named and len(columns) == 1)
+    if outputs.class_labels and not one_hot:
+        raise _contradiction(columns, path)
     return replace(comparison, target_columns=columns, one_hot_target=one_hot)
 
 
-def read(comparison: Comparison, table: Table, outputs: Sequence[str], path: str) -> Matrix:
-    """Return the true values, one column per output: (n_rows, n_outputs).
+def names_classes(column: Array, outputs: Outputs) -> bool:
+    """Whether a target names classes unless the request says otherwise: for all methods.
+
+    Text does, and so do whole numbers where the outputs score classes. Other numbers do beside
+    several outputs that score classes, where no number would fit each of them: such a target is
+    refused unless it is paired. Beside the only output of a model they are shares of a class.
+    """
+    if column.dtype == object or outputs.class_labels:
+        return True
+    filled_in = column[np.isfinite(column)]
+    is_whole = bool((filled_in == np.floor(filled_in)).all())
+    return outputs.are_classes and (is_whole or len(outputs.names) > 1)
+
+
+def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> Target:
+    """Return the true values, one column per explained output.
 
     Parameters
     ----------
     comparison : Comparison
         Resolved.
-    outputs : sequence of str
-        Names of the explained outputs.
 
     Raises
     ------
     ExplainError
         INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
-    field = f"{path}.target_columns"
+    field, count = f"{path}.target_columns", len(outputs.chosen)
     columns = [filled(table, name, field) for name in comparison.target_columns]
-    if comparison.loss is Loss.MLOGLOSS and len(outputs) < 2:
+    if comparison.loss is Loss.MLOGLOSS and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the loss MLOGLOSS needs at least 2 outputs; for one, use LOGLOSS",
             f"{path}.loss",
         )
     if comparison.one_hot_target:
-        return _indicators(columns, outputs, field)
+        is_number = columns[0].dtype != object
+        return _indicators(columns, outputs, field, _AS_NUMBERS if is_number else "")
     if any(column.dtype == object for column in columns):
-        raise ExplainError(
-            Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
-        )
-    if len(columns) not in {1, len(outputs)}:
+        raise text_without_classes(path)
+    if len(columns) not in {1, count}:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{len(columns)} target columns for {len(outputs)} outputs; give one, or one for each",
+            f"{len(columns)} target columns for {count} outputs; give one, or one for each",
             field,
         )
-    return np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, len(outputs)))
+    return Target(np.broadcast_to(np.stack(columns, axis=1), (table.n_rows, count)))
 
 
-def read_column(table: Table, name: str, outputs: Sequence[str]) -> Matrix:
-    """Return the true values from the request's target column: (n_rows, n_outputs).
+def read_column(table: Table, name: str, outputs: Outputs) -> Target:
+    """Return the true values from the request's target column.
 
-    Text, and numbers beside several outputs or an output that is called like one of them, name
-    classes: a row's values are then 1 for the output of its class, and 0 elsewhere.
+    Beside what `names_classes` tells, numbers beside several explained outputs name classes: no
+    number is the true value of each of them.
 
     Raises
     ------
@@ -135,10 +171,61 @@ def read_column(table: Table, name: str, outputs: Sequence[str]) -> Matrix:
         MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
     column = filled(table, name, "target_column")
-    is_class = column.dtype == object or len(outputs) > 1 or outputs[0] in _level_names(column)
-    if is_class:
-        return _indicators([column], outputs, "target_column")
-    return column[:, np.newaxis]
+    if names_classes(column, outputs) or len(outputs.chosen) > 1:
+        return _indicators([column], outputs, "target_column", "")
+    return Target(column[:, np.newaxis])
+
+
+def read_labels(
+    table: Table, target_column: str, outputs: Outputs, one_hot: bool | None, path: str
+) -> tuple[Array, tuple[ClassPairing, ...], bool]:
+    """Return a target that is looked at by itself, and compared with no output.
+
+    Returns
+    -------
+    column : (n_rows,)
+    pairings : tuple of ClassPairing
+        Where the request gives class labels.
+    is_class : bool
+        Whether it names classes.
+
+    Raises
+    ------
+    ExplainError
+        As `resolve` and `read`.
+    """
+    comparison = resolve(Comparison(), table, target_column, outputs, path)
+    column = filled(table, comparison.target_columns[0], f"{path}.target_columns")
+    is_text = column.dtype == object
+    if one_hot is False and is_text:
+        raise text_without_classes(path)
+    if one_hot is False and outputs.class_labels:
+        raise _contradiction(comparison.target_columns, path)
+    is_whole = is_text or bool((column == np.floor(column)).all())
+    is_class = bool(comparison.one_hot_target and is_whole) if one_hot is None else one_hot
+    if not outputs.class_labels:
+        return column, (), is_class
+    return column, pair(column, outputs, "target_column").pairings, True
+
+
+def text_without_classes(path: str) -> ExplainError:
+    """The refusal of text that shall name no classes."""
+    return ExplainError(
+        Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
+    )
+
+
+def _contradiction(columns: Sequence[str], path: str) -> ExplainError:
+    why = (
+        "one_hot_target is false"
+        if len(columns) == 1
+        else f"there are {len(columns)} target columns"
+    )
+    return ExplainError(
+        Reason.INVALID_OPTION,
+        f"class_labels say that the target names classes, but {why}; leave one of them out",
+        f"{path}.one_hot_target" if len(columns) == 1 else f"{path}.target_columns",
+    )
 
 
 def filled(table: Table, name: str, field: str) -> Array:
@@ -149,42 +236,22 @@ def filled(table: Table, name: str, field: str) -> Array:
     if len(rows):
         raise ExplainError(
             Reason.INVALID_TABLE,
-            f"target column {name!r} has no value in rows {listed(tuple(rows[:5].tolist()))} "
+            f"target column {name!r} has no value in rows "
+            f"{listed(tuple(table.as_sent(rows[:5]).tolist()))} "
             "(counted from 0); leave these rows out",
             "table",
         )
     return column
 
 
-def _indicators(columns: Sequence[Array], outputs: Sequence[str], field: str) -> Matrix:
-    """Return 1 where a row is of an output's class, and 0 elsewhere: (n_rows, n_outputs)."""
+def _indicators(columns: Sequence[Array], outputs: Outputs, field: str, advice: str) -> Target:
+    """Compare with 1 where a row is of an output's class, and with 0 elsewhere."""
     if len(columns) != 1:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"one_hot_target needs one target column; {len(columns)} given",
             field,
         )
-    _, codes = np.unique(columns[0], return_inverse=True)
-    names = _level_names(columns[0])
-    if set(names) <= set(outputs):
-        places = [outputs.index(name) for name in names]
-    elif len(names) == len(outputs):
-        places = list(range(len(outputs)))
-    elif set(outputs) <= set(names):
-        places = [outputs.index(name) if name in outputs else -1 for name in names]
-    else:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"the target has the classes {listed(tuple(names))}, the outputs are "
-            f"{listed(tuple(outputs))}; they match neither by name nor by number",
-            field,
-        )
-    is_of_class = np.array(places)[codes][:, None] == np.arange(len(outputs))
-    indicators: Matrix = is_of_class.astype(np.float64)
-    return indicators
-
-
-def _level_names(column: Array) -> list[str]:
-    """Name the distinct values, ascending."""
-    levels = np.unique(column)
-    return [level if isinstance(level, str) else f"{level:.15g}" for level in levels]
+    classes = pair(columns[0], outputs, field, advice)
+    is_of_class = classes.outputs[:, None] == np.array(outputs.chosen)  # (n_rows, n_outputs)
+    return Target(is_of_class.astype(np.float64), classes.pairings)

@@ -34,12 +34,12 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 
 def _groups(result: Result) -> Bars:
-    """Give one row to all rows of the table and to each of the largest groups."""
-    weights = np.array([one.weight for one in result.losses])
+    """Give one row to all rows used and to each of the largest groups."""
+    shares = np.array([one.share for one in result.losses])
     losses = np.array([one.values for one in result.losses])
-    rows = np.sort(np.argsort(-weights, kind="stable")[: MOST_BARS - 1])
-    overall = mean(losses, weights)
-    names = ["all rows", *(result.losses[row].group for row in rows)]
+    rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
+    overall = mean(losses, shares)
+    names = ["all rows used", *(result.losses[row].group for row in rows)]
     columns = _worst(overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]
     return _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
@@ -77,8 +77,8 @@ def _finding(bars: Bars, grouped: bool) -> list[str]:
     """Say the loss over all rows, and where it is smallest and largest."""
     over_all = each(bars.outputs, bars.values[0], bars.values)
     if len(bars.labels) == 1:
-        return [f"Over all rows: {over_all}"]
-    told = [f"Over all rows: {over_all}"] if grouped else []
+        return [f"Over all rows used: {over_all}"]
+    told = [f"Over all rows used: {over_all}"] if grouped else []
     sums = bars.values[1:].sum(axis=1) if grouped else bars.values.sum(axis=1)
     if len(sums) == 1 or not np.isfinite(sums).all():
         return told

@@ -18,7 +18,7 @@ from onnxplain_server.plots.style import (
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
-_SUBTITLE_WIDTH = 92  # characters that fit over a plot and its labels
+SUBTITLE_WIDTH = 92  # characters that fit over a plot and its labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ def finish(name: str, title: str, remarks: Iterable[str], description: str, body
     """Put title, remarks under it, description and style around what is drawn."""
     # No line ends within "age = 20".
     whole = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
-    lines = [line for remark in whole for line in textwrap.wrap(remark, _SUBTITLE_WIDTH)]
+    lines = [line for remark in whole for line in textwrap.wrap(remark, SUBTITLE_WIDTH)]
     spec: Spec = {
         "$schema": SCHEMA,
         "title": {"text": title, "subtitle": lines},

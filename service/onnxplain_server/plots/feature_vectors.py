@@ -8,13 +8,18 @@ import numpy as np
 
 from onnxplain_server.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors import Result, Source
-from onnxplain_server.methods.feature_vectors.reading import arranged, similarity
+from onnxplain_server.methods.feature_vectors.interchange import in_order
+from onnxplain_server.methods.feature_vectors.result import (
+    FAITHFUL,
+    is_coarse,
+    is_ill_determined,
+)
 from onnxplain_server.plots import knockoffs
 from onnxplain_server.plots.bars import Lines, Words, draw
 from onnxplain_server.plots.chart import Plot, finish, tooltip
 from onnxplain_server.plots.plane import circles, labels, lay, spokes
 from onnxplain_server.plots.ranking import counts, strongest
-from onnxplain_server.plots.style import AREA_SCHEME, PLOT_WIDTH, Spec
+from onnxplain_server.plots.style import PLOT_WIDTH, Spec
 from onnxplain_server.plots.words import (
     clean,
     data_number,
@@ -28,6 +33,10 @@ _MOST_DOTS = 300
 _MOST_LABELS = 20
 _MOST_CELLS = 30
 """Features on each side of the heat map."""
+_MOST_PAIRS = 3
+_LOOSE = 5.0
+"""Standard error of angles in degrees, above which they are told with low trust."""
+_UNLIKE_TO_ALIKE = ("#0072B2", "#f1f3f4", "#D55E00")
 _WHOSE = {
     Source.MODEL: "the model's own trees",
     Source.SURROGATE: "a forest grown on the model's predictions",
@@ -134,14 +143,34 @@ def _finding(result: Result) -> str:
 
 def _plane_remarks(result: Result, drawn: int) -> list[str]:
     """Say how to read the picture, and how far to trust it."""
-    paths = f"{result.sentence_count:,} paths of {_WHOSE[result.source]}"
     remarks = [
-        "Length: importance; direction: features of one direction could stand in for each other",
-        f"From {paths}; explained variance: {result.embedding.variance_ratio:.0%}",
+        "Length: importance; direction: with which other features it is combined",
+        "Independent features may share a direction: it does not show what could stand in for what",
+        f"From {result.sentence_count:,} paths of {_WHOSE[result.source]}",
+        _trust(result),
     ]
     if drawn < len(result.features):
         remarks.append(f"{drawn} longest of {len(result.features):,} features")
     return remarks
+
+
+def _trust(result: Result) -> str:
+    """Say what the picture rests on, and mark what lowers the trust in it."""
+    embedding, spread = result.embedding, result.stability
+    parts = [
+        ("explained variance", f"{embedding.variance_ratio:.0%}", is_coarse(embedding)),
+        ("singular gap", f"{embedding.gap:.2f}", is_ill_determined(embedding)),
+    ]
+    if result.fit is not None:
+        fidelity = result.fit.fidelity
+        parts.append(("fidelity of the forest", f"{fidelity:.2f}", fidelity < FAITHFUL))
+    if spread is not None:
+        errors = spread.angle_standard_errors_degrees[result.important]
+        median = float(np.median(errors[np.isfinite(errors)])) if len(errors) else 0.0
+        parts.append(("standard error of angles", f"{median:.1f}°", median > _LOOSE))
+    texts = [f"{what} {value}{' (low trust)' * low}" for what, value, low in parts]
+    joined = ", ".join(texts)
+    return joined[0].upper() + joined[1:]
 
 
 def _bars(result: Result) -> Plot:
@@ -165,68 +194,91 @@ def _bars(result: Result) -> Plot:
 
 
 def _heat_map(result: Result) -> Plot:
-    """Cosines between the longest vectors, those of one direction side by side."""
-    important, vectors = result.important, result.embedding.vectors
-    kept = important[np.argsort(-result.norms[important], kind="stable")[:_MOST_CELLS]]
-    order = arranged(vectors, np.sort(kept))
+    """Adjusted similarities of the longest vectors, similar ones side by side."""
+    found = result.interchange
+    longest = np.argsort(-result.norms[found.features], kind="stable")[:_MOST_CELLS]
+    places = np.sort(longest)
+    places = places[in_order(found.similarity[np.ix_(places, places)])]
+    order = found.features[places]
     names = distinguish(shorten_inside(clean(result.features[j]), 28) for j in order)
-    cosines = similarity(vectors[order])
+    cells = found.similarity[np.ix_(places, places)]
+    told = {(pair.first, pair.second) for pair in result.interchangeable}
     rows = [
-        {"first": names[i], "second": names[j], "cosine": data_number(cosines[i, j])}
+        {
+            "first": names[i],
+            "second": names[j],
+            "similarity": data_number(cells[i, j]),
+            "told": (min(order[i], order[j]), max(order[i], order[j])) in told,
+        }
         for i in range(len(order))
         for j in range(len(order))
+        if np.isfinite(cells[i, j])
     ]
-    title = "Similarity of features"
-    remarks = ["Cosine between vectors: 1 where two features could stand in for each other"]
-    if len(kept) < len(result.features):
-        remarks.append(f"{len(kept)} longest of {len(result.features):,} features")
-    description = " ".join(f"{sentence}." for sentence in [title, *remarks, _nearest(result)])
+    title = "Adjusted similarity of features"
+    remarks = [
+        _interchangeable(result),
+        "Cosine between counts after what independence gives is taken off, on all dimensions",
+        "1 for the same neighbours on paths, about 0 for nothing in common",
+        _trust(result),
+    ]
+    if len(order) < len(result.features):
+        remarks.append(f"{len(order)} longest of {len(result.features):,} features")
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(
-        "feature-vector-similarity", title, [_nearest(result), *remarks], description,
-        _cells(rows, list(names), float(cosines.min())),
-    )  # fmt: skip
+        "feature-vector-similarity", title, remarks, description, _cells(rows, list(names))
+    )
 
 
-def _cells(rows: list[Spec], names: list[str], lowest: float) -> Spec:
+def _cells(rows: list[Spec], names: list[str]) -> Spec:
     side = max(12, min(32, PLOT_WIDTH // len(names)))
 
     def axis(field: str, angle: int) -> Spec:
         look = {"title": None, "labelAngle": angle, "domain": False, "ticks": False}
-        return {"field": field, "type": "nominal", "sort": names, "axis": look}
+        scale = {"domain": names}
+        return {"field": field, "type": "nominal", "sort": names, "axis": look, "scale": scale}
 
-    scale = {"scheme": AREA_SCHEME, "domain": [data_number(min(lowest, 0.9)), 1]}
+    places = {"x": axis("first", -45), "y": axis("second", 0)}
+    told = tooltip(
+        ("first", "feature", ""),
+        ("second", "other feature", ""),
+        ("similarity", "adjusted similarity", ".3f"),
+    )
+    colour = {
+        "field": "similarity",
+        "type": "quantitative",
+        "scale": {"domain": [-1, 0, 1], "range": list(_UNLIKE_TO_ALIKE), "interpolate": "rgb"},
+        "legend": {
+            "title": "adjusted similarity",
+            "format": ".2~f",
+            "values": [-1, -0.5, 0, 0.5, 1],
+        },
+    }
+    marks = {"type": "point", "filled": True, "shape": "circle", "size": 40, "color": "black"}
     return {
         "data": {"values": rows},
         "width": {"step": side},
         "height": {"step": side},
-        "mark": "rect",
-        "encoding": {
-            "x": axis("first", -45),
-            "y": axis("second", 0),
-            "color": {
-                "field": "cosine",
-                "type": "quantitative",
-                "scale": scale,
-                "legend": {"title": "cosine", "format": ".2~f"},
+        "layer": [
+            {"mark": "rect", "encoding": {**places, "color": colour, "tooltip": told}},
+            {
+                "transform": [{"filter": "datum.told"}],
+                "mark": marks,
+                "encoding": {**places, "tooltip": told},
             },
-            "tooltip": tooltip(
-                ("first", "feature", ""),
-                ("second", "other feature", ""),
-                ("cosine", "cosine", ".3f"),
-            ),
-        },
+        ],
     }
 
 
-def _nearest(result: Result) -> str:
-    """Name the two features that are nearest in direction."""
-    pairs = [
-        (degrees[0], j, positions[0])
-        for j, (positions, degrees) in enumerate(result.nearest)
-        if len(positions)
-    ]
+def _interchangeable(result: Result) -> str:
+    """Name the pairs that could stand in for each other, or say that none is shown to."""
+    if result.untold:
+        return f"No features are told to stand in for each other: {result.untold}"
+    pairs = result.interchangeable
     if not pairs:
-        return "Angles between vectors"
-    apart, first, second = min(pairs)
-    names = [shorten(clean(result.features[j]), 24) for j in (first, second)]
-    return f"{names[0]} and {names[1]} are nearest: {apart:.1f}° apart"
+        return "No two features are shown to stand in for each other"
+    texts = [
+        " and ".join(shorten(clean(result.features[j]), 24) for j in (pair.first, pair.second))
+        for pair in pairs[:_MOST_PAIRS]
+    ]
+    more = f"; and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
+    return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"

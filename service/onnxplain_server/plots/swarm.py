@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Result
-from onnxplain_server.plots import swarm_detail, swarm_similarity
+from onnxplain_server.plots import loss_words, swarm_detail, swarm_similarity
 from onnxplain_server.plots.bars import Words, draw
 from onnxplain_server.plots.chart import Plot, finish
 from onnxplain_server.plots.ranking import counts, finding, strongest
 from onnxplain_server.plots.style import MOST_SERIES
+from onnxplain_server.plots.swarm_detail import outside
 from onnxplain_server.plots.words import clean, identifiers, shorten
 
-_TITLE = "Importance by how little must be moved"
+_TITLE = "Stress test: harm done by moving a feature"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
@@ -45,17 +46,39 @@ def _importances(result: Result) -> Plot:
         names = tuple(effects[0].class_name for effects in result.cohorts)
         values = np.array(parts).T
     else:
-        names, values = ("all rows",), result.importances[:, None]
+        names, values = ("all rows used",), result.importances[:, None]
     bars = strongest([(name,) for name in result.features], values, names)
     remarks = [
         "Orders features by harm, and those that do the same harm by how little they are moved",
+        f"{_unit(result)}; in {_range(result)}",
+        *outside(result.effects),
         *counts("feature", bars, len(names)),
         *_unsure(result),
     ]
     sentences = [f"{_TITLE}: {finding(bars)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = draw(bars, Words("feature", "importance", "class"), "Importance")
+    body = draw(bars, Words("feature", "importance", "class"), _unit(result))
     return finish("swarm-importance", _TITLE, remarks, description, body)
+
+
+def _unit(result: Result) -> str:
+    """Name the unit of importance."""
+    limit = f"{result.motion.weight_limit:.4g}"
+    if result.score is not None:
+        measure = result.score.value.lower().replace("_", " ")
+        return (
+            f"Importance: fall of {'F1' if measure == 'f1' else measure} × largest weight {limit}"
+        )
+    assert result.loss is not None  # noqa: S101 - either is given
+    return f"Importance: rise of the {loss_words.name(result.loss)} × largest weight {limit}"
+
+
+def _range(result: Result) -> str:
+    """Tell between what importances are: without classes, or for rows, they are sums."""
+    if result.score is None:
+        return "[0, ∞)"
+    count = 1 if result.similarity.size else len(result.cohorts)
+    return f"[0, {result.motion.weight_limit * count:.4g}]"
 
 
 def _unsure(result: Result) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.methods.swarm import Effect, Result
+from onnxplain_server.methods.swarm import Effect, Perturbation, Result
 from onnxplain_server.plots.chart import Plot, finish, tooltip
 from onnxplain_server.plots.ranking import MOST_BARS
 from onnxplain_server.plots.style import AREA_SCHEME, MOST_SERIES, SERIES_COLOURS, Spec
@@ -30,26 +31,53 @@ def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
     below = {"hconcat": [_detail(result, chosen, labels, scale), _histograms(chosen, labels)]}
     body: Spec = {"vconcat": [whole, below]}
     class_name = clean(effects[0].class_name) if result.class_names else ""
-    title = f"Moving features of {shorten(class_name)}" if class_name else "Moving features"
+    title = "Stress test: moving features"
+    if class_name:
+        title += f" of {shorten(class_name)}"
     remarks = _remarks(result, effects, chosen)
-    description = " ".join(f"{sentence}." for sentence in [title, _found(chosen), *remarks])
-    return finish(name, title, [_found(chosen), *remarks], description, body)
+    found = _found(result, chosen)
+    description = " ".join(f"{sentence}." for sentence in [title, found, *remarks])
+    return finish(name, title, [found, *remarks], description, body)
 
 
-def _found(chosen: Sequence[Effect]) -> str:
+def _found(result: Result, chosen: Sequence[Effect]) -> str:
     first = chosen[0]
     if not first.importance:
         return "No weight makes predictions worse"
     return (
-        f"{shorten(clean(first.feature))} does most harm: {first.found.best_score:.3g} at weight "
-        f"{first.found.best_weight:.3g}"
+        f"{shorten(clean(first.feature))} does most harm: {_measure(result)} "
+        f"{first.found.best_score:.3g} {_moved(result, first.found.best_weight)}"
     )
+
+
+def _measure(result: Result) -> str:
+    return "score" if result.score is not None else "average loss"
+
+
+def _moved(result: Result, weight: float) -> str:
+    """Say what is done to values."""
+    limit = f"of at most {result.motion.weight_limit:.4g}"
+    if result.motion.perturbation is Perturbation.GAUSSIAN:
+        return f"with noise of {weight:.3g} standard deviations ({limit}) added"
+    return f"with values times {weight:.3g} ({limit})"
+
+
+def outside(effects: Sequence[Effect]) -> list[str]:
+    """Say how far best weights lead out of the data."""
+    harmful = [effect for effect in effects if effect.importance > 0]
+    beyond = [effect for effect in harmful if effect.reach.outside_share > 0]
+    if not beyond:
+        return []
+    most = max(effect.reach.outside_share for effect in beyond)
+    counts = f"{len(beyond)} of {len(harmful)} best weights"
+    return [f"Extrapolates: {counts} move up to {most:.0%} of their rows out of the observed range"]
 
 
 def _remarks(result: Result, effects: Sequence[Effect], chosen: Sequence[Effect]) -> list[str]:
     before = "Score" if result.score is not None else "Average loss"
     remarks = [
         f"{before} as it is: {result.baseline_score:.3g}. Red: best weight; grey: no change",
+        *outside(effects),
         "Click a box to see, or hide, a feature in detail",
     ]
     if len(chosen) < len(effects):
@@ -74,7 +102,9 @@ def _score_scale(result: Result, chosen: Sequence[Effect]) -> Spec:
     }
 
 
-def _weights(result: Result, *, room: float = 1.0, title: str = "Weight") -> Spec:
+def _weights(result: Result, *, room: float = 1.0) -> Spec:
+    gaussian = result.motion.perturbation is Perturbation.GAUSSIAN
+    title = "Weight: noise in standard deviations" if gaussian else "Weight: factor of the values"
     limit = result.motion.weight_limit
     scale = {"domain": [0, data_number(limit * room)], "nice": False}
     ticks = [data_number(tick) for tick in np.linspace(0, limit, 11)]
@@ -148,6 +178,7 @@ def _marks(
             if np.isfinite(effect.found.best_score)
             else None,
             "importance": data_number(effect.importance),
+            "outside": data_number(effect.reach.outside_share),
         }
         for effect, label in zip(chosen, labels, strict=True)
     ]
@@ -156,6 +187,7 @@ def _marks(
         ("best", "best weight", ".4~r"),
         ("score", "score", ".3~r"),
         ("importance", "importance", ".3~r"),
+        ("outside", "rows moved out of the observed range", ".0%"),
     )
     return [
         {
@@ -346,7 +378,7 @@ def _histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
     """How the features' values are distributed in these rows."""
     rows = [
         {"feature": label, "low": data_number(low), "high": data_number(high),
-         "rows": data_number(count)}
+         "rows": data_number(min(count, sys.float_info.max))}
         for effect, label in zip(chosen, labels, strict=True)
         for low, high, count in zip(
             effect.values.borders[:-1], effect.values.borders[1:], effect.values.counts, strict=True

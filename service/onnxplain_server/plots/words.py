@@ -146,6 +146,15 @@ def spell_beside(value: float, others: Array) -> str:
     return spell(value, share_format(others))
 
 
+def spell_whole(value: float) -> str:
+    """Write a count or a weight to its last whole unit, or to six digits where that is finer."""
+    if not math.isfinite(value):
+        return "no number"
+    is_whole = abs(value) >= 1e5 or value == round(value)
+    text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
+    return text.replace("-", "−")
+
+
 def _significant(value: float, digits: int) -> str:
     """Round to so many digits, without exponent."""
     decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0

@@ -14,6 +14,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.arrays import Matrix
+from onnxplain_server.plots.selection import ascending
 from onnxplain_server.plots.words import clean, distinguish, spell, spell_beside
 from onnxplain_server.report.finding import (
     Finding,
@@ -199,20 +200,23 @@ def _curve(
 
 
 def _point(curve: PartialDependenceCurve, index: int) -> str:
+    """Write a point of a grid; of several features each with its name, as numbers have commas."""
     texts = []
     for column in curve.grid:
         if column.strings:
-            texts.append(clean(column.strings[index]) if column.strings[index] else "missing")
+            text = clean(column.strings[index]) if column.strings[index] else "missing"
         else:
-            texts.append(number(column.numbers[index], np.array(column.numbers), "missing"))
-    return ", ".join(texts)
+            text = number(column.numbers[index], np.array(column.numbers), "missing")
+        texts.append(f"{clean(column.name)} = {text}" if len(curve.grid) > 1 else text)
+    return "; ".join(texts)
 
 
 def _individual(
     curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     changes = _changes(curves, outputs)
-    for group in dict.fromkeys(curves.groups):
+    found = list(dict.fromkeys(curves.groups))
+    for group in (found[place] for place in ascending(found)):
         rows = np.flatnonzero([label == group for label in curves.groups])
         for column, output in enumerate(outputs):
             here = changes[rows, column]

@@ -14,7 +14,8 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
-from onnxplain_server.plots.words import clean, shorten
+from onnxplain_server.plots.words import clean, enumerate_words, shorten, spell_whole
+from onnxplain_server.report.guide import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400
@@ -45,8 +46,10 @@ def model(description: ModelDescription) -> list[Fact]:
     scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
     facts = [
         Fact("digest", _text(description.digest)),
-        Fact("inputs", ", ".join(_input(i) for i in description.inputs)),
-        Fact("outputs", ", ".join(_text(name) for name in description.output_names)),
+        Fact("inputs", "; ".join(_input(i) for i in description.inputs)),
+        Fact("features", _features(description)),
+        Fact("outputs", "; ".join(_text(name) for name in description.output_names)),
+        Fact("targets", "name classes" if description.has_class_scores else ""),
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
         Fact("operators", ", ".join(_text(name) for name in description.operators)),
@@ -60,7 +63,6 @@ def receipt(found: Receipt) -> list[Fact]:
     engine = ExplainRequest.Engine.Name(found.engine) if found.engine else ""
     looked = found.cache_hit_count + found.cache_miss_count
     facts = [
-        Fact("rows used", f"{found.row_count:,} (seed {found.seed})" if found.row_count else ""),
         Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
         Fact("engine", f"{engine}: {_text(found.engine_reason)}" if engine else ""),
@@ -71,6 +73,26 @@ def receipt(found: Receipt) -> list[Fact]:
         *(Fact(_text(name), _text(v)) for name, v in sorted(found.library_versions.items())),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def title(explanation: Explanation) -> str:
+    """Name the method, and what its rows are grouped by."""
+    guide = of_method(explanation.WhichOneof("result") or "")
+    columns = group_columns(explanation)
+    return f"{guide.title}, by {enumerate_words(columns)}" if columns else guide.title
+
+
+def rows(explanation: Explanation) -> str:
+    """Tell the rows that the numbers of a method are computed on; empty where it needs none."""
+    if not explanation.HasField("rows"):
+        return ""
+    used = explanation.rows
+    parts = [f"{used.drawn_row_count:,} rows"]
+    if used.used_row_count < used.drawn_row_count:
+        parts.append(f"{used.used_row_count:,} of them used")
+    if used.weight != used.used_row_count:
+        parts.append(f"total weight {spell_whole(used.weight)}")
+    return f"{', '.join(parts)} (seed {used.seed})"
 
 
 def options(explanation: Explanation) -> str:
@@ -88,6 +110,15 @@ def group_columns(explanation: Explanation) -> list[str]:
         asked.average_loss.group_column,
     ]
     return [_text(column) for column in columns if column]
+
+
+def _features(description: ModelDescription) -> str:
+    """Name the columns of a matrix; where each is an input, the inputs tell."""
+    if len(description.inputs) > 1:
+        return ""
+    names = [_text(name) for name in description.feature_names]
+    more = f"; and {len(names) - 12} more" if len(names) > 12 else ""
+    return "; ".join(names[:12]) + more
 
 
 def _input(found: ModelInput) -> str:

@@ -11,6 +11,7 @@ from onnxplain_server.report import (
     swarm_findings,
     vector_findings,
 )
+from onnxplain_server.report.class_findings import of_pairings
 from onnxplain_server.report.finding import Finding
 
 
@@ -43,4 +44,5 @@ def of_explanation(explanation: Explanation) -> list[Finding]:
             found = list(swarm_findings.of_swarm(explanation.swarm, options.swarm))
         case _:
             found = []
+    found += of_pairings(explanation.class_pairings)
     return [finding for finding in found if finding.rows]

@@ -100,7 +100,8 @@ _GUIDES = {
         "How far must a feature be moved before the model breaks, and which class does it then "
         "predict?",
         (
-            "All rows of a class are moved at once, to values that may not occur.",
+            "A stress test: all rows of a class are moved at once, to values that may not occur.",
+            "Importance has no meaning outside this test: its unit is score times weight.",
             "Multiplying moves large values further than small ones: GAUSSIAN moves all alike.",
             "A search that tries weights can miss an effect: look at how many restarts agree.",
         ),

@@ -14,7 +14,7 @@ from onnxplain.v1.permutation_importance_pb2 import (
 from onnxplain_server.arrays import Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots import loss_words
-from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.plots.words import clean, distinguish, spell_beside, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, first, if_several, joined
 
 
@@ -74,7 +74,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
             *([clean(one.group)] if grouped else []),
             *if_several(outputs, output),
             spell_beside(one.values[column], values),
-            spell_beside(one.weight, np.array([one.weight])),
+            spell_whole(one.weight),
         )
         for one in kept
         for column, output in enumerate(outputs)

@@ -17,7 +17,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.errors import ExplainError
-from onnxplain_server.plots.words import clean, distinguish, enumerate_words
+from onnxplain_server.plots.words import clean, distinguish
 from onnxplain_server.report import facts
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.findings import of_explanation
@@ -47,6 +47,7 @@ class Section:
     title: str
     figures: list[Figure]
     question: str = ""
+    rows: str = ""
     limits: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     options: str = ""
@@ -93,7 +94,7 @@ def of_plot(plot: Plot) -> str:
 
 
 def _sections(answer: ExplainResponse) -> list[Section]:
-    titles = distinguish(_title(explanation) for explanation in answer.explanations)
+    titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
     return [
         _section(explanation, title)
         for explanation, title in zip(answer.explanations, titles, strict=True)
@@ -105,18 +106,12 @@ def _section(explanation: Explanation, title: str) -> Section:
     return Section(
         title=title,
         question=guide.question,
+        rows=facts.rows(explanation),
         limits=guide.limits,
         figures=[_figure(plot) for plot in explanation.plots],
         findings=of_explanation(explanation),
         options=facts.options(explanation),
     )
-
-
-def _title(explanation: Explanation) -> str:
-    """Name the method, and what its rows are grouped by."""
-    guide = of_method(explanation.WhichOneof("result") or "")
-    columns = facts.group_columns(explanation)
-    return f"{guide.title}, by {enumerate_words(columns)}" if columns else guide.title
 
 
 def _figure(plot: Plot) -> Figure:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
-from onnxplain_server.plots.words import clean
+from onnxplain_server.plots.words import clean, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, first
 
 _NONE = "–"
@@ -16,7 +16,7 @@ _NONE = "–"
 def of_swarm(result: SwarmResult, options: SwarmOptions) -> Iterator[Finding]:
     """Write effects, the most important first; importances over classes; and similarities."""
     yield _effects(result, options)
-    yield _importances(result)
+    yield _importances(result, options)
     if len(result.class_names) > 2:
         yield _similarities(result)
 
@@ -29,8 +29,9 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
         *((Heading("row", is_number=True),) if by_row else ()),
         *((Heading("class"),) if result.class_names else ()),
         Heading("feature"),
-        Heading("importance", is_number=True),
-        Heading("best weight", is_number=True),
+        Heading(f"importance ({_unit(options)})", is_number=True),
+        Heading(f"best weight (0–{options.weight_limit:.4g})", is_number=True),
+        Heading("rows moved out of the data", is_number=True),
         Heading(measured, is_number=True),
         Heading("holds from–to" if options.search == SwarmOptions.EXACT else "searches that agree"),
         Heading("then predicted"),
@@ -38,11 +39,30 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
     shown, left_out = first(effects, 1, "less important ones")
     rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
     note = (
-        f"{measured} before: {_number(result.baseline_score)}; best weight: does most harm, "
-        "closest to no change"
+        f"{measured} before: {_number(result.baseline_score)}; best weight: "
+        f"{_factor(options)} that does most harm, closest to no change; importance is in "
+        f"{_range(options)}"
     )
-    limit = "a weight that holds in a narrow range only is no robust finding"
+    limit = (
+        "a stress test of the model: where rows are moved out of the data, it says nothing of rows "
+        "that occur; a weight that holds in a narrow range only is no robust finding"
+    )
     return Finding("What moving features does", note, limit, columns, rows, left_out)
+
+
+def _unit(options: SwarmOptions) -> str:
+    measure = "score" if options.score else "loss"
+    return f"{measure} × {options.weight_limit:.4g}"
+
+
+def _range(options: SwarmOptions) -> str:
+    return f"[0, {options.weight_limit:.4g}]" if options.score else "[0, ∞)"
+
+
+def _factor(options: SwarmOptions) -> str:
+    if options.perturbation == SwarmOptions.GAUSSIAN:
+        return "the standard deviations of noise"
+    return "the factor of the values"
 
 
 def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str, ...]:
@@ -52,6 +72,7 @@ def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str
         clean(effect.feature),
         _number(effect.importance),
         _number(effect.best_weight),
+        f"{effect.reach.outside_share:.0%}",
         _number(effect.best_score),
         _basis(effect),
         _taken_for(result, effect),
@@ -82,12 +103,12 @@ def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
     return f"{clean(name)} ({share:.0%})" if share > 0 else _NONE
 
 
-def _importances(result: SwarmResult) -> Finding:
+def _importances(result: SwarmResult, options: SwarmOptions) -> Finding:
     entries = sorted(result.importances, key=lambda one: -one.value)
     shown, left_out = first(entries, 1, "less important ones")
     columns = (
         Heading("feature"),
-        Heading("importance", is_number=True),
+        Heading(f"importance ({_unit(options)})", is_number=True),
         Heading("relative to each class's largest", is_number=True),
     )
     rows = tuple((clean(e.feature), _number(e.value), _number(e.relative_value)) for e in shown)
@@ -116,4 +137,6 @@ def _similarities(result: SwarmResult) -> Finding:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else _NONE
+    if not math.isfinite(value):
+        return _NONE
+    return spell_whole(value) if abs(value) >= 1e4 else f"{value:.4g}".replace("-", "−")

@@ -21,6 +21,7 @@ _NONE = "–"
 def of_vectors(result: FeatureVectorsResult) -> Iterator[Finding]:
     """Write vectors, the longest first, and what they rest on."""
     yield _vectors(result)
+    yield _interchangeable(result)
     yield _basis(result)
     if result.HasField("knockoff_check"):
         yield _knockoffs(result.knockoff_check, [clean(name) for name in result.features])
@@ -38,8 +39,11 @@ def _vectors(result: FeatureVectorsResult) -> Finding:
         Heading("group", is_number=True),
         Heading("nearest"),
     )
-    note = "length: importance; features of one direction, a group, could stand in for each other"
-    limit = "the longest vectors have the surest angles; short ones point anywhere"
+    note = "length: importance; direction, and group: with which other features it is combined"
+    limit = (
+        "short vectors point anywhere, and independent features may share a direction: which ones "
+        "could stand in for each other is told below"
+    )
     shown, left_out = first(order, 1, "shorter ones")
     rows = tuple(_row(result, j, repeated=repeated) for j in shown)
     return Finding("Feature vectors", note, limit, columns, rows, left_out)
@@ -58,7 +62,43 @@ def _row(result: FeatureVectorsResult, j: int, *, repeated: bool) -> tuple[str, 
         _degrees(result.angles_degrees[j]),
         *angle_error,
         str(result.groups[j]) if result.groups[j] else _NONE,
-        ", ".join(f"{clean(name)} ({_degrees(angle)}°)" for name, angle in nearest) or _NONE,
+        "; ".join(f"{clean(name)} ({_degrees(angle)}°)" for name, angle in nearest) or _NONE,
+    )
+
+
+def _interchangeable(result: FeatureVectorsResult) -> Finding:
+    """List pairs that could stand in for each other, by the rule of the contract."""
+    repeated = len(result.norm_standard_errors) > 0
+    columns = (
+        Heading("feature"),
+        Heading("could stand in for"),
+        Heading("adjusted similarity", is_number=True),
+        Heading("lift", is_number=True),
+        Heading("lift over own", is_number=True),
+        *([Heading("share of repetitions", is_number=True)] if repeated else []),
+    )
+    shown, left_out = first(result.interchangeable, 1, "less similar pairs")
+    rows = tuple(
+        (
+            clean(pair.first),
+            clean(pair.second),
+            f"{pair.adjusted_similarity:.2f}",
+            f"{pair.lift:.2f}",
+            f"{pair.lift_over_own:.2f}",
+            *([f"{pair.repeat_share:.0%}"] if repeated else []),
+        )
+        for pair in shown
+    )
+    note = (
+        "pairs with the same neighbours on paths (adjusted similarity at least 0.6) that stand "
+        "near each other as seldom as each near itself (lift at most 1.04, 1/1.7 to 1.7 of its own)"
+    )
+    limit = (
+        "no pair is told for boosted trees, below a fidelity of 0.5 and for fewer than 4 features; "
+        "one that is not listed may still be interchangeable"
+    )
+    return Finding(
+        "Features that could stand in for each other", note, limit, columns, rows, left_out
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
+from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.trees.ensemble import Ensemble
 from onnxplain_server.trees.refusal import Refusal
 
@@ -42,14 +42,14 @@ def rounding(ensemble: Ensemble) -> Matrix:
 
     Each tree that is added rounds anew, up or down.
     """
-    bound: Matrix = _ROUNDING * max(4.0, np.sqrt(len(ensemble.roots))) * _magnitude(ensemble)
+    bound: Matrix = _ROUNDING * max(4.0, np.sqrt(len(ensemble.roots))) * magnitude(ensemble)
     return bound
 
 
-def _magnitude(ensemble: Ensemble) -> Matrix:
+def magnitude(ensemble: Ensemble) -> Vector:
     """Most that any row adds up, by absolute value: (n_outputs,)."""
     number = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
     largest = np.zeros((len(ensemble.roots), ensemble.values.shape[1]))
     np.maximum.at(largest, number, np.abs(ensemble.values))
-    magnitude: Matrix = np.abs(ensemble.matrix) @ largest.sum(axis=0) + np.abs(ensemble.offset)
-    return magnitude
+    total: Vector = np.abs(ensemble.matrix) @ largest.sum(axis=0) + np.abs(ensemble.offset)
+    return total

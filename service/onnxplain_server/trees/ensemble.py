@@ -13,10 +13,12 @@ from onnx import ModelProto
 from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.trees.axes import END, FIRST, MISSING, Axis, Keys
 from onnxplain_server.trees.columns import Lookup
+from onnxplain_server.trees.merging import refuse_merged
 from onnxplain_server.trees.nodes import Mode, Nodes
 from onnxplain_server.trees.refusal import Refusal, RefusedError
-from onnxplain_server.trees.splits import Runs, known_keys, runs_of
-from onnxplain_server.trees.structure import Structure, check, leaf_values
+from onnxplain_server.trees.sharing import Structure, unshare
+from onnxplain_server.trees.splits import Runs, known_keys, runs_of, united
+from onnxplain_server.trees.structure import check, leaf_values
 from onnxplain_server.trees.walk import Planted, Walked, walk, walk_sums
 
 Numbers = npt.NDArray[np.int32]
@@ -131,45 +133,52 @@ def read_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Checked:
-    """A tree operator of which the structure is known."""
+    """A tree operator of which the structure is known.
+
+    `features` and `values` are those of the nodes in the file: what each looks at, -1 at leaves,
+    and what it gives to the operator's targets.
+    """
 
     planted: Planted
+    features: Indices
+    values: Matrix
     structure: Structure
 
     @property
     def nodes(self) -> Nodes:
         return self.planted.operator.nodes
 
-    def features(self) -> Indices:
-        """The feature that each node looks at; -1 at leaves: (n_nodes,)."""
-        of_column = np.array([column.feature for column in self.planted.columns], dtype=np.intp)
-        features = np.full(len(self.nodes.modes), -1)
-        inner = self.nodes.modes != Mode.LEAF
-        features[inner] = of_column[self.nodes.columns[inner]]
-        return features
+
+def _check(planted: Planted) -> _Checked:
+    operator = planted.operator
+    nodes = operator.nodes
+    links = check(nodes, len(planted.columns))
+    values = leaf_values(nodes, operator.target_count)
+    refuse_merged(nodes, links, values)
+    of_column = np.array([column.feature for column in planted.columns], dtype=np.intp)
+    inner = nodes.modes != Mode.LEAF
+    features = np.full(len(nodes.modes), -1)
+    features[inner] = of_column[nodes.columns[inner]]
+    return _Checked(planted, features, operator.share * values, unshare(nodes, links, features))
 
 
 def _build(walked: Walked) -> Ensemble:
-    checked = [
-        _Checked(planted, check(planted.operator.nodes, len(planted.columns)))
-        for planted in walked.trees
-    ]
-    starts = np.cumsum([0, *(len(each.nodes.modes) for each in checked)])
-    features = np.concatenate([each.features() for each in checked])
+    checked = [_check(planted) for planted in walked.trees]
+    features = np.concatenate([each.features[each.structure.origin] for each in checked])
     leaf = np.flatnonzero(features < 0)
     values, matrix = _used(_values(checked)[leaf], walked.scores.matrix)
-    runs = _runs(checked, starts, walked)
+    runs = _runs(checked, walked)
     axes = _axes(walked, runs)
     first = np.cumsum([0, *(len(axis.cuts) + 2 for axis in axes)])
     return Ensemble(
         axes,
         _small(first),
-        _linked(checked, starts, "roots"),
+        _linked(checked, "roots"),
         _small(features),
-        _linked(checked, starts, "true"),
-        _linked(checked, starts, "false"),
-        _linked(checked, starts, "parents"),
-        _bordered(runs, axes, first, len(features)),
+        _linked(checked, "true"),
+        _linked(checked, "false"),
+        _linked(checked, "parents"),
+        _copied(_bordered(runs, axes, first, sum(_file_counts(checked))), checked),
         _small(leaf),
         values,
         matrix,
@@ -178,18 +187,30 @@ def _build(walked: Walked) -> Ensemble:
     )
 
 
-def _runs(checked: Sequence[_Checked], starts: Indices, walked: Walked) -> list[list[Runs]]:
-    """Find where nodes are true, by feature; the nodes of all operators are numbered through."""
+def _file_counts(checked: Sequence[_Checked]) -> list[int]:
+    return [len(each.features) for each in checked]
+
+
+def _starts(counts: Sequence[int]) -> Indices:
+    """Numbers of the operators' first nodes, where those of all operators are numbered through."""
+    return np.cumsum([0, *counts])
+
+
+def _runs(checked: Sequence[_Checked], walked: Walked) -> list[list[Runs]]:
+    """Find where the nodes in the file are true, by feature; chains where any of their nodes is."""
     categories = _categories(walked)
     by_feature: list[list[Runs]] = [[] for _ in categories]
-    for start, each in zip(starts, checked, strict=False):
+    for start, each in zip(_starts(_file_counts(checked)), checked, strict=False):
         inner = np.flatnonzero(each.nodes.modes != Mode.LEAF)
         order = inner[np.argsort(each.nodes.columns[inner], kind="stable")]
         used, first = np.unique(each.nodes.columns[order], return_index=True)
         for number, chosen in zip(used, np.split(order, first[1:]), strict=False):
             column = each.planted.columns[number]
             found = runs_of(each.nodes, chosen, column, categories[column.feature])
-            by_feature[column.feature].append(replace(found, nodes=found.nodes + start))
+            owner = each.structure.head[found.nodes] + start
+            by_feature[column.feature].append(replace(found, nodes=owner))
+    if any(each.structure.is_joined for each in checked):
+        return [[united(parts)] if parts else [] for parts in by_feature]
     return by_feature
 
 
@@ -262,12 +283,20 @@ def _borders(cuts: Keys, keys: Keys) -> Indices:
     return borders
 
 
+def _copied(truth: Sets, checked: Sequence[_Checked]) -> Sets:
+    """Take the sets of nodes in the file for each of the nodes that were made of them."""
+    starts = _starts(_file_counts(checked))
+    parts = zip(starts, checked, strict=False)
+    origin = np.concatenate([each.structure.origin + start for start, each in parts])
+    first, counts = truth.start[origin], np.diff(truth.start)[origin]
+    start = np.append(0, np.cumsum(counts))
+    runs = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
+    return Sets(_small(start), _small(truth.low[runs]), _small(truth.high[runs]))
+
+
 def _values(checked: Sequence[_Checked]) -> Matrix:
     """Weights of the nodes of all operators, each with its own targets: (n_nodes, n_targets)."""
-    blocks = [
-        each.planted.operator.share * leaf_values(each.nodes, each.planted.operator.target_count)
-        for each in checked
-    ]
+    blocks = [each.values[each.structure.origin] for each in checked]
     if len(blocks) == 1:
         return blocks[0]
     values = np.zeros((sum(map(len, blocks)), sum(block.shape[1] for block in blocks)))
@@ -285,9 +314,10 @@ def _used(values: Matrix, matrix: Matrix) -> tuple[Matrix, Matrix]:
     return np.ascontiguousarray(values[:, used]), np.ascontiguousarray(matrix[:, used])
 
 
-def _linked(checked: Sequence[_Checked], starts: Indices, name: str) -> Numbers:
+def _linked(checked: Sequence[_Checked], name: str) -> Numbers:
     """Positions of nodes in all operators, numbered through; -1 stays."""
     parts = []
+    starts = _starts([len(each.structure.origin) for each in checked])
     for start, each in zip(starts, checked, strict=False):
         positions = getattr(each.structure, name)
         parts.append(np.where(positions < 0, -1, positions + start))

@@ -13,7 +13,9 @@ from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.noise import AVERAGING
 from onnxplain_server.trees.bound import Bound
+from onnxplain_server.trees.check import magnitude
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.forms import (
@@ -117,6 +119,10 @@ class Exact:
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
         return self._bound.outputs
+
+    def noise(self) -> Vector:
+        """See `Effects.noise`: that of sums over leaves in float64, whatever the runtime does."""
+        return AVERAGING * magnitude(self._ensemble)[self._outputs]
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: no more at once than memory allows."""

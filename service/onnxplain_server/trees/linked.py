@@ -13,8 +13,10 @@ from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.effects import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.noise import AVERAGING
 from onnxplain_server.table import draw
 from onnxplain_server.trees.bound import Bound
+from onnxplain_server.trees.check import magnitude
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Numbers
 from onnxplain_server.trees.links import LinkedEnsemble
@@ -121,6 +123,11 @@ class Linked:
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
         return self._bound.outputs
+
+    def noise(self) -> Vector:
+        """See `Effects.noise`: that of scores in float64, to which no probability is steeper."""
+        scores = magnitude(self._ensemble).max()
+        return np.full(len(self._outputs), AVERAGING * (1 + scores))
 
     def batches(self, weights: Array) -> Iterator[Array]:
         """See `Effects.batches`: one after another."""

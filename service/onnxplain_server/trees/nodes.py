@@ -215,9 +215,13 @@ def _tree_of(roots: Ids, children: tuple[Ids, Ids], inner: int, leaf_count: int)
     front = roots
     while len(front):
         reached = np.concatenate([side[front] for side in children])
+        owner = np.tile(tree[front], 2)
         fresh = tree[reached] < 0
-        tree[reached] = np.where(fresh, np.tile(tree[front], 2), tree[reached])
-        front = reached[fresh & (reached < inner)]
+        tree[reached] = np.where(fresh, owner, tree[reached])
+        if np.any(tree[reached] != owner):
+            node = int(reached[np.argmax(tree[reached] != owner)])
+            raise RefusedError(f"its node {node} belongs to several of its tree_roots")
+        front = np.unique(reached[fresh & (reached < inner)])
     if np.any(tree < 0):
         node = int(np.flatnonzero(tree < 0)[0])
         raise RefusedError(f"its node {node} belongs to none of its tree_roots")

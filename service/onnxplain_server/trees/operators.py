@@ -87,7 +87,7 @@ def _refuse_link(attributes: Attributes) -> None:
     given = attributes.value("post_transform", b"NONE")
     name = _NUMBERED_LINKS[given] if isinstance(given, int) else given.decode()
     if name != "NONE":
-        raise RefusedError(f"the sum over its trees goes through {name}; its MARGIN is a sum")
+        raise RefusedError(f"the sum over its trees goes through {name}")
 
 
 def _share(nodes: Nodes, aggregate: str) -> float:

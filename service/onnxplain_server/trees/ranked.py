@@ -61,7 +61,7 @@ def rank(ensemble: Ensemble, background: Background) -> Ranked:
         counts = np.bincount(own - start, shares, stop - start - 1)
         below[start + 1 : stop] = np.cumsum(counts)
     planes = _planes(weights)
-    unit = float(weights.min() / weights.sum())
+    unit = float(_least(weights) / weights.sum())
     return Ranked(codes, shares, below, planes, unit)
 
 
@@ -74,12 +74,20 @@ def _codes(ensemble: Ensemble, feature: int, column: Array) -> Numbers:
 
 def _planes(weights: Vector) -> Words:
     """Write weights that are small multiples of the least one in binary; none if they are not."""
-    multiples = weights / weights.min()
+    none = np.zeros((0, *chunks_for(len(weights))), np.uint64)
+    if weights.max() >= 2**_MOST_PLANES * _least(weights):
+        return none  # before dividing, which could overflow
+    multiples = weights / _least(weights)
     whole = np.rint(multiples)
     if whole.max() >= 2**_MOST_PLANES or np.abs(multiples - whole).max() > 1e-14 * whole.max():
-        return np.zeros((0, *chunks_for(len(weights))), np.uint64)
+        return none
     digits = range(int(whole.max()).bit_length())
     return np.stack([to_words(whole.astype(np.int64) >> digit & 1 == 1) for digit in digits])
+
+
+def _least(weights: Vector) -> float:
+    """Return the least weight that is not 0."""
+    return float(weights[weights > 0].min())
 
 
 def chunks_for(count: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ class Replicates:
 
     def __init__(self, effects: Effects, weights: Matrix) -> None:
         self.weights = weights
+        self._effects = effects
         self._n = len(effects.background)
         self._kept = [np.flatnonzero(replicate) for replicate in weights]
         self._engines = [
@@ -33,6 +34,7 @@ class Replicates:
 
     def single(self, features: Sequence[int]) -> Iterator[Single]:
         """As in `Effects.single`, one array for all replicates."""
+        self._settle([(j,) for j in features])
         for found in zip(*(engine.single(features) for engine in self._engines), strict=True):
             own, others = (
                 self._spread([s.own for s in found]),
@@ -42,12 +44,19 @@ class Replicates:
 
     def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
         """As in `Effects.joint`, one array for all replicates."""
+        self._settle(groups)
         for found in zip(*(engine.joint(groups) for engine in self._engines), strict=True):
             whole, pure = (
                 self._spread([j.whole for j in found]),
                 self._spread([j.pure for j in found]),
             )
             yield Joint(found[0].features, whole, pure)
+
+    def _settle(self, groups: Sequence[tuple[int, ...]]) -> None:
+        """Take back what was planned for rows that a replicate has not."""
+        planned = len(self._engines) * sum(map(self._effects.cost, groups))
+        needed = sum(engine.cost(group) for engine in self._engines for group in groups)
+        self._effects.settle(planned - needed)
 
     def _spread(self, parts: Sequence[Array]) -> Array:
         """Put the rows of each replicate where they belong: (n_replicates, n_rows, n_outputs)."""

@@ -7,7 +7,7 @@ runtime computes it, so thresholds fold through scalers, casts and the like with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,18 @@ def runs_of(nodes: Nodes, chosen: Indices, column: Column, categories: Array | N
         np.concatenate([part.lows for part in parts]),
         np.concatenate([part.highs for part in parts]),
     )
+
+
+def united(parts: Sequence[Runs]) -> Runs:
+    """Join what overlaps or touches within a node; runs of a node may be apart, in any order."""
+    nodes = np.concatenate([np.tile(part.nodes, 2) for part in parts])
+    keys = np.concatenate([ends for part in parts for ends in (part.lows, part.highs)])
+    turns = np.concatenate([np.repeat([1, -1], len(part.nodes)) for part in parts])
+    order = np.lexsort((-turns, keys, nodes))
+    open_runs = np.cumsum(turns[order])  # 0 after each node's last run
+    is_end = open_runs == 0
+    is_start = np.append(True, is_end[:-1])[: len(order)]
+    return Runs(nodes[order][is_start], keys[order][is_start], keys[order][is_end])
 
 
 def _as_compared(column: Column) -> Column:

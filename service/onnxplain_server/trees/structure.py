@@ -1,4 +1,4 @@
-"""Nodes to trees that are known to be trees, before anything walks along them."""
+"""Links between nodes: who leads where, checked before anything walks along them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,29 @@ from onnxplain_server.arrays import Indices, Matrix
 from onnxplain_server.trees.nodes import Ids, Mode, Nodes
 from onnxplain_server.trees.refusal import RefusedError
 
-_DEEPEST = 4096
-"""Far beyond what training gives; every step down costs time for every row."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Structure:
-    """How nodes hang together, by their positions.
+class Links:
+    """Where nodes lead, by their positions in the file; a node may have several parents.
 
     Attributes
     ----------
     roots : (n_trees,)
+        Ascending.
     true, false : (n_nodes,)
         Children; -1 at leaves.
-    parents : (n_nodes,)
-        -1 at roots.
-    depth : int
-        Most steps from a root to a leaf.
+    parent_counts : (n_nodes,)
+        How many branches lead to a node; 0 at roots, and only there.
     """
 
     roots: Indices
     true: Indices
     false: Indices
-    parents: Indices
-    depth: int
+    parent_counts: Indices
 
 
-def check(nodes: Nodes, column_count: int) -> Structure:
-    """Find children and roots, and prove that every tree is one.
+def check(nodes: Nodes, column_count: int) -> Links:
+    """Find children and roots.
 
     Raises
     ------
@@ -50,9 +45,8 @@ def check(nodes: Nodes, column_count: int) -> Structure:
     true, false = (np.full(len(nodes.node_ids), -1, dtype=np.intp) for _ in range(2))
     true[inner] = keys.find(nodes.tree_ids[inner], nodes.true_ids[inner], inner)
     false[inner] = keys.find(nodes.tree_ids[inner], nodes.false_ids[inner], inner)
-    parents = _parents(nodes, inner, true, false)
-    roots = _roots(nodes, parents)
-    return Structure(roots, true, false, parents, _depth(nodes, roots, true, false))
+    counts = np.bincount(np.concatenate([true[inner], false[inner]]), minlength=len(true))
+    return Links(_roots(nodes, counts), true, false, counts)
 
 
 def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
@@ -63,9 +57,13 @@ def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
         place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
         raise RefusedError(f"{place} gives to target {nodes.targets[i]} of {target_count}")
     values = np.zeros((len(nodes.node_ids), target_count))
-    places = _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
-    np.add.at(values, (places, nodes.targets), nodes.weights)
+    np.add.at(values, (leaf_places(nodes), nodes.targets), nodes.weights)
     return values
+
+
+def leaf_places(nodes: Nodes) -> Indices:
+    """Return the position of the node that gives each weight: (n_weights,)."""
+    return _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
 
 
 class _Keys:
@@ -83,7 +81,7 @@ class _Keys:
         self._sorted = keys[self._order]
         twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(twice):
-            raise RefusedError(f"{_named(nodes, self._order[twice[0]])} is there twice")
+            raise RefusedError(f"{named(nodes, self._order[twice[0]])} is there twice")
 
     def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
         return tree.astype(np.int64) * self._span + (node_ids - self._least)
@@ -97,7 +95,7 @@ class _Keys:
         found = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
         if not found.all():
             i = int(np.argmin(found))
-            asker = "a leaf's weight" if askers is None else _named(self._nodes, askers[i])
+            asker = "a leaf's weight" if askers is None else named(self._nodes, askers[i])
             raise RefusedError(
                 f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
             )
@@ -111,53 +109,27 @@ def _check_columns(nodes: Nodes, column_count: int) -> None:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise RefusedError(
-            f"{_named(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
+            f"{named(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
         )
     wrong = inner & np.isnan(nodes.thresholds) & (nodes.modes != Mode.MEMBER)
     if wrong.any():
-        raise RefusedError(f"{_named(nodes, int(np.argmax(wrong)))} has a threshold that is NaN")
+        raise RefusedError(f"{named(nodes, int(np.argmax(wrong)))} has a threshold that is NaN")
 
 
-def _parents(nodes: Nodes, inner: Indices, true: Indices, false: Indices) -> Indices:
-    children = np.concatenate([true[inner], false[inner]])
-    counts = np.bincount(children, minlength=len(true))
-    if np.any(counts > 1):
-        raise RefusedError(f"{_named(nodes, int(np.argmax(counts > 1)))} has two parents")
-    parents = np.full(len(true), -1, dtype=np.intp)
-    parents[children] = np.tile(inner, 2)
-    return parents
-
-
-def _roots(nodes: Nodes, parents: Indices) -> Indices:
+def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
     """Return the roots: the first node of each tree, as the runtime takes it."""
     starts = np.flatnonzero(np.append(True, nodes.tree_ids[1:] != nodes.tree_ids[:-1]))
     if len(np.unique(nodes.tree_ids[starts])) < len(starts):
         raise RefusedError("the nodes of some of its trees do not stand together")
-    wrong = parents[starts] >= 0
+    wrong = parent_counts[starts] > 0
     if wrong.any():
-        raise RefusedError(f"{_named(nodes, starts[np.argmax(wrong)])} is first, but no root")
-    others = np.setdiff1d(np.flatnonzero(parents < 0), starts)
+        raise RefusedError(f"{named(nodes, starts[np.argmax(wrong)])} is first, but no root")
+    others = np.setdiff1d(np.flatnonzero(parent_counts == 0), starts)
     if len(others):
-        raise RefusedError(f"{_named(nodes, others[0])} is no child of any node")
+        raise RefusedError(f"{named(nodes, others[0])} is no child of any node")
     return starts
 
 
-def _depth(nodes: Nodes, roots: Indices, true: Indices, false: Indices) -> int:
-    """Go down level by level; whatever is never met hangs on a cycle."""
-    met = np.zeros(len(true), dtype=bool)
-    level, depth = roots, 0
-    while True:
-        met[level] = True
-        level = level[true[level] >= 0]
-        if not len(level):
-            break
-        level, depth = np.concatenate([true[level], false[level]]), depth + 1
-        if depth > _DEEPEST:
-            raise RefusedError(f"{_named(nodes, level[0])} is deeper than {_DEEPEST} steps")
-    if not met.all():
-        raise RefusedError(f"{_named(nodes, int(np.argmin(met)))} is part of a cycle")
-    return depth
-
-
-def _named(nodes: Nodes, position: int | np.intp) -> str:
+def named(nodes: Nodes, position: int | np.intp) -> str:
+    """Name a node by its tree, for a reason."""
     return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"

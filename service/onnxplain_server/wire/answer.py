@@ -7,7 +7,7 @@ import json
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
 
-from onnxplain_server.explain import Answer, Explanation
+from onnxplain_server.explain import Answer, Explanation, RowsUsed
 from onnxplain_server.model import Description
 from onnxplain_server.plots.chart import Plot
 from onnxplain_server.wire import options, results
@@ -42,6 +42,8 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
         margin_refusal=description.margin_refusal,
         operators=description.operators,
         producer=description.producer,
+        has_class_scores=description.has_class_scores,
+        feature_names=description.feature_names,
     )
 
 
@@ -49,9 +51,24 @@ def _explanation(explanation: Explanation) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],
         options=options.write(explanation.options),
+        class_pairings=[
+            service_pb2.ClassPairing(label=pairing.label, output_name=pairing.output_name)
+            for pairing in explanation.pairings
+        ],
     )
     results.fill(message, explanation.result)
+    if explanation.rows:
+        message.rows.CopyFrom(_rows(explanation.rows))
     return message
+
+
+def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
+    return service_pb2.RowsUsed(
+        drawn_row_count=rows.drawn,
+        used_row_count=rows.used,
+        weight=rows.weight,
+        seed=rows.seed,
+    )
 
 
 def _plot(plot: Plot) -> plot_pb2.Plot:

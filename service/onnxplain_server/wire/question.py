@@ -76,5 +76,6 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=row_count,
         seed=request.seed,
+        class_labels=tuple(request.class_labels),
         plots=request.plots if request.HasField("plots") else True,
     )

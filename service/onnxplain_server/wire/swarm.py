@@ -119,6 +119,13 @@ def _effect(effect: Effect, point_count: int) -> pb.SwarmEffect:
         class_similarities=effect.similarities,
         values=pb.SwarmHistogram(borders=effect.values.borders, counts=effect.values.counts),
         particle_weights=found.particle_weights,
+        reach=pb.SwarmReach(
+            observed_low=effect.reach.observed_low,
+            observed_high=effect.reach.observed_high,
+            moved_low=effect.reach.moved_low,
+            moved_high=effect.reach.moved_high,
+            outside_share=effect.reach.outside_share,
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from onnxplain_server.methods.feature_vectors import (
     Rule,
     Source,
 )
+from onnxplain_server.methods.feature_vectors.interchange import Pair
 from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
 from onnxplain_server.wire.fields import enum, given
 
@@ -100,6 +101,7 @@ def write_result(result: Result) -> pb.FeatureVectorsResult:
             )
             for positions, degrees in result.nearest
         ],
+        interchangeable=[_pair(pair, result.features) for pair in result.interchangeable],
     )
     _write_optional(message, result)
     return message
@@ -119,6 +121,18 @@ def _write_optional(message: pb.FeatureVectorsResult, result: Result) -> None:
         message.cooccurrence.extend(result.cooccurrence.ravel())
     if result.similarity is not None:
         message.similarity.extend(result.similarity.ravel())
+        message.adjusted_similarity.extend(result.interchange.whole.ravel())
+
+
+def _pair(pair: Pair, names: tuple[str, ...]) -> pb.InterchangeablePair:
+    return pb.InterchangeablePair(
+        first=names[pair.first],
+        second=names[pair.second],
+        adjusted_similarity=pair.adjusted_similarity,
+        lift=pair.lift,
+        lift_over_own=pair.lift_over_own,
+        repeat_share=pair.repeat_share,
+    )
 
 
 def _check(check: KnockoffCheck) -> pb.KnockoffCheck:

@@ -12,6 +12,7 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.onnx.consistency import Doubt, compare, named
 from onnxplain_server.errors import ExplainError, Reason
 
 ALWAYS_THE_SAME = "neg", "declared_rows"
@@ -40,16 +41,17 @@ def models(build) -> dict[str, Any]:
     ("name", "why"),
     [
         ("noise", "it draws random numbers (RandomNormalLike)."),
-        ("drop", "the same rows got different answers in two calls."),
-        ("mean", "its answer for a row depends on the rows beside it."),
-        ("running_sum", "its answer for a row depends on the rows beside it."),
-        ("mean_of_three", "its answer for a row depends on the rows before and after it."),
+        ("drop", "the same rows got different answers in two calls, by up to"),
+        ("mean", "its answer for a row depends on the rows beside it, by up to"),
+        ("running_sum", "its answer for a row depends on the rows beside it, by up to"),
+        ("mean_of_three", "its answer for a row depends on the rows before and after it, by up to"),
     ],
 )
 def test_a_model_that_is_no_function_of_the_row_is_told_why(build, name: str, why: str) -> None:
     model = load(models(build)[name].SerializeToString())
 
-    assert model.inconsistency == f"The model is not a function of the row: {why}"
+    assert model.inconsistency.startswith(f"The model is not a function of the row: {why}")
+    assert name == "noise" or model.inconsistency.endswith("(counted from 0) of 6 made-up rows.")
     assert "INCONSISTENT_MODEL" in [note.code for note in model.notes]
 
 
@@ -87,10 +89,13 @@ def runner() -> Iterator[InProcess]:
     made.close()
 
 
-def request(model, **given) -> bytes:
+ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
+
+
+def request(model, rows: bytes = ROWS, **given) -> bytes:
     method = MethodOptions(partial_dependence=PartialDependenceOptions())
     content = model.SerializeToString()
-    table = Table(csv=b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n")
+    table = Table(csv=rows)
     asked = ExplainRequest(
         model=Model(content=content), table=table, methods=[method], plots=False, **given
     )
@@ -116,3 +121,125 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
     assert [warning.code for warning in answer.warnings] == ["INCONSISTENT_MODEL"]
     assert (host.values, host.round_trips) == ({}, 0)
     assert host.progress
+
+
+def neighbours(build, limit: float):
+    """A model that adds the mean of what rows have beyond a limit: of all rows of the call."""
+    nodes = [
+        build.node("Abs", "X", "size"),
+        build.node("Sub", "size limit", "over"),
+        build.node("Relu", "over", "part"),
+        build.node("ReduceMean", "part", "m", axes=[0]),
+        build.node("Add", "X m", "y"),
+    ]
+    return build(nodes, limit=np.array(limit, np.float32))
+
+
+def test_rows_of_the_table_count_for_more_than_rows_made_up(make, build, runner: InProcess) -> None:
+    """Made-up rows go beyond 50, those of the table do not."""
+    model = neighbours(build, 50.0)
+    assert "made-up rows" in load(model.SerializeToString()).inconsistency
+    host = make.host()
+
+    answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host))
+
+    (warning,) = answer.warnings
+    assert warning.code == "INCONSISTENT_ELSEWHERE"
+    assert "depends on the rows beside it, by up to" in warning.message
+    assert "On 3 rows of the table it is one, up to rounding" in warning.message
+    assert host.values  # its numbers may be cached
+    first = answer.explanations[0].partial_dependence.curves[0]
+    # y is (a, b, c): only the first output follows a.
+    assert first.values[0] == pytest.approx(first.grid[0].numbers[0])
+
+
+def test_the_size_is_told_with_the_rows_of_the_table(make, build, runner: InProcess) -> None:
+    """Beside 0 and 30, row 1 has 130 - 100 more: a third of it in the mean, all of it alone."""
+    rows = b"a,b,c\n0,1,2\n130,3,4\n30,5,6\n"
+
+    with pytest.raises(ExplainError) as refused:
+        runner.explain(request(neighbours(build, 100.0), rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+    assert refused.value.message.startswith(
+        "The model is not a function of the row: its answer for a row depends on the rows beside "
+        "it, by up to 20 where answers reach 1.6e+02, in rows 0, 1 and 2 (counted from 0) of the "
+        "table. Mend it, or set allow_inconsistent_model"
+    )
+
+
+def test_a_model_that_made_up_rows_do_not_find_out_is_found_by_the_tables(
+    make, build, runner: InProcess
+) -> None:
+    model = neighbours(build, 1e5)
+    assert load(model.SerializeToString()).inconsistency == ""
+    rows = b"a,b,c\n0,1,2\n200000,3,4\n30,5,6\n"
+
+    with pytest.raises(ExplainError, match="of the table") as refused:
+        runner.explain(request(model, rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+
+
+def test_rows_that_are_all_equal_excuse_no_model(make, build, runner: InProcess) -> None:
+    rows = b"a,b,c\n1,2,3\n1,2,3\n1,2,3\n"
+
+    with pytest.raises(ExplainError, match="made-up rows") as refused:
+        runner.explain(request(models(build)["mean"], rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+
+
+@pytest.mark.parametrize(
+    ("kind", "difference", "differs"),
+    [
+        (np.float16, 2e-3, False),  # two roundings of a half
+        (np.float16, 2e-2, True),
+        (np.float32, 5e-5, False),  # another order of additions
+        (np.float32, 1e-3, True),
+        (np.float64, 1e-3, True),
+    ],
+)
+def test_differences_within_the_rounding_of_the_outputs_type_are_none(
+    kind, difference: float, differs: bool
+) -> None:
+    answers = np.array([[0.0], [0.5], [1.0]], dtype=kind)
+    others = answers.copy()
+    others[2] -= kind(difference)
+
+    doubt = compare([others], [answers], "why")
+
+    assert (doubt is not None) is differs
+    if doubt:
+        assert doubt.rows == (2,)
+        assert doubt.amount == pytest.approx(difference, rel=0.05)
+        assert doubt.scale == 1
+
+
+def test_two_calls_may_differ_by_a_rounding_and_no_more() -> None:
+    answers = np.array([[1.0], [3.0]], dtype=np.float32)
+
+    assert compare([np.nextafter(answers, 9)], [answers], "why", tolerance=0.0) is None
+    assert compare([answers * (1 + 1e-5)], [answers], "why", tolerance=0.0) is not None
+
+
+def test_labels_and_missing_numbers_must_be_the_same() -> None:
+    labels = np.array([1, 2, 3])
+    numbers = np.array([[1.0], [np.nan], [np.inf]])
+
+    assert compare([labels, numbers], [labels, numbers], "why") is None
+    assert compare([np.array([1, 2, 4])], [labels], "why") == Doubt("why", (2,), 0.0, 0.0)
+    doubt = compare([np.array([[1.0], [0.0], [np.inf]])], [numbers], "why")
+    assert doubt == Doubt("why", (1,), np.inf, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([4], "row 4 (counted from 0) of x"),
+        ([4, 7], "rows 4 and 7 (counted from 0) of x"),
+        (list(range(8)), "rows 0, 1, 2, 3, 4 and 3 more (counted from 0) of x"),
+    ],
+)
+def test_rows_are_named_the_first_few(rows: list[int], text: str) -> None:
+    assert named(rows, "x") == text

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.methods.feature_vectors.cooccurrence import Counting, Rule, count
+from onnxplain_server.methods.feature_vectors.cooccurrence import (
+    Counting,
+    Rule,
+    count,
+    counted_paths,
+)
 from onnxplain_server.methods.feature_vectors.paths import Paths, of_children, of_sentences
 
 SENTENCES = st.lists(st.lists(st.integers(0, 4), max_size=7), min_size=1, max_size=8)
@@ -120,3 +125,15 @@ def test_order_of_paths_does_not_matter() -> None:
     found = count(of_sentences(shuffled, 5), Rule())
 
     assert found.toarray().tolist() == count(paths, Rule()).toarray().tolist()
+
+
+@pytest.mark.parametrize("least", [0, 1, 2, 4, 9])
+def test_paths_that_count_are_those_not_shorter_than_the_least(least: int) -> None:
+    paths, sentences = forest(4)
+    weights = np.random.default_rng(1).integers(0, 3, len(sentences))
+    kept = [len(sentence) >= least for sentence in sentences]
+    trees = {tree for tree, w, k in zip(paths.tree, weights, kept, strict=True) if w and k}
+
+    assert counted_paths(paths, Rule(min_split_count=least))[0] == sum(kept)
+    found = counted_paths(paths, Rule(min_split_count=least), weights)
+    assert found == (int(weights[np.array(kept)].sum()), len(trees))

@@ -199,9 +199,3 @@ def test_neighbors_are_the_nearest_in_direction() -> None:
 
     assert [positions.tolist() for positions, _ in near] == [[1, 2], [2, 0], [1, 0], [2, 1]]
     assert near[0][1] == pytest.approx([30, 40])
-
-
-def test_arranging_puts_features_of_one_direction_side_by_side() -> None:
-    order = reading.arranged(directions(0, 80, 2, 82, 40), np.arange(5)).tolist()
-
-    assert order in ([0, 2, 4, 1, 3], [3, 1, 4, 2, 0])

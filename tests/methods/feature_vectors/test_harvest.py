@@ -40,7 +40,9 @@ class Kept:
 
 
 def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run) -> None:
-    """Known are a depth, the forest, two repetitions, and the one with knockoffs."""
+    """Known are a depth, the forest, two repetitions, pairs of splits of all three, and the forest
+    with knockoffs.
+    """
     keep = Kept()
 
     first = of_lesson(OPTIONS, lesson(), 0, run, keep)
@@ -48,7 +50,7 @@ def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run) -> None:
     again = of_lesson(OPTIONS, lesson(), 0, run, keep)
     without = of_lesson(OPTIONS, lesson(), 0, run)
 
-    assert len(known) == 5
+    assert len(known) == 8
     assert set(keep.known) == known
     for found in (again, without):
         assert np.array_equal(found.embedding.vectors, first.embedding.vectors)
@@ -67,7 +69,7 @@ def test_what_is_only_read_off_needs_no_other_forest(run) -> None:
         replace(OPTIONS, dimension_count=3, include_cooccurrence=True), lesson(), 0, run, keep
     )
 
-    assert len(keep.known) == 5
+    assert len(keep.known) == 8
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_rows_asked_for_are_told_from_one_another(run) -> None:
     for rows in (VALUES[:5], VALUES[5:10]):
         of_lesson(plain, lesson(asked=tuple(rows.T)), 0, run, keep)
 
-    assert len(keep.known) == 4
+    assert len(keep.known) == 6
 
 
 def test_counts_of_very_many_features_are_not_kept(run) -> None:

@@ -164,6 +164,53 @@ def test_intervals_lie_around_the_number_whether_its_bias_is_kept_or_not(
         assert middle == pytest.approx(found.values[0] ** 2, rel=0.1)
 
 
+def rare(n: int, held: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A condition that holds in so many rows, whose scores scatter around 1; 0 elsewhere."""
+    random = np.random.default_rng(2)
+    condition = np.arange(n) < held
+    return {"f": condition.astype(float)}, condition + random.normal(size=n)
+
+
+@pytest.mark.parametrize("is_rare_value_1", [True, False])
+def test_a_value_of_a_handful_of_rows_has_no_standard_error(
+    firm: Firm, is_rare_value_1: bool
+) -> None:
+    columns, scores = rare(200, 4)
+    if not is_rare_value_1:
+        columns["f"] = 1 - columns["f"]
+
+    found = firm(columns, scores, ["f"], repeats=50)
+
+    spread = found.importances[0].spread
+    assert spread is not None
+    assert np.isnan([spread.standard_errors, spread.lower, spread.upper]).all()
+    assert np.isfinite(value(found))
+    (note,) = found.notes
+    assert note.code == "FEW_ROWS"
+    assert "'f'" in note.message
+
+
+def test_a_value_of_five_rows_has_an_interval_as_of_five(firm: Firm) -> None:
+    """Student's t at 95 % with 4 degrees of freedom: 2.776."""
+    found = firm(*rare(200, 5), ["f"], repeats=50)
+
+    spread = found.importances[0].spread
+    assert spread is not None
+    assert spread.upper - value(found) == pytest.approx(2.776445 * spread.standard_errors)
+    assert found.notes == ()
+    assert firm(*rare(200, 4), ["f"]).notes == ()
+
+
+def test_few_rows_are_told_where_they_are_resampled(firm: Firm) -> None:
+    columns, scores = rare(99, 20)
+
+    (note,) = firm(columns, scores, ["f"], repeats=20).notes
+
+    assert note.code == "FEW_ROWS"
+    assert "99 rows" in note.message
+    assert firm(columns, scores, ["f"]).notes == ()
+
+
 def test_a_threshold_from_below_is_that_from_above_with_the_other_sign(
     firm: Firm, normal: dict[str, np.ndarray]
 ) -> None:
@@ -280,7 +327,7 @@ def test_a_feature_that_never_changes_has_importance_0_and_a_note(
     found = firm(columns, SCORES, ["c"], moments=moments, estimator=estimator, repeats=10)
 
     assert value(found) == 0
-    assert [note.code for note in found.notes] == ["CONSTANT_FIRM_FEATURE"]
+    assert [note.code for note in found.notes] == ["CONSTANT_FIRM_FEATURE", "FEW_ROWS"]
 
 
 def test_what_cannot_be_told_from_noise_is_no_number(firm: Firm) -> None:

@@ -153,6 +153,64 @@ def test_sampling_comes_near_the_recursion(order: int) -> None:
         assert here.difference_deviations == pytest.approx(there.difference_deviations, abs=0.5)
 
 
+ONE_COMMON_LETTER = Background(np.ones(1), np.array([[0.9, 0.04, 0.04, 0.02]]))
+
+
+def test_no_standard_error_is_told_of_a_handful_of_sequences() -> None:
+    weights, setting = random_weights(1), Setting(ONE_COMMON_LETTER, LENGTH, ("y",))
+    options, asked = Options(max_length=3, sample_count=4_000), []
+
+    def ask(letters: np.ndarray) -> np.ndarray:
+        asked.append(letters.astype(int))
+        return score(asked[0], weights)[:, None]
+
+    exact = sequences.of_weights([weights], setting, options, lambda: None)
+    sampled = sequences.of_score(ask, setting, options, seed=3)
+
+    for one, truth in zip(sampled.kmers, exact.kmers, strict=True):
+        assert one.standard_errors is not None
+        codes = windows(asked[0], one.length, 4)
+        held = np.stack([np.bincount(c, minlength=4**one.length) for c in codes.T], axis=1)
+        known = np.isfinite(one.standard_errors[:, :, 0])
+        assert (known == (held >= 20)).all()
+        away = (one.differences - truth.differences)[known] / one.standard_errors[known]
+        assert np.abs(away).max() < 5
+    (note,) = [note for note in sampled.notes if note.code == "FEW_ROWS"]
+    errors = [one.standard_errors for one in sampled.kmers if one.standard_errors is not None]
+    unknown = sum(int(np.isnan(error).sum()) for error in errors)
+    assert f"{unknown:,} of " in note.message
+
+
+def test_standard_errors_of_common_letters_are_those_of_repeated_samples() -> None:
+    """A letter in 9 of 10 sequences is most of the mean that it is compared with."""
+    setting = Setting(ONE_COMMON_LETTER, 2, ("y",))
+    options = Options(max_length=1, sample_count=4_000)
+
+    def ask(letters: np.ndarray) -> np.ndarray:
+        first = np.where(letters[:, :1] == 0, 0.0, 2.0)
+        found: np.ndarray = first + letters[:, 1:].astype(float) ** 2
+        return found
+
+    runs = [sequences.of_score(ask, setting, options, seed=seed).kmers[0] for seed in range(300)]
+
+    errors = np.mean([run.standard_errors for run in runs if run.standard_errors is not None], 0)
+    assert np.std([run.differences for run in runs], axis=0) == pytest.approx(errors, rel=0.2)
+
+
+def test_every_string_that_was_sampled_often_has_a_standard_error() -> None:
+    setting = Setting(uniform(4), 3, ("y",))
+
+    def ask(letters: np.ndarray) -> np.ndarray:
+        return letters[:, :1].astype(float) ** 2
+
+    found = sequences.of_score(ask, setting, Options(max_length=2, sample_count=4_000), seed=0)
+
+    errors = [one.standard_errors for one in found.kmers if one.standard_errors is not None]
+    assert len(errors) == 2
+    assert all(np.isfinite(error).all() for error in errors)
+    assert [note.code for note in found.notes] == ["SEQUENCES_SAMPLED"]
+
+
 def test_top_strings_are_the_largest_of_all_lengths() -> None:
     setting = Setting(uniform(4), LENGTH, ("y",))
     result = sequences.of_weights(

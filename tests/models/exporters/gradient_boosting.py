@@ -40,6 +40,7 @@ def fixtures() -> Iterator[Fixture]:
         yield from lightgbm(kind, features, data.target)
         yield from xgboost(kind, features, data.target)
         yield from catboost(kind, features, data.target)
+    yield from categorical()
 
 
 def lightgbm(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
@@ -57,6 +58,41 @@ def lightgbm(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
     else:
         mapped = convert_lightgbm(model, initial_types=types)
         yield f"lightgbm_{kind}_zipmap", mapped, rows, answers
+
+
+def categorical() -> Iterator[Fixture]:
+    """Sets of categories, which the exporter writes as chains of tests for equality.
+
+    Regions go beyond the 32 whole numbers that onnxruntime keeps in one mask, floors below zero,
+    where LightGBM and onnxruntime both see no category. Some rows hold neither a known category
+    nor a number.
+    """
+    features, y = houses()
+    targets = {"regressor": y, "binary": (y > 0) * 1, "3class": np.digitize(y, [-1.0, 1.0])}
+    rows = sample(features).reset_index(drop=True)
+    rows.loc[:3, "region"] = [np.nan, 77, -1, 32]
+    rows.loc[4:6, "floor"] = [np.nan, 9, -2]
+    for kind, target in targets.items():
+        model = (LGBMRegressor if kind == "regressor" else LGBMClassifier)(
+            **LIGHTGBM, max_cat_to_onehot=2, min_data_per_group=5, cat_smooth=1
+        )
+        model.fit(features.to_numpy(), target, categorical_feature=[0, 2])
+        exported = convert_lightgbm(model, initial_types=matrix(features), zipmap=False)
+        answers = answers_of(model, rows.to_numpy(), raw={"raw_score": True})
+        yield f"lightgbm_categorical_{kind}", exported, rows, answers
+
+
+def houses() -> tuple[pd.DataFrame, Any]:
+    """Made-up houses: a region and a floor are categories, an area and an age are numbers."""
+    rng = np.random.default_rng(7)
+    n = 1500
+    region, floor = rng.integers(0, 40, n), rng.integers(0, 7, n)
+    area, age = rng.normal(size=n).round(2), rng.uniform(0, 60, n).round(1)
+    age[rng.random(n) < 0.1] = np.nan
+    worth = rng.normal(size=40)[region] + area * np.where(floor % 2, 1, -0.5)
+    y = worth + 0.02 * np.nan_to_num(age, nan=30) * (region % 3 == 0) + 0.1 * rng.normal(size=n)
+    columns = {"region": region, "area": area, "floor": floor, "age": age}
+    return pd.DataFrame(columns).astype(np.float32), y
 
 
 def xgboost(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:

@@ -23,7 +23,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -45,6 +45,7 @@ class ExplainRequest(_message.Message):
     METHODS_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     ALLOW_INCONSISTENT_MODEL_FIELD_NUMBER: _ClassVar[int]
+    CLASS_LABELS_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -58,7 +59,8 @@ class ExplainRequest(_message.Message):
     methods: _containers.RepeatedCompositeFieldContainer[MethodOptions]
     plots: bool
     allow_inconsistent_model: bool
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ...) -> None: ...
+    class_labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm")
@@ -93,7 +95,7 @@ class ExplainResponse(_message.Message):
     def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "plots", "options", "rows", "class_pairings")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -104,6 +106,8 @@ class Explanation(_message.Message):
     SWARM_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    CLASS_PAIRINGS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
     partial_dependence: _partial_dependence_pb2.PartialDependenceResult
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationResult
@@ -114,7 +118,29 @@ class Explanation(_message.Message):
     swarm: _swarm_pb2.SwarmResult
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
     options: MethodOptions
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ...) -> None: ...
+    rows: RowsUsed
+    class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
+
+class ClassPairing(_message.Message):
+    __slots__ = ("label", "output_name")
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    label: str
+    output_name: str
+    def __init__(self, label: _Optional[str] = ..., output_name: _Optional[str] = ...) -> None: ...
+
+class RowsUsed(_message.Message):
+    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed")
+    DRAWN_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    USED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    drawn_row_count: int
+    used_row_count: int
+    weight: float
+    seed: int
+    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed")

@@ -74,7 +74,7 @@ class KnockoffOptions(_message.Message):
     def __init__(self, permutation_count: _Optional[int] = ..., component_count: _Optional[int] = ...) -> None: ...
 
 class FeatureVectorsResult(_message.Message):
-    __slots__ = ("features", "source", "vectors", "norms", "relative_norms", "angles_degrees", "singular_values", "explained_variance_ratio", "explained_energy_ratio", "singular_gap", "sentence_count", "tree_count", "groups", "nearest", "norm_standard_errors", "angle_standard_errors_degrees", "rank_correlation", "forest", "knockoff_check", "cooccurrence", "similarity")
+    __slots__ = ("features", "source", "vectors", "norms", "relative_norms", "angles_degrees", "singular_values", "explained_variance_ratio", "explained_energy_ratio", "singular_gap", "sentence_count", "tree_count", "groups", "nearest", "norm_standard_errors", "angle_standard_errors_degrees", "rank_correlation", "forest", "knockoff_check", "cooccurrence", "similarity", "adjusted_similarity", "interchangeable")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     VECTORS_FIELD_NUMBER: _ClassVar[int]
@@ -96,6 +96,8 @@ class FeatureVectorsResult(_message.Message):
     KNOCKOFF_CHECK_FIELD_NUMBER: _ClassVar[int]
     COOCCURRENCE_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    ADJUSTED_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    INTERCHANGEABLE_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     source: FeatureVectorsOptions.Source
     vectors: _containers.RepeatedScalarFieldContainer[float]
@@ -117,7 +119,25 @@ class FeatureVectorsResult(_message.Message):
     knockoff_check: KnockoffCheck
     cooccurrence: _containers.RepeatedScalarFieldContainer[float]
     similarity: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., source: _Optional[_Union[FeatureVectorsOptions.Source, str]] = ..., vectors: _Optional[_Iterable[float]] = ..., norms: _Optional[_Iterable[float]] = ..., relative_norms: _Optional[_Iterable[float]] = ..., angles_degrees: _Optional[_Iterable[float]] = ..., singular_values: _Optional[_Iterable[float]] = ..., explained_variance_ratio: _Optional[float] = ..., explained_energy_ratio: _Optional[float] = ..., singular_gap: _Optional[float] = ..., sentence_count: _Optional[int] = ..., tree_count: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., nearest: _Optional[_Iterable[_Union[NearestFeatures, _Mapping]]] = ..., norm_standard_errors: _Optional[_Iterable[float]] = ..., angle_standard_errors_degrees: _Optional[_Iterable[float]] = ..., rank_correlation: _Optional[float] = ..., forest: _Optional[_Union[GrownForest, _Mapping]] = ..., knockoff_check: _Optional[_Union[KnockoffCheck, _Mapping]] = ..., cooccurrence: _Optional[_Iterable[float]] = ..., similarity: _Optional[_Iterable[float]] = ...) -> None: ...
+    adjusted_similarity: _containers.RepeatedScalarFieldContainer[float]
+    interchangeable: _containers.RepeatedCompositeFieldContainer[InterchangeablePair]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., source: _Optional[_Union[FeatureVectorsOptions.Source, str]] = ..., vectors: _Optional[_Iterable[float]] = ..., norms: _Optional[_Iterable[float]] = ..., relative_norms: _Optional[_Iterable[float]] = ..., angles_degrees: _Optional[_Iterable[float]] = ..., singular_values: _Optional[_Iterable[float]] = ..., explained_variance_ratio: _Optional[float] = ..., explained_energy_ratio: _Optional[float] = ..., singular_gap: _Optional[float] = ..., sentence_count: _Optional[int] = ..., tree_count: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., nearest: _Optional[_Iterable[_Union[NearestFeatures, _Mapping]]] = ..., norm_standard_errors: _Optional[_Iterable[float]] = ..., angle_standard_errors_degrees: _Optional[_Iterable[float]] = ..., rank_correlation: _Optional[float] = ..., forest: _Optional[_Union[GrownForest, _Mapping]] = ..., knockoff_check: _Optional[_Union[KnockoffCheck, _Mapping]] = ..., cooccurrence: _Optional[_Iterable[float]] = ..., similarity: _Optional[_Iterable[float]] = ..., adjusted_similarity: _Optional[_Iterable[float]] = ..., interchangeable: _Optional[_Iterable[_Union[InterchangeablePair, _Mapping]]] = ...) -> None: ...
+
+class InterchangeablePair(_message.Message):
+    __slots__ = ("first", "second", "adjusted_similarity", "lift", "lift_over_own", "repeat_share")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    SECOND_FIELD_NUMBER: _ClassVar[int]
+    ADJUSTED_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    LIFT_FIELD_NUMBER: _ClassVar[int]
+    LIFT_OVER_OWN_FIELD_NUMBER: _ClassVar[int]
+    REPEAT_SHARE_FIELD_NUMBER: _ClassVar[int]
+    first: str
+    second: str
+    adjusted_similarity: float
+    lift: float
+    lift_over_own: float
+    repeat_share: float
+    def __init__(self, first: _Optional[str] = ..., second: _Optional[str] = ..., adjusted_similarity: _Optional[float] = ..., lift: _Optional[float] = ..., lift_over_own: _Optional[float] = ..., repeat_share: _Optional[float] = ...) -> None: ...
 
 class NearestFeatures(_message.Message):
     __slots__ = ("features", "angles_degrees")

@@ -16,7 +16,7 @@ class Model(_message.Message):
     def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
-    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer")
+    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names")
     class Scale(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SCALE_UNSPECIFIED: _ClassVar[ModelDescription.Scale]
@@ -32,6 +32,8 @@ class ModelDescription(_message.Message):
     MARGIN_REFUSAL_FIELD_NUMBER: _ClassVar[int]
     OPERATORS_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    HAS_CLASS_SCORES_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_NAMES_FIELD_NUMBER: _ClassVar[int]
     digest: str
     inputs: _containers.RepeatedCompositeFieldContainer[ModelInput]
     output_names: _containers.RepeatedScalarFieldContainer[str]
@@ -39,7 +41,9 @@ class ModelDescription(_message.Message):
     margin_refusal: str
     operators: _containers.RepeatedScalarFieldContainer[str]
     producer: str
-    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ...) -> None: ...
+    has_class_scores: bool
+    feature_names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ..., has_class_scores: bool = ..., feature_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ModelInput(_message.Message):
     __slots__ = ("name", "type", "width")

@@ -113,7 +113,7 @@ class SwarmImportance(_message.Message):
     def __init__(self, feature: _Optional[str] = ..., value: _Optional[float] = ..., relative_value: _Optional[float] = ...) -> None: ...
 
 class SwarmEffect(_message.Message):
-    __slots__ = ("class_name", "feature", "row_index", "row_count", "importance", "best_weight", "best_score", "mean_weight_distance", "mean_score_drop", "optimum", "stable_optimum", "agreement", "curve", "windows", "class_similarities", "values", "particle_weights")
+    __slots__ = ("class_name", "feature", "row_index", "row_count", "importance", "best_weight", "best_score", "mean_weight_distance", "mean_score_drop", "optimum", "stable_optimum", "agreement", "curve", "windows", "class_similarities", "values", "particle_weights", "reach")
     CLASS_NAME_FIELD_NUMBER: _ClassVar[int]
     FEATURE_FIELD_NUMBER: _ClassVar[int]
     ROW_INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +131,7 @@ class SwarmEffect(_message.Message):
     CLASS_SIMILARITIES_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     PARTICLE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    REACH_FIELD_NUMBER: _ClassVar[int]
     class_name: str
     feature: str
     row_index: int
@@ -148,7 +149,22 @@ class SwarmEffect(_message.Message):
     class_similarities: _containers.RepeatedScalarFieldContainer[float]
     values: SwarmHistogram
     particle_weights: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, class_name: _Optional[str] = ..., feature: _Optional[str] = ..., row_index: _Optional[int] = ..., row_count: _Optional[int] = ..., importance: _Optional[float] = ..., best_weight: _Optional[float] = ..., best_score: _Optional[float] = ..., mean_weight_distance: _Optional[float] = ..., mean_score_drop: _Optional[float] = ..., optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., stable_optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., agreement: _Optional[float] = ..., curve: _Optional[_Union[SwarmCurve, _Mapping]] = ..., windows: _Optional[_Union[SwarmWindows, _Mapping]] = ..., class_similarities: _Optional[_Iterable[float]] = ..., values: _Optional[_Union[SwarmHistogram, _Mapping]] = ..., particle_weights: _Optional[_Iterable[float]] = ...) -> None: ...
+    reach: SwarmReach
+    def __init__(self, class_name: _Optional[str] = ..., feature: _Optional[str] = ..., row_index: _Optional[int] = ..., row_count: _Optional[int] = ..., importance: _Optional[float] = ..., best_weight: _Optional[float] = ..., best_score: _Optional[float] = ..., mean_weight_distance: _Optional[float] = ..., mean_score_drop: _Optional[float] = ..., optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., stable_optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., agreement: _Optional[float] = ..., curve: _Optional[_Union[SwarmCurve, _Mapping]] = ..., windows: _Optional[_Union[SwarmWindows, _Mapping]] = ..., class_similarities: _Optional[_Iterable[float]] = ..., values: _Optional[_Union[SwarmHistogram, _Mapping]] = ..., particle_weights: _Optional[_Iterable[float]] = ..., reach: _Optional[_Union[SwarmReach, _Mapping]] = ...) -> None: ...
+
+class SwarmReach(_message.Message):
+    __slots__ = ("observed_low", "observed_high", "moved_low", "moved_high", "outside_share")
+    OBSERVED_LOW_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_HIGH_FIELD_NUMBER: _ClassVar[int]
+    MOVED_LOW_FIELD_NUMBER: _ClassVar[int]
+    MOVED_HIGH_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    observed_low: float
+    observed_high: float
+    moved_low: float
+    moved_high: float
+    outside_share: float
+    def __init__(self, observed_low: _Optional[float] = ..., observed_high: _Optional[float] = ..., moved_low: _Optional[float] = ..., moved_high: _Optional[float] = ..., outside_share: _Optional[float] = ...) -> None: ...
 
 class SwarmOptimum(_message.Message):
     __slots__ = ("weight", "score", "low", "high")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from onnx import TensorProto, ValueInfoProto
 
+from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.adapters.onnx.graph import Graph, shown
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input
@@ -51,7 +52,9 @@ def read_inputs(graph: Graph) -> tuple[Feed, ...]:
     if not feeds:
         raise _unsupported("The model has no inputs")
     if len(feeds) == 1:
-        return feeds
+        (feed,) = feeds
+        columns = column_names(graph, feed.input.width)
+        return (replace(feed, input=replace(feed.input, columns=columns)),)
     return tuple(_column(feed) for feed in feeds)
 
 

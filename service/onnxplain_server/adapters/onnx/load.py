@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
 from onnxplain_server.adapters.onnx.columns import Columns
+from onnxplain_server.adapters.onnx.consistency import named
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits
-from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.adapters.onnx.graph import Graph, shown
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, unavailable
 from onnxplain_server.adapters.onnx.outputs import Part, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
-from onnxplain_server.adapters.onnx.trial import Trial, attempt
+from onnxplain_server.adapters.onnx.trial import Trial, attempt, fault_of, judge
+from onnxplain_server.arrays import Array, Indices
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Description, Note, Scale
 
@@ -57,7 +62,10 @@ def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_L
     with loading():
         graph = read(content, limits)
         response = _open(graph, read_parts(graph))
-        return _model(response if scale is Scale.RESPONSE else _margin(graph, response))
+        are_classes = has_class_scores(graph, response.parts)
+        notes = _label_notes(graph, response)
+        opened = response if scale is Scale.RESPONSE else _margin(graph, response)
+        return _model(opened, notes, has_class_scores=are_classes)
 
 
 def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
@@ -73,6 +81,7 @@ def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
         used, producer = operators(graph.model), graph.model.producer_name
         response = _open(graph, read_parts(graph))
         names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
+        names += [name for feed in response.feeds for name in feed.input.columns]
         "".join((producer, *used, *names)).encode()  # raises where a text is none
         return Description(
             digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
@@ -81,6 +90,7 @@ def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
             margin_refusal=_margin_refusal(graph, response),
             operators=used,
             producer=producer,
+            has_class_scores=has_class_scores(graph, response.parts),
         )
 
 
@@ -135,11 +145,76 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
     return ""
 
 
-def _model(opened: _Opened) -> OnnxModel:
-    trial, why = opened.trial, opened.trial.contradiction
+def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
+    """Say where the runtime refuses a label output, which the prediction does without."""
+    taken = {part.tensor for part in response.parts}
+    notes = []
+    for output in label_outputs(graph):
+        if output.name in taken:
+            continue
+        cut = graph.cut([output.name])
+        if why := fault_of(cut, response.feeds, response.trial.rows):
+            name = shown(output.name)
+            message = (
+                f"onnxruntime refuses this model for its label output {name}: {why}. The numbers "
+                "are those of the model without this output, which they do not need; whoever runs "
+                "the model as it is gets an error. Export it anew."
+            )
+            notes.append(Note("LABEL_OUTPUT_REFUSED", message))
+    return tuple(notes)
+
+
+def _model(opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool) -> OnnxModel:
+    trial = opened.trial
+    doubt = _doubt_of_trial(trial)
+    return OnnxModel(
+        opened.model,
+        tuple(feed.input for feed in opened.feeds),
+        opened.columns,
+        (*_notes(opened, trial, doubt), *labels),
+        trial.run,
+        inconsistency=doubt,
+        has_class_scores=has_class_scores,
+        judged=partial(_judged, opened),
+    )
+
+
+def _notes(opened: _Opened, trial: Trial, doubt: str) -> tuple[Note, ...]:
     notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
-    if why:
-        notes += (Note("INCONSISTENT_MODEL", f"{_INCONSISTENT}{why}. {_TRUST_LITTLE}"),)
-    inputs = tuple(feed.input for feed in opened.feeds)
-    doubt = f"{_INCONSISTENT}{why}." * bool(why)
-    return OnnxModel(opened.model, inputs, opened.columns, notes, trial.run, inconsistency=doubt)
+    if doubt:
+        notes += (Note("INCONSISTENT_MODEL", f"{doubt} {_TRUST_LITTLE}"),)
+    return notes
+
+
+def _doubt_of_trial(trial: Trial) -> str:
+    """What trial rows have shown; empty where nothing."""
+    if trial.doubt is None:
+        return ""
+    made = f"{len(next(iter(trial.answers)))} made-up rows"
+    return f"{_INCONSISTENT}{trial.doubt.told(named(trial.doubt.rows, made))}."
+
+
+def _judged(
+    opened: _Opened, model: OnnxModel, rows: Mapping[str, Array], source: Indices
+) -> OnnxModel:
+    """Judge a model by rows of a table, which count for more than those made up."""
+    try:
+        trial = judge(opened.model, opened.trial.runs, opened.feeds, rows)
+    except Exception:  # noqa: BLE001 - rows that it refuses are named where they are predicted
+        return model
+    if trial.doubt is None and opened.trial.doubt is None:
+        # Rows of a table may be too alike to show that the model needs them one by one.
+        return model
+    if trial.doubt is None:
+        return model.by(trial.run, (*_notes(opened, trial, ""), _elsewhere(opened, source)), "")
+    where = named([source[row] for row in trial.doubt.rows], "the table")
+    told = f"{_INCONSISTENT}{trial.doubt.told(where)}."
+    return model.by(trial.run, _notes(opened, trial, told), told)
+
+
+def _elsewhere(opened: _Opened, source: Indices) -> Note:
+    message = (
+        f"{_doubt_of_trial(opened.trial)} On {len(source)} rows of the table it is one, up to "
+        "rounding, so it was explained; rows that are put together from several may differ."
+    )
+    return Note("INCONSISTENT_ELSEWHERE", message)

@@ -10,7 +10,7 @@ from onnxplain_server.adapters.onnx.graph import Graph, shown, texts
 from onnxplain_server.errors import ExplainError, Reason
 
 _NUMERIC = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
-_LABEL = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
+LABEL_TYPES = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
 _LABEL_LISTS = (
     "classlabels_strings",
     "classlabels_int64s",
@@ -67,7 +67,7 @@ def read_parts(graph: Graph) -> tuple[Part, ...]:
     if parts:
         return parts
     for output in graph.outputs:
-        if output.type.tensor_type.elem_type in _LABEL:
+        if output.type.tensor_type.elem_type in LABEL_TYPES:
             return (_label(output, labels),)
     found = ", ".join(
         f"{shown(output.name)} ({_kind(output)})" for output in graph.outputs[:_LISTED]
@@ -99,7 +99,7 @@ def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> Part:
 def _labels(graph: Graph) -> tuple[str, ...]:
     """Class labels, read from the node that gives the model's label output."""
     for output in graph.outputs:
-        if output.type.tensor_type.elem_type in _LABEL:
+        if output.type.tensor_type.elem_type in LABEL_TYPES:
             return _labels_behind(graph, output.name)
     return ()
 

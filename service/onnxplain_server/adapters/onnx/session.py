@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -11,10 +12,11 @@ from onnx import ModelProto
 from onnxplain_server.adapters.onnx.affine import is_affine
 from onnxplain_server.adapters.onnx.columns import Columns
 from onnxplain_server.adapters.onnx.faults import prediction_failed
+from onnxplain_server.adapters.onnx.precision import FLOAT32, roundings
 from onnxplain_server.adapters.onnx.reach import read_reach
 from onnxplain_server.adapters.onnx.run import Run
 from onnxplain_server.adapters.onnx.trees import read_trees
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.arrays import Array, Indices, Vector
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.model import Input, Note
 from onnxplain_server.trees.ensemble import Ensemble
@@ -36,7 +38,11 @@ class OnnxModel:
     run : Run
         Evaluates it, in several threads at once.
     inconsistency : str
-        Why its answers are not to be relied upon; empty where trial rows show nothing.
+        Why its answers are not to be relied upon; empty where rows tried show nothing.
+    has_class_scores : bool
+        Whether its columns score classes.
+    judged : callable (OnnxModel, feeds, source) -> OnnxModel
+        Judges it by rows of a table.
     """
 
     def __init__(
@@ -48,15 +54,41 @@ class OnnxModel:
         run: Run,
         *,
         inconsistency: str,
+        has_class_scores: bool,
+        judged: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
     ) -> None:
         self._proto = proto
         self.inputs = inputs
         self.output_names = columns.names
         self.notes = notes
         self.inconsistency = inconsistency
+        self.has_class_scores = has_class_scores
         self._run = run
+        self._judged = judged
         self._columns = columns
         self._reached: dict[int, Array] = {}
+
+    def judged(self, feeds: Mapping[str, Array], source: Indices) -> OnnxModel:
+        """The model, judged by rows that it is asked about, in place of those made up for it.
+
+        Parameters
+        ----------
+        feeds : mapping of input name to (n_rows, width)
+        source : (n_rows,)
+            Their positions in the table.
+
+        Returns
+        -------
+        OnnxModel
+            Itself, where they show nothing new.
+        """
+        return self._judged(self, _native(feeds), source)
+
+    def by(self, run: Run, notes: tuple[Note, ...], inconsistency: str) -> OnnxModel:
+        """The same model evaluated in another way."""
+        other = copy(self)
+        vars(other).update(_run=run, notes=notes, inconsistency=inconsistency)
+        return other
 
     @cached_property
     def trees(self) -> Ensemble | LinkedEnsemble | Refusal:
@@ -74,6 +106,17 @@ class OnnxModel:
             return is_affine(self._proto)
         except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
             return False
+
+    @cached_property
+    def roundings(self) -> Vector:
+        """Relative errors of its columns, as `model.Model` says."""
+        columns = self._columns
+        try:
+            known = roundings(self._proto)
+            parts = np.array([known.get(part.tensor, FLOAT32) for part in columns.parts])
+        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            parts = np.full(len(columns.parts), FLOAT32)
+        return np.repeat(parts, columns.counts)
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Features that cannot reach these columns, as `model.Model` says."""

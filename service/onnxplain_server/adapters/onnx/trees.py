@@ -40,14 +40,13 @@ def read_trees(
     found = read(proto, width)
     if isinstance(found, Ensemble):
         return found
-    linked = _before_link(proto, parts, counts, width)
-    return found if linked is None else linked
+    return _before_link(proto, parts, counts, width) or found
 
 
 def _before_link(
     proto: ModelProto, parts: Sequence[Part], counts: tuple[int, ...], width: int | None
-) -> LinkedEnsemble | None:
-    """Read the trees of the model's scores; None where there are none."""
+) -> LinkedEnsemble | Refusal | None:
+    """Read the trees of the model's scores, or why they are none; None where it has no scores."""
     own = ModelProto()
     own.CopyFrom(proto)  # it is extended
     graph = Graph(own)
@@ -55,7 +54,9 @@ def _before_link(
         margin = read_margin(graph, tuple(parts), counts)
     except ExplainError:
         return None
-    if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:
-        return None  # each part would be a softmax by itself
     scores = read(graph.cut(part.tensor for part in margin.parts), width)
-    return LinkedEnsemble(scores, Link(margin.links[0])) if isinstance(scores, Ensemble) else None
+    if isinstance(scores, Refusal):
+        return scores
+    if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:
+        return Refusal("each of the outputs is a softmax by itself; its MARGIN is a sum")
+    return LinkedEnsemble(scores, Link(margin.links[0]))

@@ -7,12 +7,12 @@ margin belongs to its answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from onnxplain_server.adapters.onnx.consistency import alike, contradiction
+from onnxplain_server.adapters.onnx.consistency import Doubt, compare, contradiction
 from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
 from onnxplain_server.adapters.onnx.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.inputs import Feed
@@ -39,14 +39,20 @@ class Trial:
         Whether its rows have to be evaluated apart.
     answers : list of arrays, one per output
         For each trial row.
-    contradiction : str
-        Why it is no function of the row; empty where it is, as far as trial rows show.
+    doubt : Doubt or None
+        Why it is no function of the row; None where it is, as far as these rows show.
+    runs : Runs
+        All ways to evaluate it.
+    rows : mapping of input name to (n_trials, width)
+        The trial rows.
     """
 
     run: Run
     is_apart: bool
     answers: list[Array]
-    contradiction: str
+    doubt: Doubt | None
+    runs: Runs
+    rows: Mapping[str, Array]
 
 
 def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
@@ -62,22 +68,56 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     apart = runs.apart  # loads the model: errors of its own, outside of the try
     rows = _trial_rows(apart, feeds, model)
     try:
-        answers = apart(rows)
+        trial = judge(model, runs, feeds, rows)
     except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
         refuse_for_memory(fault)
         raise _unusable(cause(fault)) from None
+    return _by(Runs(model, feeds), trial) if lenient else trial
+
+
+def judge(model: ModelProto, runs: Runs, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> Trial:
+    """Evaluate rows together and apart, and keep what is right.
+
+    Parameters
+    ----------
+    rows : mapping of input name to (n_rows, width)
+
+    Raises
+    ------
+    Exception
+        Of the runtime, where it cannot evaluate these rows.
+    """
+    answers = runs.apart(rows)
     together = _together(runs, rows)
     fits = together is not None and all(
         a.shape == b.shape for a, b in zip(together, answers, strict=True)
     )
-    is_apart = together is None or not all(map(alike, together, answers))
-    why = contradiction(model, runs.apart if is_apart else runs.together, rows)
-    if why:
+    beside = None
+    if together is not None:
+        beside = compare(together, answers, "its answer for a row depends on the rows beside it")
+    is_apart = together is None or beside is not None
+    doubt = contradiction(model, runs.apart if is_apart else runs.together, rows)
+    if doubt:
         is_apart = not fits  # apart would be slower, and no better
     elif is_apart and fits and not any(feed.row_count for feed in feeds):
-        why = "its answer for a row depends on the rows beside it"
-    final = Runs(model, feeds) if lenient else runs
-    return Trial(final.apart if is_apart else final.together, is_apart, answers, why)
+        doubt = beside
+    return Trial(runs.apart if is_apart else runs.together, is_apart, answers, doubt, runs, rows)
+
+
+def _by(runs: Runs, trial: Trial) -> Trial:
+    """The same way to evaluate a model, by other sessions."""
+    run = runs.apart if trial.is_apart else runs.together
+    return replace(trial, run=run, runs=runs)
+
+
+def fault_of(model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> str:
+    """Tell why a model cannot be evaluated on a few rows; empty where it can."""
+    try:
+        Runs(_lenient(model) or model, feeds).once(rows)
+    except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
+        refuse_for_memory(fault)
+        return cause(fault)
+    return ""
 
 
 def _together(runs: Runs, rows: Mapping[str, Array]) -> list[Array] | None:

@@ -155,11 +155,16 @@ def _negation() -> ModelProto:
 
 
 def _model(node: NodeProto, width: int) -> ModelProto:
+    labels = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["n"])
+        for name in node.output
+        if name == "label"
+    ]
     graph = helper.make_graph(
         [node],
         "rehearsal",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", len(_FEATURES)])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", width])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", width]), *labels],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_ML, 3)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)

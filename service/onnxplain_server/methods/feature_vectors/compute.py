@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import knockoffs, pairing
-from onnxplain_server.methods.feature_vectors.cooccurrence import count
+from onnxplain_server.methods.feature_vectors.cooccurrence import (
+    Cooccurrence,
+    count,
+    counted_paths,
+)
 from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
-from onnxplain_server.methods.feature_vectors.growing import Run, Task
+from onnxplain_server.methods.feature_vectors.growing import Fit, Run, Task
 from onnxplain_server.methods.feature_vectors.harvest import Field, Harvest, Keep, anew
+from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
 from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
-from onnxplain_server.methods.feature_vectors.result import Result, Trunk, embed_counts, finish
-from onnxplain_server.methods.feature_vectors.stability import Stability, stability
+from onnxplain_server.methods.feature_vectors.reading import important
+from onnxplain_server.methods.feature_vectors.result import (
+    Repetition,
+    Result,
+    Trunk,
+    embed_counts,
+    finish,
+    repetition,
+)
 from onnxplain_server.model import Note
 from onnxplain_server.trees.grove import Grove
 
 _BOOSTED = Note(
     "BOOSTED_TREES",
     "The model's trees are boosted: they were not grown with random subsets of the features, so "
-    "of features that say the same only the best is split on, and angles do not show that they "
-    "could stand in for each other. The source SURROGATE can.",
+    "of features that say the same only the best is split on. Neither angles nor counts show that "
+    "they could stand in for each other, and no pair is told. The source SURROGATE can show it.",
 )
 
 
@@ -50,19 +62,28 @@ def of_grove(
     """
     paths = of_ensemble(grove.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
-    trunk = Trunk(count(paths, options.rule, weights), int(weights.sum()), paths.tree_count)
-    embedding = embed_counts(trunk.counted, options)
 
-    def repeat(key: int) -> Matrix:
+    def read(visits: Counts) -> Trunk:
+        return Trunk(
+            count(paths, options.rule, visits),
+            split_pairs(paths, options.rule, visits),
+            *counted_paths(paths, options.rule, visits),
+            is_boosted=grove.is_boosted,
+        )
+
+    trunk = read(weights)
+    embedding = embed_counts(trunk.counted, options)
+    chosen = important(embedding.vectors, options.reading.importance_floor)
+
+    def repeat(key: int) -> Repetition:
         """Draw as many trees as there are, with replacement."""
         random = np.random.default_rng([seed, 5, key])
         drawn = random.multinomial(paths.tree_count, [1 / paths.tree_count] * paths.tree_count)
-        return embed_counts(
-            count(paths, options.rule, weights * drawn[paths.tree]), options
-        ).vectors
+        return repetition(options, read(weights * drawn[paths.tree]), chosen)
 
-    found = _repeated(options, embedding.vectors, repeat, run)
-    return finish(options, trunk, embedding, spread=found, notes=(_BOOSTED,) * grove.is_boosted)
+    repeats = run(repeat, range(options.repeat_count))
+    notes = (_BOOSTED,) * grove.is_boosted
+    return finish(options, trunk, embedding, repeats=repeats, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,30 +131,23 @@ def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run, keep: Keep 
     field = Field(task, asked, options.growth, options.rule, run, keep)
     fitted = field.fit()
 
-    def forest(key: int) -> Harvest:
-        return field.forest(fitted.depth, _seed(seed, key))
+    def forest(key: int) -> Trunk:
+        one = _seed(seed, key)
+        return _trunk(field.forest(fitted.depth, one), field.split_pairs(fitted.depth, one), fitted)
 
-    grown = forest(0)
-    trunk = Trunk(grown.counted, grown.sentence_count, grown.tree_count, fitted)
+    trunk = forest(0)
     embedding = embed_counts(trunk.counted, options)
-
-    def repeat(key: int) -> Matrix:
-        return embed_counts(forest(key + 1).counted, options).vectors
-
-    # Each forest is grown side by side already.
-    found = _repeated(options, embedding.vectors, repeat, lambda f, parts: [f(p) for p in parts])
+    chosen = important(embedding.vectors, options.reading.importance_floor)
+    # One after the other: each is grown side by side already.
+    repeats = [repetition(options, forest(key + 1), chosen) for key in range(options.repeat_count)]
     check = None
     if options.knockoffs is not None:
         check = _check(options, options.knockoffs, lesson, fitted.depth, seed, run, keep)
-    return finish(options, trunk, embedding, spread=found, check=check)
+    return finish(options, trunk, embedding, repeats=repeats, check=check)
 
 
-def _repeated(
-    options: Options, vectors: Matrix, repeat: Callable[[int], Matrix], run: Run
-) -> Stability | None:
-    if not options.repeat_count:
-        return None
-    return stability(vectors, run(repeat, range(options.repeat_count)))
+def _trunk(grown: Harvest, pairs: Cooccurrence, fitted: Fit) -> Trunk:
+    return Trunk(grown.counted, pairs, grown.sentence_count, grown.tree_count, fitted)
 
 
 def _check(  # noqa: PLR0917 - all of one kind

@@ -82,6 +82,14 @@ def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurren
     return above + above.T
 
 
+def counted_paths(paths: Paths, rule: Rule, weights: Counts | None = None) -> tuple[int, int]:
+    """Count the paths that `count` counts, each as often as it counts there, and their trees."""
+    if weights is None:
+        weights = np.ones(len(paths), dtype=np.int64)
+    counts = (weights > 0) & (paths.split_counts() >= rule.min_split_count)
+    return int(weights[counts].sum()), len(np.unique(paths.tree[counts]))
+
+
 @kernel
 def _ends(  # noqa: PLR0917 - compiled functions take no keywords
     parent: Array, leaf: Array, weights: Array, window: int, shortest: int, whole: bool

@@ -13,11 +13,28 @@ from scipy import sparse
 
 from onnxplain_server.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import fingerprint
-from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence, Rule, count
+from onnxplain_server.methods.feature_vectors.cooccurrence import (
+    Cooccurrence,
+    Rule,
+    count,
+    counted_paths,
+)
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
-from onnxplain_server.methods.feature_vectors.growing import Fit, Grown, Run, Task, fit, grow
+from onnxplain_server.methods.feature_vectors.growing import (
+    Fit,
+    Run,
+    Task,
+    fit,
+    grow,
+    grow_trees,
+)
+from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Growth
 
+_COMPARED_DEPTH = 6
+_COMPARED_TREES = 320
+"""Features are compared by many shallow trees: a few deep ones agree too little on the splits near
+the root, through which most paths go."""
 _MOST_KEPT = 256
 """Features up to which counts are kept: squared, they are half a megabyte."""
 
@@ -80,16 +97,31 @@ class Field:
         size = self.task.feature_count
         if size > _MOST_KEPT:
             return self._grown(depth, seed)
-        question = self._question(f"forest {depth} {seed} {self.rule}")
+        question = self._question(f"forest, paths that counted {depth} {seed} {self.rule}")
         flat = self.keep(question, (size * size + 2,), lambda: _flat(self._grown(depth, seed)))
         counted = sparse.csr_array(flat[:-2].reshape(size, size).astype(np.int64))
         return Harvest(counted, int(flat[-2]), int(flat[-1]))
+
+    def split_pairs(self, depth: int, seed: int) -> Cooccurrence:
+        """Grow many shallow trees, and count the pairs of splits by which features compare."""
+        size, depth = self.task.feature_count, min(depth, _COMPARED_DEPTH)
+        if size > _MOST_KEPT:
+            return self._near(depth, seed)
+        question = self._question(f"split pairs {_COMPARED_TREES} {depth} {seed} {self.rule}")
+        flat = self.keep(
+            question, (size * size,), lambda: self._near(depth, seed).toarray().ravel()
+        )
+        return sparse.csr_array(flat.reshape(size, size).astype(np.int64))
+
+    def _near(self, depth: int, seed: int) -> Cooccurrence:
+        grown = grow_trees(self.task, depth, _COMPARED_TREES, seed, self.run, self.asked)
+        return split_pairs(grown.paths, self.rule, grown.visits)
 
     def _grown(self, depth: int, seed: int) -> Harvest:
         wanted = self.growth.sentence_count
         grown = grow(self.task, depth, wanted, seed, self.run, self.asked)
         counted = count(grown.paths, self.rule, grown.visits)
-        return Harvest(counted, _sentences(grown), grown.paths.tree_count)
+        return Harvest(counted, *counted_paths(grown.paths, self.rule, grown.visits))
 
     def _question(self, what: str) -> bytes:
         """Write down all that the numbers depend on; trees are those of a version."""
@@ -101,10 +133,6 @@ class Field:
         for array in arrays:
             digest.update(repr(array.shape).encode() + fingerprint(array))
         return digest.digest()
-
-
-def _sentences(grown: Grown) -> int:
-    return len(grown.paths) if grown.visits is None else int(grown.visits.sum())
 
 
 def _flat(found: Harvest) -> Vector:

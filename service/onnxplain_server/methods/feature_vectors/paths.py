@@ -43,6 +43,15 @@ class Paths:
         """Count the paths."""
         return len(self.leaf)
 
+    def split_counts(self) -> Counts:
+        """Count the splits on each path, those for no feature included: (n_paths,)."""
+        counts = np.zeros(len(self), dtype=np.int64)
+        node = self.parent[self.leaf]
+        while (inside := node >= 0).any():
+            counts += inside
+            node = np.where(inside, self.parent[node], -1)
+        return counts
+
     def of_features(self, chosen: Indices) -> Paths:
         """Count splits for some features only, which are numbered anew; windows stay."""
         number = np.full(self.feature_count + 1, -1, dtype=np.int32)

@@ -72,16 +72,6 @@ def groups(vectors: Matrix, chosen: Indices, within: float) -> Indices:
     return numbers
 
 
-def arranged(vectors: Matrix, chosen: Indices) -> Indices:
-    """Order features so that those of one direction stand together."""
-    if len(chosen) < 2:
-        return chosen
-    tree = _linkage(vectors, chosen)
-    ordered = hierarchy.optimal_leaf_ordering(tree, _condensed(vectors, chosen))
-    order: Indices = chosen[hierarchy.leaves_list(ordered)]
-    return order
-
-
 def neighbors(vectors: Matrix, chosen: Indices, most: int) -> list[tuple[Indices, Vector]]:
     """For each feature, those chosen that are nearest in angle, and how far: ascending degrees."""
     nearest: list[tuple[Indices, Vector]] = [(np.array([], np.intp), np.array([]))] * len(vectors)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from onnxplain_server.arrays import Indices, Matrix, Vector
 from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.methods.feature_vectors import reading
+from onnxplain_server.methods.feature_vectors import interchange, reading
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
 from onnxplain_server.methods.feature_vectors.growing import Fit
+from onnxplain_server.methods.feature_vectors.interchange import Interchange, Pair
 from onnxplain_server.methods.feature_vectors.options import Options, Source
 from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
-from onnxplain_server.methods.feature_vectors.stability import Stability
+from onnxplain_server.methods.feature_vectors.stability import Stability, stability
 from onnxplain_server.model import Note
 
 _CLEAR_GAP = 1.1
-_FAITHFUL = 0.8
+FAITHFUL = 0.8
+_UNFAITHFUL = 0.5
+"""Fidelity below which the forest tells more noise than target, and no pair is told."""
+_FLAT = 2 / 3
+"""Share of the variance below which the vectors are a coarse picture of the counts."""
 _MANY_SENTENCES = 20_000
 
 
@@ -40,6 +46,12 @@ class Result:
         For each feature.
     fit : Fit or None
         Of a forest that was grown.
+    interchange : Interchange
+        How alike the important features are used.
+    interchangeable : tuple of Pair
+        The most similar first.
+    untold : str
+        Why no pair is told, whatever the counts; empty where pairs can be told.
     cooccurrence, similarity : (n_features, n_features) or None
     notes : tuple of Note
     """
@@ -55,6 +67,9 @@ class Result:
     stability: Stability | None
     knockoff_check: KnockoffCheck | None
     fit: Fit | None
+    interchange: Interchange
+    interchangeable: tuple[Pair, ...]
+    untold: str
     cooccurrence: Matrix | None
     similarity: Matrix | None
     notes: tuple[Note, ...]
@@ -77,12 +92,41 @@ class Result:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trunk:
-    """What counting gave: the start of every result."""
+    """What counting gave: the start of every result.
+
+    Attributes
+    ----------
+    counted, split_pairs : sparse (n_features, n_features)
+        Counts that are embedded, and those by which features are compared.
+    """
 
     counted: Cooccurrence
+    split_pairs: Cooccurrence
     sentence_count: int
     tree_count: int
     fit: Fit | None = None
+    is_boosted: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repetition:
+    """What is kept of a repetition.
+
+    Attributes
+    ----------
+    vectors : (n_features, n_dimensions)
+    holds : (n_important, n_important) of bool
+        Whether the rule of interchangeable pairs holds.
+    """
+
+    vectors: Matrix
+    holds: Matrix
+
+
+def repetition(options: Options, trunk: Trunk, chosen: Indices) -> Repetition:
+    """Read other trees as those of the result were read, in whose order `chosen` stands."""
+    vectors = embed_counts(trunk.counted, options).vectors
+    return Repetition(vectors, interchange.compare(trunk.split_pairs, chosen).holds)
 
 
 def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
@@ -95,12 +139,15 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
     """
     if not counted.nnz:
         of_model = options.source is Source.MODEL
+        least = options.rule.min_split_count
+        of_length = f" of at least {least} splits" if least else ""
+        lower = "lower min_split_count, or " if least else ""
         remedy = "set source to SURROGATE" if of_model else "allow a larger depth or window"
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL if of_model else Reason.INVALID_OPTION,
-            "no path has splits on two different features within a window of "
+            f"no path{of_length} has splits on two different features within a window of "
             f"{options.rule.window} (trees of one split have none), so no two features stand near "
-            f"each other; {remedy}",
+            f"each other; {lower}{remedy}",
             "model" if of_model else "",
         )
     return embed(counted, options.dimension_count)
@@ -111,13 +158,21 @@ def finish(
     trunk: Trunk,
     embedding: Embedding,
     *,
-    spread: Stability | None = None,
+    repeats: Sequence[Repetition] = (),
     check: KnockoffCheck | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
-    """Read everything off the vectors."""
+    """Read everything off the vectors and the counts.
+
+    Parameters
+    ----------
+    repeats : sequence of Repetition
+        None, or at least 2.
+    """
     vectors, wanted = embedding.vectors, options.reading
     chosen = reading.important(vectors, wanted.importance_floor)
+    found = interchange.compare(trunk.split_pairs, chosen)
+    untold = _untold(trunk, len(options.features))
     return Result(
         options.features,
         options.source or Source.MODEL,
@@ -127,9 +182,12 @@ def finish(
         wanted.importance_floor,
         reading.groups(vectors, chosen, wanted.group_angle_degrees),
         reading.neighbors(vectors, chosen, wanted.neighbor_count),
-        spread,
+        stability(vectors, [repeat.vectors for repeat in repeats]) if repeats else None,
         check,
         trunk.fit,
+        found,
+        () if untold else interchange.told(found, [repeat.holds for repeat in repeats]),
+        untold,
         trunk.counted.toarray().astype(np.float64) if options.include_cooccurrence else None,
         reading.similarity(vectors) if options.include_similarity else None,
         (*notes, *_notes(trunk, embedding)),
@@ -139,7 +197,7 @@ def finish(
 def _notes(trunk: Trunk, embedding: Embedding) -> list[Note]:
     """Say what should temper the trust in angles and lengths."""
     notes = []
-    if embedding.gap < _CLEAR_GAP:
+    if is_ill_determined(embedding):
         count = embedding.vectors.shape[1]
         notes.append(
             Note(
@@ -158,13 +216,55 @@ def _notes(trunk: Trunk, embedding: Embedding) -> list[Note]:
                 "these would move.",
             )
         )
-    if trunk.fit is not None and trunk.fit.fidelity < _FAITHFUL:
-        notes.append(
-            Note(
-                "LOW_FIDELITY",
-                f"The forest grown tells only {trunk.fit.fidelity:.2f} of its target on held-out "
-                f"rows (below {_FAITHFUL}), so the vectors may not be those of what is explained; "
-                "a larger depth or row_count can help.",
-            )
-        )
+    if doubts := " ".join(filter(None, (_unlike_target(trunk), _flat(embedding)))):
+        notes.append(Note("LOW_FIDELITY", doubts))
     return notes
+
+
+def is_ill_determined(embedding: Embedding) -> bool:
+    """Whether the plane, and every angle with it, hangs on little."""
+    return embedding.gap < _CLEAR_GAP
+
+
+def is_coarse(embedding: Embedding) -> bool:
+    """Whether the vectors hold little of the counts."""
+    return embedding.variance_ratio < _FLAT
+
+
+def _unlike_target(trunk: Trunk) -> str:
+    """Doubt where a grown forest tells little of its target."""
+    if trunk.fit is None or trunk.fit.fidelity >= FAITHFUL:
+        return ""
+    pairs = (
+        f" Below {_UNFAITHFUL}, no features are told to be interchangeable."
+        if trunk.fit.fidelity < _UNFAITHFUL
+        else ""
+    )
+    return (
+        f"The forest grown tells only {trunk.fit.fidelity:.2f} of its target on held-out "
+        f"rows (below {FAITHFUL}), so the vectors may not be those of what is explained; "
+        f"a larger depth or row_count can help.{pairs}"
+    )
+
+
+def _flat(embedding: Embedding) -> str:
+    """Doubt where the vectors hold little of the counts."""
+    if not is_coarse(embedding):
+        return ""
+    return (
+        f"The {embedding.vectors.shape[1]} dimensions of the vectors hold only "
+        f"{embedding.variance_ratio:.0%} of the variance of the counts (below {_FLAT:.0%}), so "
+        "features that are near each other in them may differ in the rest: look at the adjusted "
+        "similarity, which uses all dimensions, or ask for a higher dimension_count."
+    )
+
+
+def _untold(trunk: Trunk, feature_count: int) -> str:
+    """Say why no pair can be told, whatever the counts; empty where pairs can be told."""
+    if trunk.is_boosted:
+        return "the model's trees are boosted"
+    if trunk.fit is not None and trunk.fit.fidelity < _UNFAITHFUL:
+        return f"the forest grown tells only {trunk.fit.fidelity:.2f} of its target"
+    if feature_count < interchange.LEAST_FEATURES:
+        return f"fewer than {interchange.LEAST_FEATURES} features have too few neighbours"
+    return ""

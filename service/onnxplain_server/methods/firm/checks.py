@@ -14,6 +14,8 @@ from onnxplain_server.table import listed
 
 _TOLD = 0.25
 """Difference from the spread of bin means, as a share of it, from which it is told."""
+LEAST_OF_A_VALUE = 5
+"""Rows of each of two values from which the spread of their difference is told."""
 
 _BLIND = {
     Estimator.SLOPE: Note(
@@ -54,6 +56,26 @@ def constant_notes(bounds: Sequence[Bound]) -> Iterator[Note]:
             "CONSTANT_FIRM_FEATURE",
             f"The same in every row, so their importance is 0: {listed(same)}.",
         )
+
+
+def rare_notes(bounds: Sequence[Bound], *, is_resampled: bool) -> Iterator[Note]:
+    """Name features of which a handful of rows has one value, so that no spread is told."""
+    rare = tuple(
+        bound.expression.text
+        for bound in bounds
+        if bound.bins.is_two_valued and rarer_count(bound) < LEAST_OF_A_VALUE
+    )
+    if is_resampled and rare:
+        yield Note(
+            "FEW_ROWS",
+            f"Fewer than {LEAST_OF_A_VALUE} rows have one of the two values, which is too few for "
+            f"a standard error or an interval, so these are NaN: {listed(rare)}.",
+        )
+
+
+def rarer_count(bound: Bound) -> int:
+    """Count the rows of the rarer value."""
+    return int(np.bincount(bound.bins.codes.astype(np.intp), minlength=bound.bins.count).min())
 
 
 def _disagrees(bound: Bound, draw: Draw) -> bool:

@@ -23,7 +23,13 @@ from onnxplain_server.methods.firm.result import (
     Result,
     Spread,
 )
-from onnxplain_server.methods.resampling import Resampling, replicate
+from onnxplain_server.methods.resampling import (
+    Resampling,
+    effective_count,
+    few_rows,
+    quantile,
+    replicate,
+)
 
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
 """Runs a function on parts, side by side; results in the order of the parts."""
@@ -90,7 +96,12 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
         )
         for bound, raw, spread in zip(bounds, raws, spreads, strict=True)
     ]
-    told = (*checks.notes(bounds, draw), *checks.constant_notes(bounds))
+    told = (
+        *checks.notes(bounds, draw),
+        *checks.constant_notes(bounds),
+        *few_rows(options.resampling, sheet.weights),
+        *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
+    )
     return Result(
         sheet.output_names,
         tuple(importances),
@@ -143,15 +154,33 @@ def _spreads(
 
     parts = run(some, range(0, resampling.repeat_count, size))
     raws = np.array([replicated for part in parts for replicated in part])
-    return [_spread(bound, raws[:, i], resampling) for i, bound in enumerate(bounds)]
+    own = [_raw(bound, draw, options) for bound in bounds]
+    return [
+        _spread(bound, own[i], raws[:, i], resampling, draw.weights)
+        for i, bound in enumerate(bounds)
+    ]
 
 
-def _spread(bound: Bound, raws: Matrix, resampling: Resampling) -> Spread:
-    """Take percentiles of replicates: (n_replicates, n_outputs), centred on the number itself."""
-    tail = (1 - resampling.confidence_level) / 2
-    lower, upper = np.quantile(raws, [tail, 1 - tail], axis=0)
+def _spread(
+    bound: Bound, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
+) -> Spread:
+    """Tell the spread of a number from replicates, (n_replicates, n_outputs), around itself.
+
+    The interval is that of the raw number, which is freed of its bias. Nothing is told of a
+    feature of two values of which one is that of a handful of rows.
+    """
+    count = _row_count(bound, weights)
+    if count < checks.LEAST_OF_A_VALUE:
+        unknown = np.full_like(raw, np.nan)
+        return Spread(unknown, unknown, unknown)
+    reach = quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
     errors = _finish(bound, raws).std(axis=0, ddof=1)
-    return Spread(errors, _finish(bound, lower), _finish(bound, upper))
+    return Spread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
+
+
+def _row_count(bound: Bound, weights: Vector) -> float:
+    """Count the rows that a number rests on: of two values, those of the rarer one."""
+    return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_count(weights)
 
 
 def _curve(bound: Bound, draw: Draw, means: Vector) -> Curve:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,7 +68,8 @@ def cohorts(
     if len(alone):
         for row in alone.tolist():
             only = np.array([row])
-            own, found = truth.take(only), predicted[only]
+            # By itself, a row weighs all, even one that weighs nothing beside others.
+            own, found = replace(truth.take(only), weights=np.ones(1)), predicted[only]
             yield _cohort(own, found, names, np.array([0]), only, row)
     elif truth.classes is None:
         every = np.arange(len(predicted))

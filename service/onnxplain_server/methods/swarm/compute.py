@@ -17,11 +17,14 @@ from onnxplain_server.methods.swarm.notebook import Notebook
 from onnxplain_server.methods.swarm.options import Options, Search
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.reach import extrapolation, reach
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
 from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
 from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
+from onnxplain_server.methods.undefined import check_finite_before, infinite_after
 from onnxplain_server.model import Note
 
+_LEAST_POPULATION = 5
 _SEARCHES: dict[Search, Callable[[Field], list[Found]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
@@ -75,7 +78,12 @@ def cost(options: Options, subject: Subject) -> int:
     rows, flight = len(subject.background), options.flight
     if subject.reader is not None:
         return rows
-    looks = flight.particle_count * (flight.iteration_count + 1) * flight.restart_count
+    if options.search is Search.PUBLISHED:
+        looks = flight.particle_count * flight.iteration_count
+    else:
+        # The first generation, and a population that scipy does not take any smaller.
+        looks = max(flight.particle_count, _LEAST_POPULATION) * (flight.iteration_count + 1)
+    looks *= flight.restart_count
     return rows + (len(subject.alone) or rows) * len(options.features) * looks
 
 
@@ -89,19 +97,32 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     """
     places = [subject.background.features.index(name) for name in options.features]
     predicted = subject.oracle.unmoved()
+    _check_finite(subject, predicted)
     parties = list(
         cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
     )
     if options.search is not Search.EXACT:
         found = [_try(subject, options, cohort, places, seed) for cohort in parties]
         subject.oracle.settle(cost(options, subject))
-        return _result(subject, options, parties, found, places, tuple(notes), predicted)
+        return _result(subject, options, parties, found, places, tuple(notes), predicted, seed)
     exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
     doubts = sum(doubt for _, doubt in exact)
     notes = [*notes, *((_doubted(doubts),) if doubts else ())]
     return _result(
-        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted
+        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted, seed
     )
+
+
+def _check_finite(subject: Subject, predicted: Matrix) -> None:
+    """Refuse a loss that is infinite before anything is moved: it cannot get worse."""
+    comparison, weights = subject.truth.comparison, subject.truth.weights
+    if comparison is None:
+        return
+    losses = comparison.losses(subject.truth.actual, predicted).sum(axis=1, keepdims=True)
+    counted = np.flatnonzero(weights if not len(subject.alone) else weights + 1)
+    total = losses[counted].sum(axis=0)
+    background = subject.background.take(counted)
+    check_finite_before(comparison.loss, losses[counted], total, ("total",), background)
 
 
 def _doubted(count: int) -> Note:
@@ -153,6 +174,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
     places: Sequence[int],
     notes: tuple[Note, ...],
     predicted: Matrix,
+    seed: int,
 ) -> Result:
     limit, report = options.motion.weight_limit, options.report
     borders = np.linspace(0, limit, report.window_count + 1)
@@ -169,7 +191,8 @@ def _result(  # noqa: PLR0917 - all that it is made of
         for f, place in enumerate(places):
             one = found[c][f]
             scores, shares = one.curve.windows(borders)
-            column = subject.background.features.columns[place][cohort.rows]
+            column = subject.background.features.columns[place]
+            moved = subject.move(options, place, cohort.rows, seed).at(one.best_weight)
             effects.append(
                 Effect(
                     cohort.name,
@@ -183,11 +206,24 @@ def _result(  # noqa: PLR0917 - all that it is made of
                     scores,
                     shares,
                     one.curve.similarities(limit),
-                    histogram(column, cohort.truth.weights),
+                    histogram(column[cohort.rows], cohort.truth.weights, subject.background.unit),
+                    reach(column, moved, cohort.truth.weights),
                 )
             )
     total, relative = over_classes(importances)
+    if options.loss is not None:
+        names = [(name,) for name in options.features]
+        notes = (*notes, *infinite_after(options.loss, importances.T, names, "moves"))
     assert options.search is not None  # noqa: S101
+    harmful = [
+        (
+            f"{e.feature} of {e.class_name}" if e.class_name else e.feature,
+            e.found.best_weight,
+            e.reach,
+        )
+        for e in effects
+        if e.importance > 0
+    ]
     return Result(
         subject.class_names,
         options.features,
@@ -202,7 +238,7 @@ def _result(  # noqa: PLR0917 - all that it is made of
         options.loss,
         options.motion,
         report,
-        notes,
+        (*notes, *extrapolation(harmful)),
     )
 
 

@@ -67,6 +67,10 @@ class Notebook:
                 self._pages[place].write(weight, float(scores[line]), shares[line])
         return np.array([self._pages[place].score(weight) for place, weight in asked])
 
+    def looked(self, count: int) -> None:
+        """Tell that so many planned looks at all rows of the cohort are over."""
+        self._oracle.looked(count * len(self._cohort))
+
     def curve(self, place: int) -> Curve:
         """All that was tried on a feature."""
         page = self._pages[place]

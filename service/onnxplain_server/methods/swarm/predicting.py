@@ -49,6 +49,8 @@ class Oracle:
         self._background = background
         self._matrix = _as_matrix(background)
         self._spent = 0
+        self._settled = 0
+        self._looked = 0
         self._lock = threading.Lock()
 
     def unmoved(self) -> Matrix:
@@ -57,11 +59,25 @@ class Oracle:
         every = np.arange(len(background))
         spans = [every[s : s + Pace.LARGEST] for s in range(0, len(every), Pace.LARGEST)]
         parts = self._caller.side_by_side(lambda rows: self._predict(rows, [], self._caller), spans)
+        self._looked += len(every)
         return np.concatenate(parts)
 
+    def looked(self, rows: int) -> None:
+        """Take back planned rows that were looked at, but known already and not predicted."""
+        self._looked += rows
+        self.settle(self._looked)
+
     def settle(self, planned: int) -> None:
-        """Take back what was planned, and turned out to be unnecessary."""
-        self._caller.ledger.settle(planned - self._spent)
+        """Take back what was planned so far, and turned out to be unnecessary.
+
+        Parameters
+        ----------
+        planned : int
+            Rows planned for all that has been predicted until now.
+        """
+        unneeded = planned - self._spent - self._settled
+        self._settled += unneeded
+        self._caller.ledger.settle(unneeded)
 
     def predict(self, rows: Indices, feature: int, values: Array) -> Matrix:
         """Predict rows of the background with one feature replaced: (n, n_outputs).

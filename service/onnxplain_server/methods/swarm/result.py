@@ -9,13 +9,14 @@ import numpy as np
 from onnxplain_server.arrays import Matrix, Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm.options import Motion, Report, Score, Search
+from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.searching import Found
 from onnxplain_server.model import Note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often values occur: borders (n + 1,), and weights of rows (n,)."""
+    """How often values occur: borders (n + 1,), and weights of rows, maybe infinite, (n,)."""
 
     borders: Vector
     counts: Vector
@@ -33,6 +34,8 @@ class Effect:
         Rows that are moved.
     window_scores, window_shares : (n_windows,), (n_windows, n_classes)
     similarities : (n_classes,)
+    reach : Reach
+        Of the best weight.
     """
 
     class_name: str
@@ -45,6 +48,7 @@ class Effect:
     window_shares: Matrix
     similarities: Vector
     values: Histogram
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +91,13 @@ class Result:
         return [self.effects[i : i + m] for i in range(0, len(self.effects), m)]
 
 
-def histogram(values: Vector, weights: Vector) -> Histogram:
-    """Count values in up to 20 bins; those that are missing are left out."""
+def histogram(values: Vector, weights: Vector, unit: float) -> Histogram:
+    """Count values in up to 20 bins, by weights in a unit; those that are missing are left out."""
     finite = np.isfinite(values)
     values, weights = values[finite], weights[finite]
     if not len(values):
         return Histogram(np.zeros(0), np.zeros(0))
     count = min(20, max(1, int(np.ceil(np.sqrt(len(values))))))
     counts, borders = np.histogram(values, count, weights=weights)
-    return Histogram(borders, counts.astype(np.float64))
+    with np.errstate(over="ignore"):
+        return Histogram(borders, counts.astype(np.float64) * unit)

@@ -100,6 +100,7 @@ def by_swarm(field: Field) -> list[Found]:
     places = np.repeat(np.arange(m), restarts * field.flight.particle_count)
     for _ in range(field.flight.iteration_count):
         scores = field.notebook.scores(places, swarms.position.ravel())
+        field.notebook.looked(swarms.position.size)
         damage = field.cohort.judge.damage(scores)
         swarms.step(damage.reshape(swarms.position.shape))
     best = swarms.best.reshape(m, restarts, -1).astype(np.float64)
@@ -143,6 +144,7 @@ def _cost(field: Field, place: int) -> Callable[[Matrix], Vector]:
     def cost(weights: Matrix) -> Vector:
         tried = weights[0].astype(field.precision)
         scores = field.notebook.scores(np.full(len(tried), place), tried)
+        field.notebook.looked(len(tried))
         damage = field.cohort.judge.damage(scores)
         distance = np.abs(tried.astype(np.float64) - neutral) / limit
         # Far below any step of a score, so that it decides between equals only.

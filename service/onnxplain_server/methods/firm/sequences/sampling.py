@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -12,10 +12,13 @@ from onnxplain_server.methods.firm.sequences.compute import Setting, sampled_not
 from onnxplain_server.methods.firm.sequences.kmers import mismatches, windows
 from onnxplain_server.methods.firm.sequences.options import Options
 from onnxplain_server.methods.firm.sequences.result import Kmers, Mismatched, Motif, Result
+from onnxplain_server.model import Note
 
 Score: TypeAlias = Callable[[Array], Matrix]
 """Sequences, (n, length) numbers of letters, to scores, (n, n_outputs)."""
 
+LEAST = 20
+"""Sequences with a string, and without it, from which its standard error can be told."""
 _NEAR = 2
 """Mismatches up to which strings are looked at, beside those that agree nowhere."""
 
@@ -62,8 +65,24 @@ def of_score(score: Score, setting: Setting, options: Options, seed: int) -> Res
         tuple(kmers),
         strongest(kmers, options),
         tuple(motifs),
-        (sampled_note(options.sample_count),),
+        (sampled_note(options.sample_count), *_few_note(kmers)),
     )
+
+
+def _few_note(kmers: Sequence[Kmers]) -> tuple[Note, ...]:
+    """Say of how many strings at positions there is no standard error."""
+    unknown = [
+        np.isnan(one.standard_errors[:, :, 0]) for one in kmers if one.standard_errors is not None
+    ]
+    count, of = sum(int(one.sum()) for one in unknown), sum(one.size for one in unknown)
+    if not count:
+        return ()
+    message = (
+        f"{count:,} of {of:,} strings at positions were held, or lacked, by fewer than {LEAST} of "
+        "the sampled sequences, which is too few for a standard error: it is NaN, and the "
+        "difference may be far off. Raise sample_count, or lower max_length."
+    )
+    return (Note("FEW_ROWS", message),)
 
 
 def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:
@@ -79,14 +98,38 @@ def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:
 def _column(codes: Array, scores: Matrix, count: int) -> tuple[Matrix, Matrix, Matrix]:
     """Differences, importances and standard errors of all strings at a position."""
     n, found = len(codes), np.bincount(codes, minlength=count)
-    totals = np.stack([np.bincount(codes, s, count) for s in scores.T], axis=1)
-    squares = np.stack([np.bincount(codes, s**2, count) for s in scores.T], axis=1)
+    totals, squares = (
+        np.asarray([np.bincount(codes, s, count) for s in values.T], np.float64).T
+        for values in (scores, scores**2)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = totals / found[:, None]
-        variances = np.maximum(squares / found[:, None] - means**2, 0.0)
-        errors = np.sqrt(variances / np.maximum(found - 1, 0)[:, None])
         odds = np.where((found > 0) & (found < n), found / np.maximum(n - found, 1), 0.0)
-    return means, np.nan_to_num(means) * np.sqrt(odds)[:, None], errors
+    importances = np.nan_to_num(means) * np.sqrt(odds)[:, None]
+    return means, importances, _standard_errors(found, totals, squares, importances)
+
+
+def _standard_errors(found: Array, totals: Array, squares: Array, importances: Matrix) -> Matrix:
+    """Standard errors of means minus the mean of all: (n_strings, n_outputs).
+
+    That difference is (1 - p) times the one between sequences with the string and without it.
+    Both means vary, independently, and so does the share p, which adds the importance's square
+    over n (delta method). NaN where either are a handful; 0 where all have the string.
+    """
+    n = found.sum()
+    lacking = n - found
+    with_it = _variance_of_mean(found, totals, squares)
+    without = _variance_of_mean(lacking, totals.sum(axis=0) - totals, squares.sum(axis=0) - squares)
+    variances = ((lacking / n) ** 2)[:, None] * (with_it + without) + importances**2 / n
+    return np.where((lacking == 0)[:, None], 0.0, np.sqrt(variances))
+
+
+def _variance_of_mean(counts: Array, totals: Array, squares: Array) -> Matrix:
+    """Variances of means, NaN where fewer than `LEAST` sequences were averaged."""
+    number = np.where(counts < LEAST, np.nan, counts)[:, None]
+    variances = np.maximum(squares / number - (totals / number) ** 2, 0.0)
+    found: Matrix = variances / (number - 1)
+    return found
 
 
 def _classes(k: int) -> list[int]:

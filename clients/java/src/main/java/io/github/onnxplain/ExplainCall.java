@@ -226,6 +226,18 @@ public final class ExplainCall {
         }
 
         /**
+         * Names the target's classes, as the target has them.
+         *
+         * @param labels in the order of the model's outputs; for a model with one output, two labels, the negative
+         *     first; default: each class is the output of the same name or number
+         * @return this builder
+         */
+        public Builder classLabels(String... labels) {
+            request.clearClassLabels().addAllClassLabels(Arrays.asList(labels));
+            return this;
+        }
+
+        /**
          * Chooses whether plots return with the results.
          *
          * @param wanted default true

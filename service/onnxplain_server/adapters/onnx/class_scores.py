@@ -1,0 +1,128 @@
+"""Whether the columns of a prediction score classes, read from the graph and its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import NodeProto, ValueInfoProto
+
+from onnxplain_server.adapters.onnx.additive import PASSING, is_all_ones
+from onnxplain_server.adapters.onnx.ensembles import link_of
+from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, Part
+
+_CLASSIFIERS = frozenset({"TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier"})
+_LINKED_SUMS = frozenset({"TreeEnsembleRegressor", "TreeEnsemble", "LinearRegressor"})
+_ENDS = frozenset({"Sigmoid", "Softmax", "LogSoftmax", "Hardmax", "ZipMap"})
+_ALONE = PASSING | {"Abs", "Clip", "Log", "Normalizer", "Transpose", "ReduceMean"}
+"""Operators that leave scores of classes what their first input is."""
+_TOGETHER = frozenset({"Concat", "Add", "Sum", "Mean"})
+"""Operators that join or add up scores of classes."""
+
+_DECISIONS = _CLASSIFIERS | {
+    *("ArgMax", "ArgMin", "TopK", "Sign", "Binarizer"),
+    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+}
+_LOOKUPS = PASSING | {"Where", "LabelEncoder", "Not", "Add", "Mul", "Sub", "Concat"}
+"""Operators between a decision and the label that it becomes."""
+_NAMES = ("label", "class")
+"""Parts of names that exporters give to outputs of labels."""
+_METADATA = frozenset({"classes", "class_names", "class_labels"})
+_EMPTY = frozenset({"", "[]", "{}", "null", "None"})
+
+
+def has_class_scores(graph: Graph, parts: Sequence[Part]) -> bool:
+    """Whether a prediction scores classes.
+
+    It does where the model has a label output or a ZipMap, names its classes in its metadata, or
+    ends in a classifier operator, Sigmoid or Softmax, averages and complements of these included.
+    What only computes with such scores, as a network with gates does, has none.
+    """
+    named = (entry for entry in graph.model.metadata_props if entry.key in _METADATA)
+    return (
+        any(part.is_label for part in parts)
+        or bool(label_outputs(graph))
+        or any(_operator(graph, output.name) == "ZipMap" for output in graph.outputs)
+        or any(entry.value.strip() not in _EMPTY for entry in named)
+        or any(_scores_classes(graph, part.tensor) for part in parts)
+    )
+
+
+def label_outputs(graph: Graph) -> tuple[ValueInfoProto, ...]:
+    """Outputs that hold predicted labels; a count, or the path through a tree, is none."""
+    return tuple(
+        output
+        for output in graph.outputs
+        if output.type.tensor_type.elem_type in LABEL_TYPES
+        and (any(n in output.name.lower() for n in _NAMES) or _is_decided(graph, output.name))
+    )
+
+
+def _operator(graph: Graph, tensor: str) -> str:
+    node = graph.producer(tensor)
+    return "" if node is None else node.op_type
+
+
+def _scores_classes(graph: Graph, tensor: str) -> bool:
+    """Whether every way back from a tensor meets a classifier, Sigmoid or Softmax."""
+    waiting, seen = [tensor], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        node = graph.producer(name)
+        if node is None:
+            return False
+        if _ends_in_classes(node):
+            continue
+        behind = _behind(graph, node)
+        if not behind:
+            return False
+        waiting.extend(behind)
+    return True
+
+
+def _ends_in_classes(node: NodeProto) -> bool:
+    if node.op_type in _LINKED_SUMS:
+        return link_of(node) is not None
+    return node.op_type in _CLASSIFIERS | _ENDS
+
+
+def _behind(graph: Graph, node: NodeProto) -> list[str]:
+    """Tensors that must score classes for a node to; none where it makes something else of them."""
+    names = [name for name in node.input if name]
+    varying = [name for name in names if graph.constant(name) is None]
+    if node.op_type in _ALONE:
+        return names[:1]
+    if node.op_type in _TOGETHER and len(varying) == len(names):
+        return names
+    if node.op_type == "Sub" and is_all_ones(graph, names[0]):
+        return varying
+    if node.op_type == "Div":  # by the sum of the scores, or by how many are averaged
+        return varying if names[0] in varying else []
+    if node.op_type == "Mul" and len(varying) == 1:
+        (factor,) = (name for name in names if name not in varying)
+        return varying if _is_share(graph, factor) else []
+    return []
+
+
+def _is_share(graph: Graph, tensor: str) -> bool:
+    values = graph.constant(tensor)
+    return values is not None and bool(np.all((values > 0) & (values <= 1)))
+
+
+def _is_decided(graph: Graph, tensor: str) -> bool:
+    """Whether a decision between classes stands behind a tensor of labels."""
+    waiting, seen = [tensor], set[str]()
+    while waiting:
+        node = graph.producer(waiting.pop())
+        if node is None or node.output[0] in seen:
+            continue
+        seen.add(node.output[0])
+        if node.op_type in _DECISIONS:
+            return True
+        if node.op_type in _LOOKUPS:
+            waiting.extend(name for name in node.input if name)
+    return False

@@ -1,0 +1,58 @@
+"""Class labels of the request, checked once for all methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.question import Question
+from onnxplain_server.methods import average_loss, permutation_importance, swarm
+from onnxplain_server.methods.classes import Outputs, pair
+from onnxplain_server.table import Table
+
+
+def check_target_given(question: Question) -> None:
+    """Refuse class labels without a target.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    if question.class_labels and not (question.target_column or _names_targets(question)):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "class_labels are the labels of a target, and there is none: name its column in "
+            "target_column, or leave class_labels out",
+            "class_labels",
+        )
+
+
+def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
+    """Refuse class labels that do not fit target and model, even where no method compares them.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    if not question.class_labels or not question.target_column or _names_targets(question):
+        return  # methods with targets of their own check these
+    column = table.column(question.target_column, "target_column")
+    is_missing = column == "" if column.dtype == object else ~np.isfinite(column)
+    pair(column[~is_missing], outputs, "target_column")
+
+
+def _names_targets(question: Question) -> bool:
+    """Whether a method has target columns of its own."""
+    for options in question.methods:
+        match options:
+            case average_loss.Options() | permutation_importance.Options():
+                columns = options.comparison.target_columns
+            case swarm.Options():
+                columns = options.target_columns
+            case _:
+                columns = ()
+        if columns:
+            return True
+    return False

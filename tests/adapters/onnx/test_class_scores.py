@@ -1,0 +1,171 @@
+"""A model's graph and metadata tell whether its outputs score classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+from onnxplain_server.adapters.onnx import USUAL_LIMITS, describe, load
+from onnxplain_server.adapters.onnx.class_scores import has_class_scores
+from onnxplain_server.adapters.onnx.outputs import read_parts
+from onnxplain_server.adapters.onnx.read import read
+from onnxplain_server.model import Scale
+
+ML = "ai.onnx.ml"
+WEIGHTS = np.array([[1.0, -1], [0, 1], [1, 1]], np.float32)
+REGRESSORS = {
+    *("batch_of_one", "batch_of_one_inside", "flat_columns", "half", "two_outputs"),
+    *("catboost_regressor", "lightgbm_poisson", "lightgbm_regressor", "xgboost_regressor"),
+    "lightgbm_categorical_regressor",
+    *("network_double", "network_float", "sklearn_gradient_boosting", "sklearn_linear"),
+    *("sklearn_random_forest_two_targets", "sklearn_tree_int64"),
+}
+
+
+def scores(model: ModelProto) -> bool:
+    content = model.SerializeToString()
+    found = load(content).has_class_scores
+    assert describe(content).has_class_scores is found
+    return found
+
+
+def test_committed_classifiers_score_classes_and_regressors_do_not(cases) -> None:
+    for name in cases:
+        graph = read(cases[name].content, USUAL_LIMITS)
+        assert has_class_scores(graph, read_parts(graph)) is (name not in REGRESSORS), name
+
+
+def test_scores_before_the_link_are_of_the_same_classes(cases) -> None:
+    content = cases["xgboost_3class"].content
+
+    assert load(content, Scale.MARGIN).has_class_scores
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        pytest.param([("Softmax", {"axis": 1})], True, id="softmax"),
+        pytest.param([("LogSoftmax", {"axis": 1})], True, id="logarithms"),
+        pytest.param([("Sigmoid", {})], True, id="sigmoid"),
+        pytest.param([("Sigmoid", {}), ("Sub", "one")], True, id="complement"),
+        pytest.param([("Sigmoid", {}), ("Mul", "half")], True, id="share"),
+        pytest.param([("Sigmoid", {}), ("Mul", "many")], False, id="range of a number"),
+        pytest.param([("Sigmoid", {}), ("MatMul", "square")], False, id="hidden layer"),
+        pytest.param([("Sigmoid", {}), ("Mul", "gate")], False, id="gate"),
+        pytest.param([("Relu", {})], False, id="numbers"),
+    ],
+)
+def test_the_end_of_a_network_tells(build, steps, found: bool) -> None:
+    nodes, last = [build.node("MatMul", "X weights", "t0")], "t0"
+    for k, (operator, about) in enumerate(steps, 1):
+        taken = {"one": f"one {last}", "half": f"{last} half", "many": f"{last} many",
+                 "square": f"{last} square", "gate": f"{last} t0"}  # fmt: skip
+        inputs = taken[about] if isinstance(about, str) else last
+        given = {} if isinstance(about, str) else about
+        last = "y" if k == len(steps) else f"t{k}"
+        nodes.append(build.node(operator, inputs, last, **given))
+    constants = {
+        "weights": WEIGHTS,
+        "one": np.ones(1, np.float32),
+        "half": np.full(1, 0.5, np.float32),
+        "many": np.full(1, 100, np.float32),
+        "square": np.eye(2, dtype=np.float32),
+    }
+
+    assert scores(build(nodes, **constants)) is found
+
+
+def test_an_average_of_probabilities_scores_classes(build) -> None:
+    nodes = [
+        build.node("Softmax", "X", "p", axis=1),
+        build.node("Sigmoid", "X", "q"),
+        build.node("Add", "p q", "sum"),
+        build.node("Div", "sum two", "y"),
+    ]
+
+    assert scores(build(nodes, two=np.full(1, 2, np.float32)))
+
+
+def test_a_label_output_tells(build) -> None:
+    """Whatever the scores are made of: here they are distances to three centres."""
+    nodes = [
+        build.node("Abs", "X", "distances"),
+        build.node("ArgMin", "distances", "nearest", axis=1, keepdims=0),
+    ]
+    outputs = {"nearest": TensorProto.INT64, "distances": TensorProto.FLOAT}
+
+    assert scores(build(nodes, outputs))
+
+
+def test_other_whole_numbers_are_no_labels(build) -> None:
+    nodes = [
+        build.node("Abs", "X", "y"),
+        build.node("Floor", "y", "whole"),
+        build.node("Cast", "whole", "count", to=TensorProto.INT64),
+    ]
+    outputs = {"count": TensorProto.INT64, "y": TensorProto.FLOAT}
+
+    assert not scores(build(nodes, outputs))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found"),
+    [
+        ("class_names", '["no", "yes", "perhaps"]', True),
+        ("classes", "no,yes,perhaps", True),
+        ("class_names", "[]", False),
+        ("author", "somebody", False),
+    ],
+)
+def test_metadata_may_name_classes(build, key: str, value: str, found: bool) -> None:
+    model = build([build.node("Neg", "X", "y")])
+    helper.set_model_props(model, {key: value})
+
+    assert scores(model) is found
+
+
+@pytest.mark.parametrize("transform", ["LOGISTIC", "NONE"])
+def test_a_regressor_with_a_link_scores_classes(build, transform: str) -> None:
+    node = build.node("LinearRegressor", "X", "y", domain=ML, coefficients=[1.0, 0, 1],
+                      intercepts=[0.0], post_transform=transform)  # fmt: skip
+
+    assert scores(build([node])) is (transform == "LOGISTIC")
+
+
+def broken_label(build) -> ModelProto:
+    """A network of two classes whose label is looked up beyond the end of the list."""
+    nodes = [
+        build.node("MatMul", "X weights", "scores"),
+        build.node("Softmax", "scores", "probabilities", axis=1),
+        build.node("ArgMax", "probabilities", "best", axis=1, keepdims=0),
+        build.node("Add", "best shift", "place"),
+        build.node("Gather", "names place", "label"),
+    ]
+    outputs = {"label": TensorProto.INT64, "probabilities": TensorProto.FLOAT}
+    constants = {"weights": WEIGHTS, "shift": np.array(7), "names": np.array([0, 1])}
+    model: ModelProto = build(nodes, outputs, **constants)
+    return model
+
+
+def test_a_label_output_that_the_runtime_refuses_is_told(build) -> None:
+    model = load(broken_label(build).SerializeToString())
+
+    (note,) = model.notes
+    assert note.code == "LABEL_OUTPUT_REFUSED"
+    assert "for its label output 'label': in Gather: indices element out of data" in note.message
+    assert model.predict({"X": np.zeros((2, 3), np.float32)}).tolist() == [[0.5, 0.5]] * 2
+
+
+def test_a_label_output_of_another_type_than_declared_is_told(build) -> None:
+    model = broken_label(build)
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.STRING
+
+    (note,) = load(model.SerializeToString()).notes
+
+    assert note.code == "LABEL_OUTPUT_REFUSED"
+    assert "tensor(string)" in note.message
+
+
+def test_a_label_output_that_works_is_not_told(cases) -> None:
+    for name in ("sklearn_logistic_3class_double", "catboost_binary", "sklearn_columns_error"):
+        assert load(cases[name].content).notes == ()

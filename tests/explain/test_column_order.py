@@ -1,0 +1,251 @@
+"""Columns of a matrix: by the model's names where it carries them, else by position, and told."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, load_model
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeModelResponse,
+    ExplainRequest,
+    ExplainResponse,
+)
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.table_pb2 import Column, Columns, Table
+from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.onnx.column_names import column_names
+from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.explain.far import far_from_target
+from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.target import Comparison
+
+CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
+ENGINES = ("TREES", "BLACK_BOX")
+Ask = Callable[..., ExplainResponse]
+
+
+def read_case() -> tuple[ModelProto, dict[str, list[float]]]:
+    with (CASE / "data.csv").open() as file:
+        rows = list(csv.DictReader(file))[:200]
+    return load_model(CASE / "model.onnx"), {n: [float(row[n]) for row in rows] for n in rows[0]}
+
+
+def naming(model: ModelProto, names: list[str], key: str = "feature_names") -> ModelProto:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    copy.metadata_props.add(key=key, value=json.dumps(names))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(runner: InProcess, make) -> Ask:
+    def asked(model: ModelProto, columns, **question) -> ExplainResponse:
+        request = ExplainRequest(
+            model=Model(content=model.SerializeToString()),
+            table=Table(
+                columns=Columns(columns=[Column(name=n, numbers=v) for n, v in columns.items()])
+            ),
+            **{"methods": [{"average_loss": {}}], "target_column": "y", "plots": False, **question},
+        )
+        return ExplainResponse.FromString(
+            runner.explain(request.SerializeToString(), {}, make.host())
+        )
+
+    return asked
+
+
+def warning(answer: ExplainResponse, code: str) -> str:
+    warnings: list[Any] = list(answer.warnings)
+    return "".join(w.message for w in warnings if w.code == code)
+
+
+def loss(answer: ExplainResponse) -> float:
+    return answer.explanations[0].average_loss.losses[0].values[0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_columns_are_found_by_the_models_names_wherever_they_stand(ask: Ask, engine: str) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+    mixed = {name: columns[name] for name in reversed(columns)}
+
+    whole = ask(model, columns, engine=engine)
+    named = ask(naming(model, names), mixed | {"more": [1.0] * 200}, engine=engine)
+
+    assert loss(named) == pytest.approx(loss(whole), rel=1e-12)
+    assert not warning(named, "COLUMNS_BY_POSITION")
+    swapped = ask(model, {n: mixed[n] for n in mixed}, engine=engine)
+    assert loss(swapped) > 2 * loss(whole)
+    assert f"1 '{names[-1]}'" in warning(swapped, "COLUMNS_BY_POSITION")
+
+
+def test_names_that_disagree_are_refused(ask: Ask) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+
+    with pytest.raises(ExplainError) as refusal:
+        ask(naming(model, ["age", *names[1:]]), columns)
+
+    assert (refusal.value.reason, refusal.value.field) == (Reason.MISSING_COLUMN, "feature_columns")
+    assert f"the table has no 'age', but '{names[0]}'" in refusal.value.message
+    stated = ask(naming(model, ["age", *names[1:]]), columns, feature_columns=names)
+    assert loss(stated) == loss(ask(model, columns, feature_columns=names))
+
+
+def test_a_stated_order_may_not_put_the_models_columns_elsewhere(ask: Ask) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+    swapped = [names[1], names[0], *names[2:]]
+
+    with pytest.raises(ExplainError) as refusal:
+        ask(naming(model, names), columns, feature_columns=swapped)
+
+    assert refusal.value.reason is Reason.INVALID_OPTION
+    assert f"'{names[1]}' in place 1" in refusal.value.message
+    assert not warning(ask(model, columns, feature_columns=swapped), "COLUMNS_BY_POSITION")
+
+
+def test_names_that_only_count_say_nothing_of_other_columns(ask: Ask) -> None:
+    model, columns = read_case()
+    renamed = {f"the {name}" if name != "y" else name: v for name, v in columns.items()}
+    counted = naming(model, [f"Column_{j}" for j in range(len(columns) - 1)])
+
+    answer = ask(counted, renamed)
+
+    assert loss(answer) == loss(ask(model, columns))
+    assert "1 'the " in warning(answer, "COLUMNS_BY_POSITION")
+
+
+def test_columns_that_are_only_numbered_are_taken_by_position(ask: Ask) -> None:
+    """As those of an array are."""
+    model, columns = read_case()
+    named = naming(model, [f"the {name}" for name in columns if name != "y"])
+    numbered = {n if n == "y" else f"f{j}": v for j, (n, v) in enumerate(columns.items())}
+
+    answer = ask(named, numbered)
+
+    assert loss(answer) == loss(ask(model, columns))
+    assert "1 'f0'" in warning(answer, "COLUMNS_BY_POSITION")
+
+
+@pytest.mark.parametrize("method", ["average_loss", "permutation_importance"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_predictions_far_from_the_target_are_told(ask: Ask, engine: str, method: str) -> None:
+    model, columns = read_case()
+    negated = columns | {"y": [-value for value in columns["y"]]}
+    question: dict[str, Any] = {"engine": engine, "methods": [{method: {}}]}
+
+    assert not warning(ask(model, columns, **question), "FAR_FROM_TARGET")
+    message = warning(ask(model, negated, **question), "FAR_FROM_TARGET")
+    assert "On 200 rows the model is no better than a constant prediction" in message
+    assert f"of the constant {np.var(columns['y']):.4g} (R² = -" in message
+
+
+def test_groups_are_compared_together(ask: Ask) -> None:
+    model, columns = read_case()
+    negated = columns | {"y": [-value for value in columns["y"]]}
+    name = next(iter(columns))
+
+    plain = ask(model, negated)
+    grouped = ask(model, negated, methods=[{"average_loss": {"group_column": name}}])
+
+    assert warning(plain, "FAR_FROM_TARGET") == warning(grouped, "FAR_FROM_TARGET")
+
+
+@pytest.mark.parametrize("given", [Loss.SQUARED_ERROR, Loss.ABSOLUTE_ERROR, Loss.POISSON])
+def test_the_constant_is_the_best_there_is(given: Loss) -> None:
+    """By search: no other constant has a lower loss."""
+    random = np.random.default_rng(3)
+    actual, weights = random.exponential(size=(40, 1)), random.integers(0, 4, 40).astype(float)
+    comparison = Comparison(loss=given)
+    constants = np.linspace(0.01, 4, 4000)
+    least = min(
+        comparison.average(actual, np.full_like(actual, constant), weights)[0]
+        for constant in constants
+    )
+
+    def told(loss: float) -> bool:
+        return bool(far_from_target(comparison, actual, weights, np.array([loss]), ("y",)))
+
+    assert told(least * 1.0001)
+    assert not told(least * 0.999)
+
+
+def test_classes_are_compared_together_and_infinite_losses_not() -> None:
+    actual = np.eye(3)[[0, 0, 0, 1, 1, 2]]
+    shares = actual.mean(axis=0)
+    comparison = Comparison(loss=Loss.SQUARED_ERROR, one_hot_target=True)
+    ones, names = np.ones(6), ("a", "b", "c")
+    limits = shares * (1 - shares)
+
+    assert not far_from_target(comparison, actual, ones, limits * [0.9, 0.9, 1.05], names)
+    (note,) = far_from_target(comparison, actual, ones, limits * 1.1, names)
+    assert "all classes" in note.message
+    assert "R² = -0.1" in note.message
+    assert not far_from_target(comparison, actual, ones, np.full(3, np.inf), names)
+
+
+def test_wide_tables_are_listed_in_part(make) -> None:
+    names = tuple(f"c{j}" for j in range(40))
+    model = make.model(lambda *c: c[0] * c[1], names, ["double"] * 40, matrix=True)
+    table = make.table({n: np.random.default_rng(0).normal(size=4) for n in names})
+    options = partial_dependence.Options(features=(("c0",),))
+    (note,) = make.answer(model, table, options).notes
+    assert note.code == "COLUMNS_BY_POSITION"
+    assert "10 'c9', 11 'c10', …, 40 'c39'" in note.message
+    assert not make.answer(model, table, options, feature_columns=names).notes
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "names"),
+    [
+        ("feature_names", '["a", "b, c", "d"]', ("a", "b, c", "d")),
+        ("Columns", "['a', 'b', 'it\"s']", ("a", "b", 'it"s')),
+        ("features", "a, b,c", ("a", "b", "c")),
+        ("feature_names", "a b\nb,\nc", ("a b", "b,", "c")),
+        ("feature_names", '["a", "b"]', ()),
+        ("feature_names", '["a", "b", "b"]', ()),
+        ("feature_names", '["a", "b", 3]', ()),
+        ("feature_names", '["a", "b", "\\ud800"]', ()),
+        ("feature_names", "[" * 100_000, ()),
+        ("feature_names", '{"a": 1, "b": 2, "c": 3}', ()),
+        ("author", '["a", "b", "c"]', ()),
+    ],
+)
+def test_a_model_tells_the_names_that_it_carries(
+    key: str, value: str, names: tuple[str, ...]
+) -> None:
+    model = load_model(Path(__file__).parents[1] / "models" / "batch_of_one.onnx")
+    model.metadata_props.add(key=key, value=value)
+    assert column_names(Graph(model), 3) == names
+    model.graph.input[0].doc_string = '["u", "v", "w"]'
+    assert column_names(Graph(model), 3) == (names or ("u", "v", "w"))
+
+
+def test_a_description_has_the_names(runner: InProcess, make) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+
+    def described(model: ModelProto) -> list[str]:
+        request = DescribeModelRequest(model=Model(content=model.SerializeToString()))
+        answer = runner.describe(request.SerializeToString(), {}, make.host())
+        return list(DescribeModelResponse.FromString(answer).model.feature_names)
+
+    assert described(naming(model, names)) == names
+    assert described(model) == []

@@ -1,0 +1,88 @@
+"""Requests asked in this process: an answer, or the reason for which they are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from asked.answers import FLOAT32, SUMS, Rounding, differences, leaves, unexplained_nans
+from asked.case import Case
+from asked.changes import CHANGES, Changed
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.run import Runner
+
+FAULTS_OF_OURS = {Reason.INTERNAL, Reason.WORKER_DIED}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Asks a runner."""
+
+    runner: Runner
+    host: Callable[[], Any]
+
+    def __call__(self, case: Case, **others) -> ExplainResponse | Reason:
+        """Answer, or refuse for a reason that is the caller's to mend; else raise."""
+        try:
+            reply = self.runner.explain(case.request(**others), {}, self.host())
+        except ExplainError as refused:
+            if refused.reason in FAULTS_OF_OURS:
+                raise
+            return refused.reason
+        answer = ExplainResponse.FromString(reply)
+        unexplained = unexplained_nans(answer)
+        assert not unexplained, f"NaN without a warning: {sorted(unexplained)}"
+        return answer
+
+    def faults_of(self, name: str, case: Case, seed: int) -> list[str]:
+        """Compare the answers before and after a change."""
+        changed = CHANGES[name](case, seed)
+        return compare(self(changed.before), self(changed.after), changed)
+
+    def faults_of_engines(self, case: Case) -> list[str]:
+        """Compare the answers of both engines, where trees can be read."""
+        method = next(iter(case.methods[0].values()))
+        if method.get("strategy") == "STEPS":
+            return []  # steps are read from trees, and refused without
+        trees, black_box = (self(case, engine=name) for name in ("TREES", "BLACK_BOX"))
+        if trees is Reason.INVALID_OPTION:
+            return []
+        return compare(trees, black_box, Changed(case, case, left_out=_of_one_engine), FLOAT32)
+
+
+def compare(
+    one: ExplainResponse | Reason,
+    other: ExplainResponse | Reason,
+    changed: Changed,
+    rounding: Rounding = SUMS,
+) -> list[str]:
+    """Tell in which numbers and names two answers differ; refusals by their reasons."""
+    if isinstance(one, Reason) or isinstance(other, Reason):
+        return [] if one == other else [f"{_told(other)} beside {_told(one)}"]
+    return differences(
+        changed.view(leaves(other)),
+        leaves(one),
+        rounding,
+        weight=changed.weight,
+        left_out=changed.left_out,
+    )
+
+
+def _told(answer: ExplainResponse | Reason) -> str:
+    return answer.name if isinstance(answer, Reason) else "an answer"
+
+
+def _of_one_engine(name: str) -> bool:
+    """Whether a number is estimated without trees only, or from an optimum without black box only.
+
+    Statistics of effects within the rounding of float32 are told by thresholds of each arithmetic.
+    """
+    return (
+        name.endswith(".numerator_errors.count")
+        or name.startswith(
+            ("swarm.effects", "swarm.importances", "swarm.similarity", "interactions.total")
+        )
+        or ".numerator_errors" in name
+    )

@@ -1,0 +1,37 @@
+"""Random requests: always an answer or a reason, and the same one where nothing of it changed."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from asked.cases import cases, waits_for_mending
+from asked.changes import CHANGES
+from asked.methods import METHODS
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+
+COUNT = int(os.environ.get("ONNXPLAIN_TEST_PROPERTIES", "25"))
+"""Requests per method; `make torture` sends more, each time others."""
+
+thorough = settings(
+    max_examples=COUNT,
+    derandomize="ONNXPLAIN_TEST_PROPERTIES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@thorough
+@given(data=st.data())
+def test_what_changes_nothing_of_a_request_changes_no_answer(ask, method: str, data) -> None:
+    """Nor is there any request without an answer or a reason; nor a NaN that nothing explains."""
+    case = data.draw(cases(method))
+    change = data.draw(st.sampled_from(["engines", *CHANGES]))
+    assume(not waits_for_mending(case))
+    event(change)
+    if change == "engines":
+        assert ask.faults_of_engines(case) == []
+    else:
+        assert ask.faults_of(change, case, data.draw(st.integers(0, 99))) == []
