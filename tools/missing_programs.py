@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -31,12 +31,15 @@ def program() -> Callable[[str], str]:
     return path
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name each missing program and the command that installs it."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Name each missing program and the command that installs it, after all other summaries."""
+    yield
     reasons = (report.longrepr[2] for report in terminalreporter.stats.get("skipped", []))
     names = Counter(reason.partition(_REASON)[2] for reason in reasons if _REASON in reason)
     if not names:
         return
     terminalreporter.section("tests left out for want of a program")
     for name, count in sorted(names.items()):
-        terminalreporter.line(f"{name}: {count} tests; to run them: {advice(name)}")
+        tests = "1 test" if count == 1 else f"{count} tests"
+        terminalreporter.line(f"{name}: {tests}; to run them, as root: {advice(name)}")
