@@ -19,7 +19,7 @@ from onnxplain_server.trees.exact import Exact
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
-LOSS = {"averageLoss": {}}
+LOSS: dict[str, Any] = {"averageLoss": {}}
 CURVES = {"partialDependence": {"features": [{"names": ["x2"]}], "gridSize": 3}}
 N_ROWS = 10
 
@@ -92,7 +92,7 @@ def test_a_planted_fault_is_found_by_its_check(
 ) -> None:
     asked = case(method, "BLACK_BOX")
 
-    def faults() -> list[str]:
+    def faults():
         return (
             ask.faults_of_engines(asked) if check == "engines" else ask.faults_of(check, asked, 1)
         )

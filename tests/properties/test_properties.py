@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from asked.cases import cases, waits_for_mending
+from asked.cases import cases
 from asked.changes import CHANGES
 from asked.methods import METHODS
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 COUNT = int(os.environ.get("ONNXPLAIN_TEST_PROPERTIES", "25"))
@@ -29,7 +29,6 @@ def test_what_changes_nothing_of_a_request_changes_no_answer(ask, method: str, d
     """Nor is there any request without an answer or a reason; nor a NaN that nothing explains."""
     case = data.draw(cases(method))
     change = data.draw(st.sampled_from(["engines", *CHANGES]))
-    assume(not waits_for_mending(case))
     event(change)
     if change == "engines":
         assert ask.faults_of_engines(case) == []

@@ -118,7 +118,10 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
 
     answer: Any = ExplainResponse.FromString(runner.explain(asked, {}, host))
 
-    assert [warning.code for warning in answer.warnings] == ["INCONSISTENT_MODEL"]
+    assert [warning.code for warning in answer.warnings] == [
+        "INCONSISTENT_MODEL",
+        "COLUMNS_BY_POSITION",
+    ]
     assert (host.values, host.round_trips) == ({}, 0)
     assert host.progress
 
@@ -143,7 +146,7 @@ def test_rows_of_the_table_count_for_more_than_rows_made_up(make, build, runner:
 
     answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host))
 
-    (warning,) = answer.warnings
+    warning, _ = answer.warnings
     assert warning.code == "INCONSISTENT_ELSEWHERE"
     assert "depends on the rows beside it, by up to" in warning.message
     assert "On 3 rows of the table it is one, up to rounding" in warning.message

@@ -335,6 +335,10 @@ def test_what_cannot_be_told_from_noise_is_no_number(firm: Firm) -> None:
     found = firm({"x": np.arange(5.0)}, SCORES, ["x"])
 
     assert np.isnan(value(found))
+    (note,) = found.notes
+    assert note.code == "FEW_ROWS"
+    assert "single row" in note.message
+    assert "'x'" in note.message
 
 
 @pytest.mark.parametrize(

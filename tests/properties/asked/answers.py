@@ -19,6 +19,7 @@ NAN_BY_CONTRACT = {
     "partial_dependence.curves.grid.numbers": "the grid point 'missing'",
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
     "feature_vectors.angles_degrees": "a vector of 0 has no direction",
+    "feature_vectors.angle_standard_errors_degrees": "a vector of 0 has no direction",
     "feature_vectors.similarity": "a vector of 0 has no direction",
     "firm.importances.curve.numbers": "the bin of missing values",
     "swarm.similarity": "a class that was not moved",
@@ -29,10 +30,10 @@ NAN_BY_CONTRACT = {
 
 NAN_BY_WARNING = {
     "permutation_importance.importances.values": {"INFINITE_LOSS", "ZERO_BASELINE"},
-    "firm.importances.values": {"CONSTANT_FIRM_FEATURE"},
-    "firm.importances.standard_errors": {"CONSTANT_FIRM_FEATURE"},
-    "firm.importances.lower": {"CONSTANT_FIRM_FEATURE"},
-    "firm.importances.upper": {"CONSTANT_FIRM_FEATURE"},
+    "firm.importances.values": {"FEW_ROWS"},
+    "firm.importances.standard_errors": {"FEW_ROWS"},
+    "firm.importances.lower": {"FEW_ROWS"},
+    "firm.importances.upper": {"FEW_ROWS"},
 }
 """Fields that may be NaN beside one of these warnings."""
 
@@ -41,6 +42,7 @@ _WEIGHT = re.compile(r"(?<!optimum)\.weight$|\.values\.counts\[\d+\]$")
 
 _UNITS = {
     "numerators": "mean_squares",
+    "numerator_errors": "mean_squares",
     "denominators": "mean_squares",
     "importances.values": "baseline_losses|mean_scores|score_standard_deviations",
 }
@@ -98,7 +100,7 @@ def field_of(path: str) -> str:
     return re.sub(r"\[\d+\]", "", path).strip(".")
 
 
-def unexplained_nans(answer: ExplainResponse) -> set[str]:
+def unexplained_nans(answer) -> set[str]:
     """Fields that are NaN, though neither the contract nor a warning says why."""
     codes = {warning.code for warning in answer.warnings}
     nans = {

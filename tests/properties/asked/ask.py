@@ -49,7 +49,13 @@ class Ask:
         trees, black_box = (self(case, engine=name) for name in ("TREES", "BLACK_BOX"))
         if trees is Reason.INVALID_OPTION:
             return []
-        return compare(trees, black_box, Changed(case, case, left_out=_of_one_engine), FLOAT32)
+        codes = {w.code for w in getattr(black_box, "warnings", [])}
+        below = "BELOW_THRESHOLD" in codes
+
+        def left_out(name: str) -> bool:
+            return _of_one_engine(name) or (below and name.startswith("interactions"))
+
+        return compare(trees, black_box, Changed(case, case, left_out=left_out), FLOAT32)
 
 
 def compare(
@@ -75,14 +81,9 @@ def _told(answer: ExplainResponse | Reason) -> str:
 
 
 def _of_one_engine(name: str) -> bool:
-    """Whether a number is estimated without trees only, or from an optimum without black box only.
+    """Whether a number is an estimate that one engine needs, or of a search that one makes.
 
-    Statistics of effects within the rounding of float32 are told by thresholds of each arithmetic.
+    By trees, weights of a swarm are found exactly; a black box tries some.
     """
-    return (
-        name.endswith(".numerator_errors.count")
-        or name.startswith(
-            ("swarm.effects", "swarm.importances", "swarm.similarity", "interactions.total")
-        )
-        or ".numerator_errors" in name
-    )
+    searched = ("swarm.effects", "swarm.importances", "swarm.similarity")
+    return ".numerator_errors" in name or name.startswith(searched)

@@ -115,17 +115,3 @@ def _target(draw: st.DrawFn, kind: Kind, n_rows: int) -> Values:
     usual = ["text", "text", "whole"] if kind.classes else ["fraction", "fraction", "whole"]
     choice = draw(st.sampled_from([*2 * usual, *choices]))
     return [draw(st.sampled_from(choices[choice])) for _ in range(n_rows)]
-
-
-def waits_for_mending(case: Case) -> bool:
-    """Whether a case meets a fault that is known and not mended yet: TEMPORARY.
-
-    FIRM answers NaN without a warning where weights are far apart, and a swarm over single rows
-    tells counts of values in powers of two in place of the weights.
-    """
-    weights = case.columns.get("w", [])
-    swarm = case.methods[0].get("swarm", {})
-    far_apart = "firm" in case.methods[0] and max(weights, default=1) > 1e9 * min(
-        (weight for weight in weights if weight), default=1
-    )
-    return far_apart or "rowIndices" in swarm

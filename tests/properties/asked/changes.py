@@ -82,9 +82,12 @@ def with_rows_permuted(case: Case, seed: int) -> Changed:
 
 
 def with_weights_times_7(case: Case, _seed: int) -> Changed:
-    """Multiply all weights by 7."""
+    """Multiply all weights by 7, where they are weights only."""
     before = _weighed(case)
     name = _weight_column(before)
+    if re.search(rf"\b{name}\b", json.dumps(before.methods)):
+        before = _weighed_by_another_column(before)
+        name = _weight_column(before)
     columns = {**before.columns, name: [7 * weight for weight in before.columns[name]]}
     return Changed(before, replace(before, columns=columns), 7.0, left_out=_grown(case))
 
@@ -138,6 +141,11 @@ def _weighed(case: Case) -> Case:
         return case
     columns = {**case.columns, "w": [1.0] * case.n_rows}
     return replace(case, columns=columns, options={**case.options, "weightColumn": "w"})
+
+
+def _weighed_by_another_column(case: Case) -> Case:
+    columns = {**case.columns, "weight": case.columns[_weight_column(case)]}
+    return replace(case, columns=columns, options={**case.options, "weightColumn": "weight"})
 
 
 def _undrawn(case: Case) -> Case:

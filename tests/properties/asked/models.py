@@ -85,8 +85,9 @@ class Kind:
 def read_kind(name: str) -> Kind:
     content = (_FOLDER / f"{name}.onnx").read_bytes()
     told = json.loads((_FOLDER / f"{name}.json").read_text())
-    inputs = [i.name for i in onnx.load_from_string(content).graph.input]
-    is_matrix = len(inputs) == 1
+    graph = onnx.load_from_string(content).graph
+    constants = {constant.name for constant in graph.initializer}
+    is_matrix = sum(taken.name not in constants for taken in graph.input) == 1
     names = [f"x{j}" for j in range(len(told["columns"]))] if is_matrix else list(told["columns"])
     outputs = tuple(told["output_names"])
     regression = ("regressor", "poisson", "linear", "two_", "half", "flat", "network_", "int64")
@@ -99,6 +100,7 @@ def read_kind(name: str) -> Kind:
 def renamed(content: bytes, names: Mapping[str, str]) -> bytes:
     """Give the inputs of a model other names."""
     model = onnx.load_from_string(content)
+    names = {i.name: names[i.name] for i in model.graph.input if i.name in names}
     for taken in model.graph.input:
         taken.name = names.get(taken.name, taken.name)
     for node in model.graph.node:

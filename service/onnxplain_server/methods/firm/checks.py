@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from onnxplain_server.arrays import Matrix
 from onnxplain_server.methods.firm.binding import Bound
 from onnxplain_server.methods.firm.draw import Draw
 from onnxplain_server.methods.firm.options import Estimator
@@ -70,6 +71,22 @@ def rare_notes(bounds: Sequence[Bound], *, is_resampled: bool) -> Iterator[Note]
             "FEW_ROWS",
             f"Fewer than {LEAST_OF_A_VALUE} rows have one of the two values, which is too few for "
             f"a standard error or an interval, so these are NaN: {listed(rare)}.",
+        )
+
+
+def unmeasured_notes(bounds: Sequence[Bound], raws: Matrix) -> Iterator[Note]:
+    """Name features whose importance is NaN, since each of their bins is one row's."""
+    unknown = tuple(
+        bound.expression.text
+        for bound, raw in zip(bounds, raws, strict=True)
+        if np.isnan(raw).any()
+    )
+    if unknown:
+        yield Note(
+            "FEW_ROWS",
+            "Each bin has the weight of a single row, so noise cannot be told from signal, and the "
+            "importance is NaN; more rows or fewer bins (`bin_count`) give a number, and so does "
+            f"`keep_bias`, one that is too large: {listed(unknown)}.",
         )
 
 

@@ -99,6 +99,7 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
     told = (
         *checks.notes(bounds, draw),
         *checks.constant_notes(bounds),
+        *checks.unmeasured_notes(bounds, raws),
         *few_rows(options.resampling, sheet.weights),
         *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
     )

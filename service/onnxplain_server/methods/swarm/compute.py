@@ -191,7 +191,8 @@ def _result(  # noqa: PLR0917 - all that it is made of
         for f, place in enumerate(places):
             one = found[c][f]
             scores, shares = one.curve.windows(borders)
-            column = subject.background.features.columns[place]
+            background = subject.background
+            column = background.features.columns[place]
             moved = subject.move(options, place, cohort.rows, seed).at(one.best_weight)
             effects.append(
                 Effect(
@@ -206,7 +207,9 @@ def _result(  # noqa: PLR0917 - all that it is made of
                     scores,
                     shares,
                     one.curve.similarities(limit),
-                    histogram(column[cohort.rows], cohort.truth.weights, subject.background.unit),
+                    histogram(
+                        column[cohort.rows], background.weights[cohort.rows], background.unit
+                    ),
                     reach(column, moved, cohort.truth.weights),
                 )
             )
