@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
@@ -25,6 +26,8 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 
 # Prometheus adds them to what it has read.
 OF_PROMETHEUS = {"job": "onnxplain", "instance": "a"}
+
+COUNTED_LAST = "http_server_request_duration_seconds_count"
 
 METHODS: list[Any] = [
     onnxplain.Interactions(features=["x0", "x1"]),
@@ -79,6 +82,16 @@ def page(server, network: bytes, rows: Mapping[str, Any]) -> Sequence[Metric]:
     rest.request("POST", "/v1/explanations", b"{}", {"Content-Type": "application/json"})
     assert rest.getresponse().status == 400
     rest.close()
+    for _ in range(1200):  # a request counts once its answer is sent
+        read = metrics(server)
+        if any(sample.name == COUNTED_LAST for family in read for sample in family.samples):
+            return read
+        time.sleep(0.1)
+    raise AssertionError(f"{COUNTED_LAST} never appeared")
+
+
+def metrics(server) -> Sequence[Metric]:
+    """What a server shows Prometheus now."""
     with urlopen(f"http://127.0.0.1:{server.metrics_port}/metrics", timeout=120) as reply:
         return list(text_string_to_metric_families(reply.read().decode()))
 
