@@ -196,7 +196,7 @@ def test_grids_go_with_their_features() -> None:
 
 
 def test_grids_that_do_not_match_the_features_are_refused() -> None:
-    with pytest.raises(ValueError, match="grids has 1 entries, but features has 2"):
+    with pytest.raises(ValueError, match="grids has 1 entries for 2 entries of features"):
         PartialDependence(features=["age", "bmi"], grids=[[1]]).to_message()
     with pytest.raises(ValueError, match="the grid for age, bmi must be a mapping"):
         PartialDependence(features=[("age", "bmi")], grids=[[1]]).to_message()

@@ -140,7 +140,7 @@ def every(every_answer: ExplainResponse) -> Explanations:
 def test_curves_of_rows_are_arrays_of_rows_by_points_by_outputs(every: Explanations) -> None:
     curves, _ = every.individual_conditional_expectation.curves
 
-    assert (curves.feature, curves.grid.tolist()) == ("age", [20, 30, 40])
+    assert (curves.features, curves.grid[0].tolist()) == (("age",), [20, 30, 40])
     assert (curves.row_indices.tolist(), curves.groups) == ([4, 1], ("f / old", "m / old"))
     assert curves.values[1].tolist() == [[6, 7], [8, 9], [10, 11]]
 

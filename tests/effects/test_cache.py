@@ -241,11 +241,11 @@ def test_a_cache_that_keeps_nothing_costs_time_only(make) -> None:
 
 def test_curves_of_single_rows_are_known_where_they_were_predicted(make) -> None:
     host, points = make.host(), np.array([0.0, 2.0, 1.0])
-    first = engine(make, host).effects.individual(0, points)
+    first = engine(make, host).effects.individual([0], [points])
     host.progress.clear()
 
     later = engine(make, host)
-    again = later.effects.individual(0, points)
+    again = later.effects.individual([0], [points])
 
     assert again.tobytes() == first.tobytes()
     assert again.shape == (4, 3, 2)
@@ -256,11 +256,11 @@ def test_curves_of_single_rows_are_known_where_they_were_predicted(make) -> None
 @pytest.mark.parametrize(("feature", "points"), [(1, [0.0, 2.0, 1.0]), (0, [0.0, 1.0, 2.0])])
 def test_other_curves_of_single_rows_are_predicted(make, feature: int, points) -> None:
     host = make.host()
-    engine(make, host).effects.individual(0, np.array([0.0, 2.0, 1.0]))
+    engine(make, host).effects.individual([0], [np.array([0.0, 2.0, 1.0])])
 
     later = engine(make, host)
-    found = later.effects.individual(feature, np.array(points))
+    found = later.effects.individual([feature], [np.array(points)])
 
     assert later.model.predicted == 4 * 3
-    alone = engine(make, make.host()).effects.individual(feature, np.array(points))
+    alone = engine(make, make.host()).effects.individual([feature], [np.array(points)])
     np.testing.assert_allclose(found, alone, rtol=1e-12)

@@ -95,7 +95,7 @@ def test_predictions_of_single_rows_stay_where_they_are(engines) -> None:
 
     # Exponentials may differ in their last digit by where a row lies in a call.
     np.testing.assert_allclose(
-        known.effects.individual(1, points), plain.effects.individual(1, points), rtol=1e-12
+        known.effects.individual([1], [points]), plain.effects.individual([1], [points]), rtol=1e-12
     )
     np.testing.assert_allclose(
         known.effects.exchanged([1, 3], [order]),

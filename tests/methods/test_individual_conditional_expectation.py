@@ -37,8 +37,8 @@ def test_curves_worked_by_hand(make) -> None:
     result = curves(make, features=("a",))
 
     (found,) = result.curves
-    assert found.feature == "a"
-    assert found.grid.tolist() == [1, 2, 3, 4]
+    assert found.features == ("a",)
+    assert found.grid[0].tolist() == [1, 2, 3, 4]
     assert found.values[:, :, 0].tolist() == [
         [11, 21, 31, 41],
         [21, 41, 61, 81],
@@ -50,14 +50,14 @@ def test_curves_worked_by_hand(make) -> None:
 
 
 def test_every_feature_has_curves_by_default_in_table_order(make) -> None:
-    assert [one.feature for one in curves(make).curves] == ["a", "b", "t"]
+    assert [one.features for one in curves(make).curves] == [("a",), ("b",), ("t",)]
 
 
 def test_features_come_in_the_order_asked_for(make) -> None:
     found = curves(make, features=("t", "a")).curves
 
-    assert [one.feature for one in found] == ["t", "a"]
-    assert found[0].grid.tolist() == ["u", "v"]
+    assert [one.features for one in found] == [("t",), ("a",)]
+    assert found[0].grid[0].tolist() == ["u", "v"]
     assert found[0].values[:, :, 0].tolist() == [[11, 11], [41, 41], [61, 61], [201, 201]]
 
 
@@ -65,7 +65,7 @@ def test_a_curve_passes_through_the_row_s_own_prediction(make) -> None:
     (found,) = curves(make, features=("b",)).curves
 
     own = product(*(np.array(COLUMNS[name]) for name in "abt"))
-    place = [found.grid.tolist().index(value) for value in COLUMNS["b"]]
+    place = [found.grid[0].tolist().index(value) for value in COLUMNS["b"]]
     assert found.values[range(4), place, 0].tolist() == own.tolist()
 
 
@@ -80,7 +80,7 @@ def test_the_mean_of_the_curves_is_partial_dependence(make, strategy) -> None:
 
     averages, singles = (explanation.result for explanation in found.explanations)
     for average, one in zip(averages.curves, singles.curves, strict=True):
-        assert one.grid.tolist() == average.grid[0].tolist()
+        assert one.grid[0].tolist() == average.grid[0].tolist()
         assert one.values.shape == (80, 9, 1)
         np.testing.assert_allclose(one.values.mean(axis=0), average.values, rtol=1e-12)
 
@@ -103,7 +103,7 @@ def test_centred_curves_are_zero_at_the_middle_point(make, grid: list[float], mi
     result = curves(make, centered=True, **given)
 
     centred = result.curves[0].values
-    assert middle_of(result.curves[0].grid) == middle
+    assert middle_of(result.curves[0].grid[0]) == middle
     assert (centred[:, middle] == 0).all()
     assert centred.tolist() == (plain - plain[:, [middle]]).tolist()
     assert result.centered
@@ -178,7 +178,7 @@ def test_so_many_rows_get_curves_and_are_named(make) -> None:
     assert fewer.row_indices.tolist() == sorted(set(fewer.row_indices.tolist()))
     assert fewer.row_indices.tolist() != other.row_indices.tolist()
     # Grids are those of all rows.
-    assert fewer.curves[0].grid[-1] > 1900
+    assert fewer.curves[0].grid[0][-1] > 1900
 
 
 def test_curves_are_drawn_among_the_rows_of_the_request(make) -> None:
@@ -208,8 +208,8 @@ def test_a_missing_value_is_a_point_where_it_is_wanted(make) -> None:
     without = curves(make, function, columns, features=("a",)).curves[0]
     with_it = curves(make, function, columns, features=("a",), include_missing=True).curves[0]
 
-    assert without.grid.tolist() == [1, 3]
-    assert np.isnan(with_it.grid).tolist() == [False, False, True]
+    assert without.grid[0].tolist() == [1, 3]
+    assert np.isnan(with_it.grid[0]).tolist() == [False, False, True]
     assert with_it.values[:, 2, 0].tolist() == [101, 102, 103]
 
 
@@ -255,3 +255,69 @@ def test_a_model_that_breaks_along_the_grid_is_named(make) -> None:
         curves(make, lambda a, b: np.where(a == b, b, np.where(a == 3, np.nan, 0)), columns)
 
     assert refused.value.reason is Reason.NON_FINITE_PREDICTION
+
+
+def test_features_together_worked_by_hand(make) -> None:
+    columns = {"a": [1.0, 2], "b": [10.0, 20], "t": ["u", "vw"]}
+
+    result = curves(make, columns=columns, features=("t",), joint_features=(("a", "b"),))
+
+    alone, together = result.curves
+    assert (alone.features, together.features) == (("t",), ("a", "b"))
+    assert [axis.tolist() for axis in together.grid] == [[1, 2, 1, 2], [10, 10, 20, 20]]
+    assert together.values[:, :, 0].tolist() == [[11, 21, 21, 41], [12, 22, 22, 42]]
+
+
+def test_without_features_alone_only_those_together_are_varied(make) -> None:
+    result = curves(make, joint_features=(("b", "a"), ("a", "t")))
+
+    assert [one.features for one in result.curves] == [("b", "a"), ("a", "t")]
+
+
+def test_the_mean_of_surfaces_is_partial_dependence(make) -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=80) for name in "abc"}
+    averaged = partial_dependence.Options(features=(("a", "b"), ("c", "a", "b")), grid_size=16)
+
+    found = answer(
+        make,
+        lambda a, b, c: np.sin(a * b) + b * c,
+        columns,
+        averaged,
+        joint_features=averaged.features,
+        grid_size=16,
+    )
+
+    averages, singles = (explanation.result for explanation in found.explanations)
+    for average, one in zip(averages.curves, singles.curves, strict=True):
+        for ours, theirs in zip(one.grid, average.grid, strict=True):
+            assert ours.tolist() == theirs.tolist()
+        np.testing.assert_allclose(one.values.mean(axis=0), average.values, rtol=1e-12)
+
+
+def test_features_together_have_given_grids_and_a_middle(make) -> None:
+    grid = {"a": np.array([1.0, 5.0, 2.0]), "b": np.array([3.0, 4.0, 6.0])}
+
+    result = curves(make, features=("a",), joint_features=(("a", "b"),), grids=(None, grid))
+    centred = curves(make, joint_features=(("a", "b"),), grids=(grid,), centered=True)
+
+    assert result.curves[1].values[0, :, 0].tolist() == [4, 21, 13]
+    assert centred.curves[0].values[0, :, 0].tolist() == [-17, 0, -8]
+
+
+@pytest.mark.parametrize(
+    ("together", "message", "field"),
+    [
+        (("a",), "joint_features takes two or more", "joint_features[0].names"),
+        ((), "is no feature", "joint_features[0].names"),
+        (("a", "z"), "'z' is no feature", "joint_features[0].names"),
+        (("a", "a"), "named twice", "joint_features[0].names"),
+    ],
+)
+def test_features_together_that_cannot_be_are_refused(
+    make, together: tuple[str, ...], message: str, field: str
+) -> None:
+    with pytest.raises(ExplainError, match=message) as refused:
+        curves(make, joint_features=(together,))
+
+    assert refused.value.field == f"methods[0].individual_conditional_expectation.{field}"

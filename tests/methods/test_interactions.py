@@ -472,10 +472,10 @@ def test_a_model_that_predicts_nan_gets_no_answer(make) -> None:
         measure(make, lambda a, b: a * b + NAN, grid("a", "b"))
 
 
-def test_a_ratio_is_nothing_of_nothing_and_keeps_what_is_broken() -> None:
+def test_a_share_of_what_does_not_vary_is_0_and_nan_stays() -> None:
     statistic = Statistic((), np.array([0.0, 1.0, NAN, 1.0]), np.array([0.0, 4.0, 1.0, 0.0]))
 
-    np.testing.assert_array_equal(statistic.values, [0, 0.25, NAN, np.inf])
+    np.testing.assert_array_equal(statistic.values, [0, 0.25, NAN, 0])
 
 
 def test_dense_numbers_of_the_chosen_features_become_bin_midpoints(make) -> None:

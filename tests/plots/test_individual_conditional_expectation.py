@@ -30,7 +30,7 @@ def drawn(
     cube = np.array(values, float)
     cube = cube if cube.ndim == 3 else cube[:, :, None]
     text = any(isinstance(value, str) for value in grid)
-    curves = Curves(feature, np.array(grid, object if text else float), cube)
+    curves = Curves((feature,), (np.array(grid, object if text else float),), cube)
     rows = np.arange(len(cube)) * 2
     by = tuple(map(tuple, (groups or {}).values()))
     (plot,) = plots(Result(outputs, (curves,), rows, by, tuple(groups or {}), centered))

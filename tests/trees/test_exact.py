@@ -191,6 +191,7 @@ def test_curves_are_right_between_thresholds_and_for_missing_values(
         grid = [rng.permutation(points) for _ in features]
         expected = reference.partial_dependence(features, np.stack(grid, axis=1))
         assert close(bound.curve(features, grid), expected)
+        assert close(bound.individual(features, grid).mean(axis=0), expected)
 
 
 def test_a_group_of_rows_is_explained_on_its_own(regressor, engine, brute) -> None:

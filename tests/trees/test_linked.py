@@ -162,7 +162,7 @@ def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link
     moved = np.repeat(reference.rows[:, None], len(points), axis=1)
     moved[:, :, 0] = points
     answers = reference.predict(moved.reshape(-1, 2)).reshape(len(moved), len(points), -1)
-    assert close(bound.individual(0, points), answers)
+    assert close(bound.individual([0], [points]), answers)
 
 
 def test_a_stump_by_hand(bind) -> None:
@@ -187,7 +187,9 @@ def test_outputs_are_chosen_after_the_link(bind) -> None:
     assert close(second.curve([0], [np.ones(1)]), everything.curve([0], [np.ones(1)])[:, 1:])
     (joint,), (whole,) = second.joint([(0, 1)]), everything.joint([(0, 1)])
     assert close(joint.pure, whole.pure[:, 1:])
-    assert close(second.individual(0, np.zeros(2)), everything.individual(0, np.zeros(2))[:, :, 1:])
+    assert close(
+        second.individual([0], [np.zeros(2)]), everything.individual([0], [np.zeros(2)])[:, :, 1:]
+    )
 
 
 def test_scores_beyond_all_powers_give_zero_and_one(bind) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnxplain_server.effects.grids import Layout
 from onnxplain_server.effects.steps import lay_steps
-from onnxplain_server.trees import exact
+from onnxplain_server.trees import bound as moving
 from onnxplain_server.trees.ensemble import Ensemble, read
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
@@ -83,10 +83,10 @@ def test_single_rows_are_level_too(regressor, engine, seed: int) -> None:
     bound = engine(regressor(trees, 3), rows)
     points = lay_steps(rows[:, 1], bound.starts(1), WHOLE)
 
-    at_points = bound.individual(1, points.astype(np.float32))
+    at_points = bound.individual([1], [points.astype(np.float32)])
 
     for place, (_, between) in enumerate(within(rng, points, np.float32)):
-        inside = bound.individual(1, between.astype(np.float32))
+        inside = bound.individual([1], [between.astype(np.float32)])
         assert (inside == at_points[:, [place]]).all()
 
 
@@ -96,11 +96,11 @@ def test_rows_may_be_moved_a_few_at_a_time(
     rng = np.random.default_rng(1)
     bound = engine(regressor([grown(rng, 4, 2) for _ in range(3)], 2), rng.normal(size=(11, 2)))
     points = np.linspace(-2, 2, 5, dtype=np.float32)
-    together = bound.individual(0, points)
+    together = bound.individual([0], [points])
 
     for most in (1, 10, 13):
-        monkeypatch.setattr(exact, "_HYBRIDS", most)
-        assert (bound.individual(0, points) == together).all()
+        monkeypatch.setattr(moving, "_HYBRIDS", most)
+        assert (bound.individual([0], [points]) == together).all()
     assert together.shape == (11, 5, 2)
 
 

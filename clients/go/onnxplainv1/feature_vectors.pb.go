@@ -465,7 +465,7 @@ type FeatureVectorsResult struct {
 	Nearest []*NearestFeatures `protobuf:"bytes,14,rep,name=nearest,proto3" json:"nearest,omitempty"`
 	// Standard deviations over repetitions; empty without any.
 	NormStandardErrors []float64 `protobuf:"fixed64,15,rep,packed,name=norm_standard_errors,json=normStandardErrors,proto3" json:"norm_standard_errors,omitempty"`
-	// The same of the directions.
+	// The same of the directions; NaN where the angle is, in the whole or in a repetition.
 	AngleStandardErrorsDegrees []float64 `protobuf:"fixed64,16,rep,packed,name=angle_standard_errors_degrees,json=angleStandardErrorsDegrees,proto3" json:"angle_standard_errors_degrees,omitempty"`
 	// Spearman's correlation of the lengths in a repetition with `norms`; the
 	// mean over repetitions, 0 without any.
@@ -492,10 +492,10 @@ type FeatureVectorsResult struct {
 	// `lift_over_own` in [1/1.7, 1.7], and with repetitions in at least half of
 	// them. Empty for boosted trees with the source MODEL, where the fidelity of
 	// the forest grown is below 0.5, and for fewer than 4 features. On
-	// ten tables at most 5 % of pairs of independent features are told, and at
-	// least 90 % of copies with small noise where trees look at random subsets of
-	// the columns; fewer copies by a model of few trees, or whose splits look at
-	// all columns.
+	// ten tables at most 5 % of pairs of independent features are told, and all
+	// copies with small noise by forests that are grown for it; about 90 % by a
+	// model's own trees where these look at random subsets of the columns, and
+	// fewer by a model of few trees, or whose splits look at all columns.
 	Interchangeable []*InterchangeablePair `protobuf:"bytes,23,rep,name=interchangeable,proto3" json:"interchangeable,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

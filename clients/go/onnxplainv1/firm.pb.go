@@ -425,7 +425,7 @@ type FirmOptions struct {
 	// score classes, or where `ExplainRequest.class_labels` are given.
 	OneHotTarget *bool `protobuf:"varint,10,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Replicates of the rows (bootstrap) from which standard errors and
-	// intervals are computed, without further predictions; fewer than 50 rows (of
+	// intervals are computed, without further predictions; fewer than 100 rows (of
 	// equal weight) give the warning FEW_ROWS. 0, or in [10, 10000]; default 0.
 	RepeatCount *int32 `protobuf:"varint,11,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
 	// Optional. Level of the intervals. In [0.5, 0.999]; default 0.95.
@@ -1026,7 +1026,8 @@ type FirmImportance struct {
 	Feature string `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
 	// Standard deviation of the expected score over the data, one per output, in
 	// its unit or, where standardized, without one. Signed by GAUSSIAN, TWO_VALUED
-	// and SLOPE: positive where the score rises with the feature.
+	// and SLOPE: positive where the score rises with the feature. NaN where each
+	// bin has the weight of a single row; the warning FEW_ROWS names such features.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Standard errors from resampling rows; empty without. NaN, as the ends of the
 	// intervals, for a feature of two values of which one is that of fewer than 5

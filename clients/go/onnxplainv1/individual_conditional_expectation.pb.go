@@ -21,16 +21,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Asks how the prediction of single rows changes with a feature.
+// Asks how the prediction of single rows changes with a feature, or with
+// several features together.
 //
-// Cost: grid points times `curve_count` predictions per feature.
+// Cost: grid points times `curve_count` predictions per entry of `curves`.
 type IndividualConditionalExpectationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to vary, one at a time, none twice. Default: all.
+	// Optional. Features to vary, one at a time, none twice. Default: all where
+	// `joint_features` is empty too, otherwise none.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Number of grid points. A numeric feature with no more distinct
-	// values than that, and every string feature, is evaluated at its distinct
-	// values. In [2, 10000]; default 49.
+	// Optional. Number of grid points; of several features together, about this
+	// many: each gets the root of it, rounded up. A numeric feature with no more
+	// distinct values than that, and every string feature, is evaluated at its
+	// distinct values. In [2, 10000]; default 49.
 	GridSize *int32 `protobuf:"varint,2,opt,name=grid_size,json=gridSize,proto3,oneof" json:"grid_size,omitempty"`
 	// Optional. How the grid of a numeric feature is laid. Default: UNIFORM.
 	Strategy PartialDependenceOptions_Strategy `protobuf:"varint,3,opt,name=strategy,proto3,enum=onnxplain.v1.PartialDependenceOptions_Strategy" json:"strategy,omitempty"`
@@ -40,8 +43,8 @@ type IndividualConditionalExpectationOptions struct {
 	// Optional. Quantile at which a grid ends, in (0, 1]. Default 0.99.
 	TrimUpper *float64 `protobuf:"fixed64,5,opt,name=trim_upper,json=trimUpper,proto3,oneof" json:"trim_upper,omitempty"`
 	// Optional. Explicit grids, instead of laid ones: one per entry of
-	// `features`, in the same order; one without columns leaves that feature its
-	// laid grid.
+	// `features`, then one per entry of `joint_features`, in the same order; one
+	// without columns leaves that entry its laid grid.
 	Grids []*Grid `protobuf:"bytes,6,rep,name=grids,proto3" json:"grids,omitempty"`
 	// Optional. Whether a feature with missing values is also evaluated at
 	// "missing", after the other grid points. Default false.
@@ -57,7 +60,10 @@ type IndividualConditionalExpectationOptions struct {
 	GroupCount *int32 `protobuf:"varint,10,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	// Optional. Whether each curve is shifted to 0 at the middle point of the
 	// grid (rounded up), so that shapes can be compared. Default false.
-	Centered      bool `protobuf:"varint,11,opt,name=centered,proto3" json:"centered,omitempty"`
+	Centered bool `protobuf:"varint,11,opt,name=centered,proto3" json:"centered,omitempty"`
+	// Optional. Features to vary together: two or more per entry. Their curves
+	// come after those of `features`, and are not drawn in plots.
+	JointFeatures []*FeatureGroup `protobuf:"bytes,12,rep,name=joint_features,json=jointFeatures,proto3" json:"joint_features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,12 +175,20 @@ func (x *IndividualConditionalExpectationOptions) GetCentered() bool {
 	return false
 }
 
+func (x *IndividualConditionalExpectationOptions) GetJointFeatures() []*FeatureGroup {
+	if x != nil {
+		return x.JointFeatures
+	}
+	return nil
+}
+
 // Predictions of single rows over grids.
 type IndividualConditionalExpectationResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the explained outputs.
 	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
-	// One entry per feature, in the order asked for.
+	// One entry per feature, then one per entry of `joint_features`, in the order
+	// asked for.
 	Curves        []*IndividualConditionalExpectationCurves `protobuf:"bytes,2,rep,name=curves,proto3" json:"curves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -224,12 +238,13 @@ func (x *IndividualConditionalExpectationResult) GetCurves() []*IndividualCondit
 	return nil
 }
 
-// Predictions of single rows over the grid of one feature.
+// Predictions of single rows over one grid.
 type IndividualConditionalExpectationCurves struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The feature varied.
+	// The feature varied; empty where several are varied together.
 	Feature string `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
-	// The grid: one column.
+	// The grid, one column per feature. Where it was laid over several features,
+	// the first one varies fastest.
 	Grid []*Column `protobuf:"bytes,2,rep,name=grid,proto3" json:"grid,omitempty"`
 	// The rows that the curves belong to, counted from 0 in the table.
 	RowIndices []int32 `protobuf:"varint,3,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
@@ -238,7 +253,9 @@ type IndividualConditionalExpectationCurves struct {
 	Groups []string `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Predictions, or their difference from the middle point of the grid where
 	// centred, in the unit of the output: row-major, rows × grid points × outputs.
-	Values        []float64 `protobuf:"fixed64,5,rep,packed,name=values,proto3" json:"values,omitempty"`
+	Values []float64 `protobuf:"fixed64,5,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// The features varied: one, or those varied together.
+	Features      []string `protobuf:"bytes,6,rep,name=features,proto3" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -308,11 +325,18 @@ func (x *IndividualConditionalExpectationCurves) GetValues() []float64 {
 	return nil
 }
 
+func (x *IndividualConditionalExpectationCurves) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
 var File_onnxplain_v1_individual_conditional_expectation_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"\n" +
-	"5onnxplain/v1/individual_conditional_expectation.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xa8\x04\n" +
+	"5onnxplain/v1/individual_conditional_expectation.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\x1a\x18onnxplain/v1/table.proto\"\xeb\x04\n" +
 	"'IndividualConditionalExpectationOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12 \n" +
 	"\tgrid_size\x18\x02 \x01(\x05H\x00R\bgridSize\x88\x01\x01\x12K\n" +
@@ -329,7 +353,8 @@ const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"\vgroup_count\x18\n" +
 	" \x01(\x05H\x04R\n" +
 	"groupCount\x88\x01\x01\x12\x1a\n" +
-	"\bcentered\x18\v \x01(\bR\bcenteredB\f\n" +
+	"\bcentered\x18\v \x01(\bR\bcentered\x12A\n" +
+	"\x0ejoint_features\x18\f \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\rjointFeaturesB\f\n" +
 	"\n" +
 	"_grid_sizeB\r\n" +
 	"\v_trim_lowerB\r\n" +
@@ -338,14 +363,15 @@ const file_onnxplain_v1_individual_conditional_expectation_proto_rawDesc = "" +
 	"\f_group_count\"\x99\x01\n" +
 	"&IndividualConditionalExpectationResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12L\n" +
-	"\x06curves\x18\x02 \x03(\v24.onnxplain.v1.IndividualConditionalExpectationCurvesR\x06curves\"\xbd\x01\n" +
+	"\x06curves\x18\x02 \x03(\v24.onnxplain.v1.IndividualConditionalExpectationCurvesR\x06curves\"\xd9\x01\n" +
 	"&IndividualConditionalExpectationCurves\x12\x18\n" +
 	"\afeature\x18\x01 \x01(\tR\afeature\x12(\n" +
 	"\x04grid\x18\x02 \x03(\v2\x14.onnxplain.v1.ColumnR\x04grid\x12\x1f\n" +
 	"\vrow_indices\x18\x03 \x03(\x05R\n" +
 	"rowIndices\x12\x16\n" +
 	"\x06groups\x18\x04 \x03(\tR\x06groups\x12\x16\n" +
-	"\x06values\x18\x05 \x03(\x01R\x06valuesB\xcd\x01\n" +
+	"\x06values\x18\x05 \x03(\x01R\x06values\x12\x1a\n" +
+	"\bfeatures\x18\x06 \x03(\tR\bfeaturesB\xcd\x01\n" +
 	"\x10com.onnxplain.v1B%IndividualConditionalExpectationProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (
@@ -367,18 +393,20 @@ var file_onnxplain_v1_individual_conditional_expectation_proto_goTypes = []any{
 	(*IndividualConditionalExpectationCurves)(nil),  // 2: onnxplain.v1.IndividualConditionalExpectationCurves
 	(PartialDependenceOptions_Strategy)(0),          // 3: onnxplain.v1.PartialDependenceOptions.Strategy
 	(*Grid)(nil),                                    // 4: onnxplain.v1.Grid
-	(*Column)(nil),                                  // 5: onnxplain.v1.Column
+	(*FeatureGroup)(nil),                            // 5: onnxplain.v1.FeatureGroup
+	(*Column)(nil),                                  // 6: onnxplain.v1.Column
 }
 var file_onnxplain_v1_individual_conditional_expectation_proto_depIdxs = []int32{
 	3, // 0: onnxplain.v1.IndividualConditionalExpectationOptions.strategy:type_name -> onnxplain.v1.PartialDependenceOptions.Strategy
 	4, // 1: onnxplain.v1.IndividualConditionalExpectationOptions.grids:type_name -> onnxplain.v1.Grid
-	2, // 2: onnxplain.v1.IndividualConditionalExpectationResult.curves:type_name -> onnxplain.v1.IndividualConditionalExpectationCurves
-	5, // 3: onnxplain.v1.IndividualConditionalExpectationCurves.grid:type_name -> onnxplain.v1.Column
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 2: onnxplain.v1.IndividualConditionalExpectationOptions.joint_features:type_name -> onnxplain.v1.FeatureGroup
+	2, // 3: onnxplain.v1.IndividualConditionalExpectationResult.curves:type_name -> onnxplain.v1.IndividualConditionalExpectationCurves
+	6, // 4: onnxplain.v1.IndividualConditionalExpectationCurves.grid:type_name -> onnxplain.v1.Column
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_individual_conditional_expectation_proto_init() }

@@ -110,7 +110,7 @@ type InteractionsOptions struct {
 	// 1e-10 throughout.
 	AbsoluteThreshold *float64 `protobuf:"fixed64,5,opt,name=absolute_threshold,json=absoluteThreshold,proto3,oneof" json:"absolute_threshold,omitempty"`
 	// Optional. How often to resample the rows, to tell how far the statistics
-	// would move with other rows: standard errors and intervals; fewer than 50
+	// would move with other rows: standard errors and intervals; fewer than 100
 	// rows (of equal weight) give the warning FEW_ROWS. Costs no
 	// further prediction, but memory: rows times this per effect. 0 turns it
 	// off, otherwise in [10, 10000]; default 0. For intervals take 200 or more.

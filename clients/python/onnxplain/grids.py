@@ -21,11 +21,13 @@ def to_names(names: Sequence[Any], option: str = "features") -> Sequence[Any]:
     return names
 
 
-def to_groups(features: Sequence[str | Sequence[str]]) -> list[FeatureGroup]:
+def to_groups(
+    features: Sequence[str | Sequence[str]], option: str = "features"
+) -> list[FeatureGroup]:
     """Write entries of one name, or of several that go together."""
     return [
         FeatureGroup(names=[entry] if isinstance(entry, str) else list(entry))
-        for entry in to_names(features)
+        for entry in to_names(features, option)
     ]
 
 
@@ -39,7 +41,7 @@ def to_grids(grids: Sequence[Any], groups: Sequence[FeatureGroup]) -> list[Grid]
     """
     if grids and len(grids) != len(groups):
         raise ValueError(
-            f"grids has {len(grids)} entries, but features has {len(groups)}: "
+            f"grids has {len(grids)} entries for {len(groups)} entries of features: "
             "give one for each, None where the grid is to be laid"
         )
     return [_grid(grid, group.names) for grid, group in zip(grids, groups, strict=False)]

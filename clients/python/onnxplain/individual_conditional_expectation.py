@@ -22,13 +22,15 @@ _OWN_COLUMNS = ("curve", "row_index", "group", "output", "value")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndividualConditionalExpectationCurves(Tabular):
-    """Predictions of single rows over the grid of one feature.
+    """Predictions of single rows over one grid.
 
     Attributes
     ----------
-    feature : str
-    grid : (n_points,)
-        float64, or str objects.
+    features : tuple of str
+        One, or those varied together.
+    grid : tuple of (n_points,) arrays, one per feature
+        float64, or str objects. Of several features the first varies fastest, where the
+        grid was laid by the server.
     row_indices : (n_rows,)
         Rows that the curves belong to, counted from 0 in the table.
     groups : tuple of n_rows str
@@ -40,8 +42,8 @@ class IndividualConditionalExpectationCurves(Tabular):
         As the server sent it.
     """
 
-    feature: str
-    grid: Values
+    features: tuple[str, ...]
+    grid: tuple[Values, ...]
     row_indices: npt.NDArray[np.int32]
     groups: tuple[str, ...]
     values: npt.NDArray[np.float64]
@@ -57,10 +59,10 @@ class IndividualConditionalExpectationCurves(Tabular):
         output_names: tuple[str, ...],
     ) -> IndividualConditionalExpectationCurves:
         """Read it from the contract's form."""
-        (grid,) = (from_column(column) for column in message.grid)
-        shape = (len(message.row_indices), len(grid), len(output_names))
+        grid = tuple(from_column(column) for column in message.grid)
+        shape = (len(message.row_indices), len(grid[0]), len(output_names))
         return cls(
-            feature=message.feature,
+            features=tuple(message.features) or (message.feature,),
             grid=grid,
             row_indices=np.array(message.row_indices, dtype=np.int32),
             groups=tuple(message.groups),
@@ -75,16 +77,19 @@ class IndividualConditionalExpectationCurves(Tabular):
         Returns
         -------
         pyarrow.Table
-            A column for the feature, then `row_index`, `group`, `output`, `value`. A feature
+            A column for each feature, then `row_index`, `group`, `output`, `value`. A feature
             that is itself called like one of these, or "curve", gets " (feature)" after its
             name.
         """
         n_rows, n_points, n_outputs = self.values.shape
         groups = np.array(self.groups, dtype=object)
-        feature = f"{self.feature} (feature)" if self.feature in _OWN_COLUMNS else self.feature
+        varied = {
+            _column_name(feature): np.tile(np.repeat(values, n_outputs), n_rows)
+            for feature, values in zip(self.features, self.grid, strict=True)
+        }
         return pa.table(
             {
-                feature: np.tile(np.repeat(self.grid, n_outputs), n_rows),
+                **varied,
                 "row_index": np.repeat(self.row_indices, n_points * n_outputs),
                 "group": pa.array(np.repeat(groups, n_points * n_outputs), pa.string()),
                 "output": pa.array(list(self.output_names) * (n_rows * n_points), pa.string()),
@@ -102,7 +107,7 @@ class IndividualConditionalExpectationResult(Tabular):
     output_names : tuple of str
         The explained outputs, in the order of every array here.
     curves : tuple of IndividualConditionalExpectationCurves
-        One entry per feature, in the order asked for.
+        One entry per feature, then one per entry of `joint_features`, in the order asked for.
     plots : tuple of Plot
     options : IndividualConditionalExpectationOptions
         The message with every default filled in.
@@ -114,8 +119,8 @@ class IndividualConditionalExpectationResult(Tabular):
     Examples
     --------
     >>> curves = found.individual_conditional_expectation.curves[0]
-    >>> curves.feature, curves.values.shape
-    ('age', (100, 49, 1))
+    >>> curves.features, curves.values.shape
+    (('age',), (100, 49, 1))
     """
 
     output_names: tuple[str, ...]
@@ -154,3 +159,7 @@ class IndividualConditionalExpectationResult(Tabular):
             `IndividualConditionalExpectationCurves.to_arrow`, null for the other features.
         """
         return stack([curves.to_arrow() for curves in self.curves], _OWN_COLUMNS)
+
+
+def _column_name(feature: str) -> str:
+    return f"{feature} (feature)" if feature in _OWN_COLUMNS else feature

@@ -159,23 +159,24 @@ class PartialDependence:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IndividualConditionalExpectation:
-    """How the prediction of single rows changes with a feature.
+    """How the prediction of single rows changes with a feature, or with several together.
 
-    Grid points times `curve_count` predictions per feature.
+    Grid points times `curve_count` predictions per entry of `features` and `joint_features`.
 
     Attributes
     ----------
     features : sequence of str
-        Features to vary, one at a time. Default: all.
+        Features to vary, one at a time. Default: all where `joint_features` is empty too,
+        otherwise none.
     grid_size : int, optional
-        Number of grid points. Default 49.
+        Number of grid points; of several features together, about this many. Default 49.
     strategy : "UNIFORM", "QUANTILE" or "STEPS", optional
         Equal steps of value, the default, or of rank; or, of tree ensembles, a point for every
         step of the model, so that nothing changes between two points.
     trim_lower, trim_upper : float, optional
         Quantiles between which grids are laid. Default 0.01 and 0.99.
-    grids : sequence, one entry per entry of `features`
-        Explicit grids; None for a laid one.
+    grids : sequence, one entry per entry of `features`, then of `joint_features`
+        Explicit grids, of several features as a mapping; None for a laid one.
     include_missing : bool
         Whether a feature with missing values is also evaluated at "missing".
     curve_count : int, optional
@@ -186,6 +187,9 @@ class IndividualConditionalExpectation:
         A numeric group column with more values is cut into so many groups. Default 4.
     centered : bool
         Whether each curve is shifted to 0 at the middle of the grid, to compare shapes.
+    joint_features : sequence of sequence of str
+        Features to vary together, two or more per entry; their curves come last, and are not
+        drawn in plots.
 
     Examples
     --------
@@ -203,17 +207,20 @@ class IndividualConditionalExpectation:
     group_columns: Sequence[str] = ()
     group_count: int | None = None
     centered: bool = False
+    joint_features: Sequence[Sequence[str]] = ()
 
     def to_message(self) -> MethodOptions:
         """Write it as the contract has it."""
+        together = to_groups(self.joint_features, "joint_features")
         return MethodOptions(
             individual_conditional_expectation=IndividualConditionalExpectationOptions(
                 features=to_names(self.features),
+                joint_features=together,
                 grid_size=self.grid_size,
                 strategy=self.strategy,
                 trim_lower=self.trim_lower,
                 trim_upper=self.trim_upper,
-                grids=to_grids(self.grids, to_groups(self.features)),
+                grids=to_grids(self.grids, [*to_groups(self.features), *together]),
                 include_missing=self.include_missing,
                 curve_count=self.curve_count,
                 group_columns=to_names(self.group_columns, "group_columns"),

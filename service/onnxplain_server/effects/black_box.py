@@ -286,12 +286,13 @@ class BlackBox:
         self.settle(planned - is_new * len(self._background))
         return self.outputs()
 
-    def individual(self, feature: int, points: Array) -> Cube:
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
-        if self.mover.is_moot(feature, points):
-            outputs = self._unmoved(len(self._background) * len(points))
-            return np.repeat(outputs[:, None, :], len(points), axis=1)
-        return self.mover.individual(feature, points)
+        if all(map(self.mover.is_moot, features, points)):
+            n_points = len(points[0])
+            outputs = self._unmoved(len(self._background) * n_points)
+            return np.repeat(outputs[:, None, :], n_points, axis=1)
+        return self.mover.individual(features, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""

@@ -123,8 +123,13 @@ class Effects(Protocol):
     def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         """Several of `curve`, each by its features and points, looked up in one round trip."""
 
-    def individual(self, feature: int, points: Array) -> Cube:
-        """Predictions of each row with a feature moved: (n_rows, n_points, n_outputs)."""
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        """Predictions of each row with features moved: (n_rows, n_points, n_outputs).
+
+        Parameters
+        ----------
+        points : one (n_points,) array per feature
+        """
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """Predictions with features taken from other rows, once per order: (n_rows, n_outputs).

@@ -133,33 +133,34 @@ class Mover:
                 self._shelf.keep(label, values)
         return averages
 
-    def individual(self, feature: int, points: Array) -> Cube:
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """Return predictions of each row at each point: (n_rows, n_points, n_outputs)."""
-        n, n_points = len(self._background), len(points)
-        digest = hashlib.sha256(fingerprint(points)).hexdigest()
-        label = Label(f"individual {feature} {digest}", n * n_points)
+        n, n_points = len(self._background), len(points[0])
+        digest = hashlib.sha256(b"".join(map(fingerprint, points))).hexdigest()
+        label = Label(f"individual {tuple(features)} {digest}", n * n_points)
         found = self._shelf.find([label])[0]
         if found is None:
-            found = self._predict_individual(feature, points)
+            found = self._predict_individual(features, points)
             self._shelf.keep(label, found)
         else:
             self._caller.ledger.spend(n * n_points, 0)
         return found.reshape(n, n_points, found.shape[1])
 
-    def _predict_individual(self, feature: int, points: Array) -> Matrix:
+    def _predict_individual(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Predict each row at each point: (n_rows · n_points, n_outputs)."""
-        n, n_points = len(self._background), len(points)
+        n, n_points = len(self._background), len(points[0])
         length = max(1, _BLOCK_ROWS // n_points)
         spans = [slice(start, min(start + length, n)) for start in range(0, n, length)]
 
         def block(span: slice) -> Matrix:
             columns = [np.repeat(column[span], n_points) for column in self._background.columns]
-            columns[feature] = np.tile(points, len(columns[feature]) // n_points)
+            for feature, values in zip(features, points, strict=True):
+                columns[feature] = np.tile(values, len(columns[feature]) // n_points)
             return self._caller.predict_rows(self._background.features, columns)
 
         predicted = np.concatenate(self._caller.side_by_side(block, spans))
         sums = predicted.reshape(n, n_points, -1).sum(axis=0)
-        self.check(sums, (feature,), (points,))
+        self.check(sums, features, points)
         return predicted
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:

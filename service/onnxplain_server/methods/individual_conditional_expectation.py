@@ -1,4 +1,4 @@
-"""Individual conditional expectation: how the prediction of single rows changes with a feature.
+"""Individual conditional expectation: how the prediction of single rows changes with features.
 
 Goldstein, Kapelner, Bleich and Pitkin (2015), "Peeking Inside the Black Box",
 Journal of Computational and Graphical Statistics 24(1), 44-65.
@@ -24,12 +24,15 @@ class Options:
     Attributes
     ----------
     features : tuple of str
-        Empty, before `resolve`, for all.
-    grids : tuple, one entry per feature
+        To vary by themselves. Empty, before `resolve`, for all where `joint_features` is empty.
+    joint_features : tuple of tuples of str
+        To vary together.
+    grids : tuple, one entry per entry of both
         As in partial dependence.
     """
 
     features: tuple[str, ...] = ()
+    joint_features: tuple[tuple[str, ...], ...] = ()
     grids: tuple[Mapping[str, Array] | None, ...] = ()
     grid_size: int = 49
     strategy: Strategy = Strategy.UNIFORM
@@ -45,7 +48,7 @@ class Options:
     def as_partial_dependence(self) -> partial_dependence.Options:
         """The same grids, asked for by the method that averages over rows."""
         return partial_dependence.Options(
-            features=tuple((name,) for name in self.features),
+            features=(*((name,) for name in self.features), *self.joint_features),
             grids=self.grids,
             grid_size=self.grid_size,
             strategy=self.strategy,
@@ -58,19 +61,20 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Predictions of single rows over the grid of one feature.
+    """Predictions of single rows over one grid.
 
     Attributes
     ----------
-    feature : str
-    grid : (n_points,)
+    features : tuple of str
+        One, or those varied together.
+    grid : tuple of (n_points,) arrays, one per feature
     values : (n_rows, n_points, n_outputs)
     is_stepped : bool
         As in partial dependence.
     """
 
-    feature: str
-    grid: Array
+    features: tuple[str, ...]
+    grid: tuple[Array, ...]
     values: Cube
     is_stepped: bool = False
 
@@ -99,7 +103,17 @@ class Result:
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
     """Fill in defaults that depend on the features, and refuse what is impossible."""
-    features = choose(options.features, names, f"{path}.features")
+    features = options.features
+    if features or not options.joint_features:
+        features = choose(features, names, f"{path}.features")
+    for i, together in enumerate(options.joint_features):
+        choose(together or ("",), names, f"{path}.joint_features[{i}].names")
+        if len(together) < 2:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"one feature, {together[0]!r}; joint_features takes two or more, and features one",
+                f"{path}.joint_features[{i}].names",
+            )
     within(options.curve_count, 1, 10_000, f"{path}.curve_count")
     if len(options.group_columns) > 2:
         raise ExplainError(
@@ -129,27 +143,30 @@ def compute(
     ----------
     effects : Effects
         On a background that keeps every row, and only those that get curves.
-    points : one grid per feature
+    points : one grid per entry of `features`, then of `joint_features`
     groups : one tuple per group column, of the groups of the background's rows
     """
-    are_stepped = options.as_partial_dependence.are_stepped
+    laid = options.as_partial_dependence
     curves = tuple(
-        replace(_curves(effects, name, grid[0], centered=options.centered), is_stepped=is_stepped)
-        for name, grid, is_stepped in zip(options.features, points, are_stepped, strict=True)
+        replace(_curves(effects, names, grid, centered=options.centered), is_stepped=is_stepped)
+        for names, grid, is_stepped in zip(laid.features, points, laid.are_stepped, strict=True)
     )
     rows = effects.background.source
     names = effects.output_names
     return Result(names, curves, rows, groups, options.group_columns, options.centered)
 
 
-def _curves(effects: Effects, name: str, grid: Array, *, centered: bool) -> Curves:
-    feature = effects.background.features.index(name)
-    points = effects.background.features.cast(feature, grid)
-    values = effects.individual(feature, points)
+def _curves(
+    effects: Effects, names: tuple[str, ...], grid: tuple[Array, ...], *, centered: bool
+) -> Curves:
+    table = effects.background.features
+    features = [table.index(name) for name in names]
+    points = [table.cast(j, values) for j, values in zip(features, grid, strict=True)]
+    values = effects.individual(features, points)
     if centered:
-        middle = middle_of(grid)
+        middle = middle_of(grid[0])
         values = values - values[:, middle : middle + 1]
-    return Curves(name, grid, values)
+    return Curves(names, grid, values)
 
 
 def middle_of(grid: Array) -> int:

@@ -297,8 +297,6 @@ def _term(order: str, names: tuple[str, ...]) -> str:
 
 
 def _ratio(numerators: Array, denominators: Array) -> Array:
-    """Divide; 0 where both are 0."""
-    share = np.zeros_like(numerators)
-    nothing = (numerators == 0) & (denominators == 0)
-    with np.errstate(divide="ignore"):
-        return np.divide(numerators, denominators, out=share, where=~nothing)
+    """Divide; 0 where nothing varies, whatever interpolation leaves of a numerator there."""
+    divided = (denominators != 0) | np.isnan(numerators)
+    return np.divide(numerators, denominators, out=np.zeros_like(numerators), where=divided)

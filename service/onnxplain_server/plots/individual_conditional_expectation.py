@@ -56,8 +56,11 @@ class _View:
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw each feature; names are like "individual-age"."""
-    drawn = [_draw(curves, result) for curves in result.curves]
+    """Draw each feature; names are like "individual-age".
+
+    Of features together each row has a surface of its own, which no picture of a hundred shows.
+    """
+    drawn = [_draw(curves, result) for curves in result.curves if len(curves.features) == 1]
     names = identifiers(plot.name for plot in drawn)
     return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
 
@@ -83,14 +86,14 @@ def _draw(curves: Curves, result: Result) -> Plot:
         *too_fine,
     ]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    return finish(f"individual-{curves.feature}", title, remarks, description, body)
+    return finish(f"individual-{curves.features[0]}", title, remarks, description, body)
 
 
 def _axis(curves: Curves) -> tuple[Axis, list[str]]:
     most = _MOST_STEPS if curves.is_stepped else _MOST_POINTS
-    most = _MOST_CATEGORIES if curves.grid.dtype.kind in "OU" else most
+    most = _MOST_CATEGORIES if curves.grid[0].dtype.kind in "OU" else most
     stepped = curves.is_stepped
-    return lay_axis(curves.feature, curves.grid, np.empty(0), most, is_stepped=stepped)
+    return lay_axis(curves.features[0], curves.grid[0], np.empty(0), most, is_stepped=stepped)
 
 
 def _view(curves: Curves, result: Result) -> _View:
@@ -101,7 +104,7 @@ def _view(curves: Curves, result: Result) -> _View:
     kept = np.flatnonzero((colours.codes >= 0) & (panels.codes >= 0))
     return _View(
         outputs=tuple(distinguish(result.output_names)[column] for column in columns),
-        grid=curves.grid,
+        grid=curves.grid[0],
         rows=result.row_indices[kept],
         values=curves.values[kept][:, :, columns],
         colours=replace(colours, codes=colours.codes[kept]),

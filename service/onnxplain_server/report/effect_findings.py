@@ -121,7 +121,8 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
     kept, left_out = first(rows, 1, "further rows")
     yield Finding(
         "Change along the curves of single rows",
-        "change = highest less lowest prediction as the feature moves and the row stays as it is; "
+        "change = highest less lowest prediction as the feature moves, or those named together "
+        "move, and the row stays as it is; "
         "typical = median over rows",
         "values that a row cannot have are tried too; rows are counted from 0",
         columns,
@@ -222,7 +223,7 @@ def _individual(
             here = changes[rows, column]
             largest = int(np.argmax(here))
             yield (
-                clean(curves.feature),
+                clean(" and ".join(curves.features or [curves.feature])),
                 *([clean(group)] if group else []),
                 *if_several(outputs, output),
                 f"{len(rows):,}",

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from onnxplain_server.arrays import Indices, Matrix
+import numpy as np
+
+from onnxplain_server.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.caller import check_finite, rows_named
 from onnxplain_server.trees.crew import Crew
 from onnxplain_server.trees.ensemble import Ensemble, Numbers
 from onnxplain_server.trees.ranked import Ranked, rank
 from onnxplain_server.trees.summing import sums
+
+_HYBRIDS = 1 << 18
+"""Rows with moved features that are predicted at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,23 @@ class Bound:
     def predict(self, codes: Numbers) -> Matrix:
         """Outputs of rows that are given by their cells, (n_features, n): (n, n_outputs)."""
         return self.answer(sums(self.ensemble, codes, self.crew))
+
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        """See `Effects.individual`."""
+        pairs = zip(features, points, strict=True)
+        cells = np.stack([self.ensemble.codes(j, values) for j, values in pairs])
+        step = max(1, _HYBRIDS // cells.shape[1])
+        starts = range(0, len(self.background), step)
+        return np.concatenate([self._move(features, cells, slice(s, s + step)) for s in starts])
+
+    def _move(self, features: Sequence[int], cells: Numbers, rows: slice) -> Cube:
+        """As `individual`, for some of the rows, with the features in cells."""
+        own, n_points = self.ranked.codes[:, rows], cells.shape[1]
+        codes = np.repeat(own, n_points, axis=1)
+        codes[list(features)] = np.tile(cells, own.shape[1])
+        predicted = self.predict(codes)
+        self.crew.ledger.spend(len(predicted), 0)
+        return predicted.reshape(own.shape[1], n_points, -1)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""

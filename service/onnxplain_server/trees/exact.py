@@ -32,7 +32,6 @@ from onnxplain_server.trees.surfaces import Points, evaluate
 _BATCH_BYTES = 16 << 20
 """For an effect under several weights."""
 
-_HYBRIDS = 1 << 18
 """Rows with a feature moved that are sent down together, so that memory does not grow with them."""
 
 _AT_ONCE = 16
@@ -188,21 +187,9 @@ class Exact:
         """See `Stepped.starts`."""
         return self._ensemble.axes[feature].starts()
 
-    def individual(self, feature: int, points: Array) -> Cube:
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
-        cells, n = self._ensemble.codes(feature, points), len(self._bound.background)
-        step = max(1, _HYBRIDS // len(points))
-        parts = [self._moved(feature, cells, slice(s, s + step)) for s in range(0, n, step)]
-        return np.concatenate(parts)
-
-    def _moved(self, feature: int, cells: Numbers, rows: slice) -> Cube:
-        """As `individual`, for some of the rows, with the feature in cells."""
-        own = self._bound.ranked.codes[:, rows]
-        codes = np.repeat(own, len(cells), axis=1)
-        codes[feature] = np.tile(cells, own.shape[1])
-        predicted = self._bound.predict(codes)
-        self._ledger.spend(len(predicted), 0)
-        return predicted.reshape(own.shape[1], len(cells), -1)
+        return self._bound.individual(features, points)
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """See `Effects.exchanged`."""

@@ -183,12 +183,15 @@ class Linked:
         """See `Stepped.starts`."""
         return self._ensemble.axes[feature].starts()
 
-    def individual(self, feature: int, points: Array) -> Cube:
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
-        cells = self._ensemble.codes(feature, points)
+        if len(features) > 1:
+            return self._bound.individual(features, points)
+        (feature,) = features
+        cells = self._ensemble.codes(feature, points[0])
         distinct, inverse = np.unique(cells, return_inverse=True)
         answers = self._stepper.answers(feature, distinct, self._crew)
-        self._ledger.spend(len(self._bound.background) * len(points), 0)
+        self._ledger.spend(len(self._bound.background) * len(cells), 0)
         return answers[:, inverse][:, :, self._outputs]
 
     def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:

@@ -96,6 +96,7 @@ def _individual(
 ) -> individual_conditional_expectation.Options:
     return individual_conditional_expectation.Options(
         features=tuple(message.features),
+        joint_features=tuple(tuple(group.names) for group in message.joint_features),
         group_columns=tuple(message.group_columns),
         centered=message.centered,
         **given(message, "curve_count"),
@@ -156,6 +157,9 @@ def write(options: Options) -> service_pb2.MethodOptions:
             _write_grids(message.partial_dependence, options)
         case individual_conditional_expectation.Options():
             _copy(message.individual_conditional_expectation, options)
+            message.individual_conditional_expectation.joint_features.extend(
+                partial_dependence_pb2.FeatureGroup(names=names) for names in options.joint_features
+            )
             _write_grids(message.individual_conditional_expectation, options)
         case permutation_importance.Options():
             _copy(message.permutation_importance, options)

@@ -121,8 +121,9 @@ def _individual(
         output_names=result.output_names,
         curves=[
             individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves(
-                feature=curves.feature,
-                grid=to_columns((curves.feature,), (curves.grid,)),
+                feature=curves.features[0] if len(curves.features) == 1 else "",
+                features=curves.features,
+                grid=to_columns(curves.features, curves.grid),
                 row_indices=result.row_indices,
                 groups=groups or [""] * len(result.row_indices),
                 values=curves.values.ravel(),

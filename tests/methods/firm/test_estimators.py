@@ -451,3 +451,28 @@ def test_replicates_are_those_of_the_seed(firm: Firm, normal: dict[str, np.ndarr
 
     assert errors[0].standard_errors == errors[1].standard_errors
     assert errors[0].standard_errors != errors[2].standard_errors
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e300])
+def test_a_slope_and_a_curve_do_not_depend_on_the_unit_of_the_feature(
+    firm: Firm, unit: float
+) -> None:
+    column = np.array([1.0, 2.0, 4.0, 8.0, 9.0])
+    scores = np.array([1.0, 3.0, 2.0, 5.0, 8.0])
+
+    found = firm({"x": column * unit}, scores, ["x"], estimator=Estimator.SLOPE)
+    expected = firm({"x": column}, scores, ["x"], estimator=Estimator.SLOPE)
+
+    assert value(found) == pytest.approx(value(expected))
+    np.testing.assert_allclose(
+        found.importances[0].curve.expected, expected.importances[0].curve.expected
+    )
+
+
+def test_scores_that_differ_by_rounding_only_are_the_same(firm: Firm) -> None:
+    """Divided by their deviation, as `standardize` asks, rounding would look like a finding."""
+    scores = np.array([0.1, 0.1, 0.1, 0.1, np.nextafter(0.1, 1)])
+
+    found = firm(BY_HAND, scores, ["f"], standardize=True)
+
+    assert value(found) == 0

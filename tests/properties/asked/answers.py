@@ -20,6 +20,7 @@ NAN_BY_CONTRACT = {
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
     "feature_vectors.angles_degrees": "a vector of 0 has no direction",
     "feature_vectors.angle_standard_errors_degrees": "a vector of 0 has no direction",
+    "feature_vectors.adjusted_similarity": "a feature below the importance floor, or as by chance",
     "feature_vectors.similarity": "a vector of 0 has no direction",
     "firm.importances.curve.numbers": "the bin of missing values",
     "swarm.similarity": "a class that was not moved",
@@ -44,6 +45,7 @@ _UNITS = {
     "numerators": "mean_squares",
     "numerator_errors": "mean_squares",
     "denominators": "mean_squares",
+    "score_standard_deviations": "mean_scores",
     "importances.values": "baseline_losses|mean_scores|score_standard_deviations",
 }
 """Numbers that are differences of others: they keep the last digits of these."""

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class IndividualConditionalExpectationOptions(_message.Message):
-    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "include_missing", "curve_count", "group_columns", "group_count", "centered")
+    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "include_missing", "curve_count", "group_columns", "group_count", "centered", "joint_features")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GRID_SIZE_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,7 @@ class IndividualConditionalExpectationOptions(_message.Message):
     GROUP_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
     CENTERED_FIELD_NUMBER: _ClassVar[int]
+    JOINT_FEATURES_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     grid_size: int
     strategy: _partial_dependence_pb2.PartialDependenceOptions.Strategy
@@ -32,7 +33,8 @@ class IndividualConditionalExpectationOptions(_message.Message):
     group_columns: _containers.RepeatedScalarFieldContainer[str]
     group_count: int
     centered: bool
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[_partial_dependence_pb2.Grid, _Mapping]]] = ..., include_missing: bool = ..., curve_count: _Optional[int] = ..., group_columns: _Optional[_Iterable[str]] = ..., group_count: _Optional[int] = ..., centered: bool = ...) -> None: ...
+    joint_features: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[_partial_dependence_pb2.Grid, _Mapping]]] = ..., include_missing: bool = ..., curve_count: _Optional[int] = ..., group_columns: _Optional[_Iterable[str]] = ..., group_count: _Optional[int] = ..., centered: bool = ..., joint_features: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class IndividualConditionalExpectationResult(_message.Message):
     __slots__ = ("output_names", "curves")
@@ -43,15 +45,17 @@ class IndividualConditionalExpectationResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[IndividualConditionalExpectationCurves, _Mapping]]] = ...) -> None: ...
 
 class IndividualConditionalExpectationCurves(_message.Message):
-    __slots__ = ("feature", "grid", "row_indices", "groups", "values")
+    __slots__ = ("feature", "grid", "row_indices", "groups", "values", "features")
     FEATURE_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
     ROW_INDICES_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
     feature: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
     row_indices: _containers.RepeatedScalarFieldContainer[int]
     groups: _containers.RepeatedScalarFieldContainer[str]
     values: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, feature: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., groups: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
+    features: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, feature: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., row_indices: _Optional[_Iterable[int]] = ..., groups: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., features: _Optional[_Iterable[str]] = ...) -> None: ...

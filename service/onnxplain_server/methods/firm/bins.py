@@ -80,7 +80,7 @@ def _cut_numbers(values: Vector, weights: Vector, bin_count: int) -> Bins:
     edges = levels[_firsts((starts + ends) / (2 * ends[-1]), bin_count)]
     codes = np.searchsorted(edges[1:], values, side="right")
     totals = np.bincount(codes, weights)
-    means = np.bincount(codes, weights * values) / totals
+    means = np.bincount(codes, weights / totals[codes] * values)
     return Bins(codes.astype(np.int16), means, False)
 
 

@@ -34,6 +34,8 @@ from onnxplain_server.methods.resampling import (
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
 """Runs a function on parts, side by side; results in the order of the parts."""
 
+_SAME = 4 * np.finfo(np.float64).eps
+"""Share of the largest score up to which all scores are the same."""
 _REPLICATE_NUMBERS = 4_000_000
 """Weights of replicates that are held at once."""
 _SHOWN_ROWS = 400
@@ -78,7 +80,7 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
         For the estimators GAUSSIAN and TAYLOR.
     """
     means = np.average(sheet.scores, axis=0, weights=sheet.weights)
-    draw = Draw(sheet.scores - means, sheet.weights, moments)
+    draw = Draw(_centered(sheet.scores, means), sheet.weights, moments)
 
     def one(expression: Expression) -> Bound:
         return bind(expression, sheet.columns, sheet.weights, options, moments)
@@ -122,6 +124,14 @@ def complete(
 ) -> Result:
     """Add what is not computed from rows and scores alone."""
     return replace(result, compared=compared, literals=literals)
+
+
+def _centered(scores: Matrix, means: Vector) -> Matrix:
+    """Take the means from scores; exactly 0 where scores are the same but for rounding."""
+    centered = scores - means
+    largest = np.abs(scores).max(axis=0)
+    centered[:, np.abs(centered).max(axis=0) <= _SAME * largest] = 0.0
+    return centered
 
 
 def _raw(bound: Bound, draw: Draw, options: Options) -> Vector:

@@ -114,9 +114,12 @@ class Slope:
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:
         """See `Measure.curve`."""
-        mean = np.average(self.values, weights=draw.weights)
-        deviation = np.sqrt(np.average((self.values - mean) ** 2, weights=draw.weights))
-        return _line(levels, mean, deviation, self.raw(draw))
+        shares = draw.weights / draw.weights.sum()
+        unit = np.abs(self.values).max() or 1.0  # so that no square overflows
+        values = self.values / unit
+        mean = shares @ values
+        deviation = np.sqrt(shares @ (values - mean) ** 2)
+        return _line(levels / unit, mean, deviation, self.raw(draw))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

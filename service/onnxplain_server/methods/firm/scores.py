@@ -69,7 +69,7 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
     # All but rounding: every bin has a single row.
     has_spread = freedom > 1e-9 * whole
     within = residual / freedom if has_spread else np.full(scores.shape[1], np.nan)
-    noise = within * (ratio.sum() / whole - squares.sum() / whole**2)
+    noise = within * max(ratio.sum() / whole - squares.sum() / whole**2, 0.0)
     return ByBin(shares, means - middle, between, noise, within)
 
 
@@ -90,10 +90,11 @@ def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
     """Rise of the regression line over one standard deviation of the feature: (n_outputs,)."""
     shares = weights / weights.sum()
     centered = values - shares @ values
-    variance = shares @ centered**2
-    if variance <= 0:
+    largest = np.abs(centered).max()
+    if not largest:
         return np.zeros(scores.shape[1])
-    rise: Vector = (shares * centered) @ scores / np.sqrt(variance)
+    centered = centered / largest  # so that no square overflows, and none vanishes
+    rise: Vector = (shares * centered) @ scores / np.sqrt(shares @ centered**2)
     return rise
 
 
