@@ -364,7 +364,7 @@ type InteractionStatistic struct {
 	// Mean square of the whole effect, one per output; squared unit of the output.
 	Denominators []float64 `protobuf:"fixed64,3,rep,packed,name=denominators,proto3" json:"denominators,omitempty"`
 	// Numerator over denominator, one per output: normalised and squared. 0 where
-	// both are 0. Can exceed 1, and is unstable where the denominator is small.
+	// the denominator is 0. Can exceed 1, and is unstable where the denominator is small.
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Standard error of each value; empty where rows were not resampled.
 	StandardErrors []float64 `protobuf:"fixed64,5,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
