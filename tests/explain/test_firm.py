@@ -512,3 +512,15 @@ def test_the_dimension_that_tells_classes_apart_comes_first_and_noise_last(ask: 
         assert second.values[0] > first.values[0] > abs(noise.values[0])
         assert second.lower[0] > first.upper[0]
         assert noise.lower[0] < 0.3
+
+
+def test_columns_whose_deviation_the_models_type_cannot_hold_have_a_gradient_all_the_same(
+    ask: Ask,
+) -> None:
+    """Nearly all weight on one row: steps of a share of the deviation would vanish in float32."""
+    columns = {**COLUMNS, "w": np.where(np.arange(len(X)) == 3, 1e12, 1e-12)}
+    request = BOTH | {"weight_column": "w"}
+
+    for estimator in ("GAUSSIAN", "TAYLOR"):
+        answer = ask(linear(np.ones((2, 1))), columns, request=request, estimator=estimator)
+        assert np.isfinite(values(answer)).all()

@@ -526,3 +526,13 @@ def test_answers_are_valid_json(ask: Ask) -> None:
 
     effect = answer["explanations"][0]["swarm"]["effects"][0]
     assert {"className", "feature", "bestWeight", "curve"} <= set(effect)
+
+
+def test_an_output_whose_class_no_row_has_is_refused(ask: Ask) -> None:
+    two = iris(y=np.where(Y == 1, 0, Y))
+
+    refused = refusal(ask, "xgboost_3class", two, output_indices=[1])
+
+    assert (refused.reason, refused.field) == (Reason.INVALID_OPTION, "output_indices")
+    assert "no row used is of class '1'" in refused.message
+    assert "the rows have '0', '2'" in refused.message

@@ -124,7 +124,7 @@ def test_only_shares_of_pairs_and_triples_warn_of_instability(
 def test_what_is_not_finite_is_dropped_and_said(named: Named, statistic: Build) -> None:
     drawn = named(
         outputs=("u", "v"),
-        pairwise=(statistic("a b", [1.0, 1.0], [0.0, 2.0]), statistic("a c", [np.nan, 0.2])),
+        pairwise=(statistic("a b", [np.nan, 1.0], [1.0, 2.0]), statistic("a c", [np.nan, 0.2])),
     )["pairwise"]
 
     assert rows(drawn) == [("a:b", 0.5), ("a:c", 0.2)]

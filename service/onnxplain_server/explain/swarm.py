@@ -171,17 +171,36 @@ def _chosen(
         return ()
     present = set(truth.classes[truth.weights > 0].tolist())
     if not options.classes:
-        return tuple(k for k in output_indices or range(len(outputs)) if k in present)
+        return _those_asked_for(present, outputs, output_indices)
     wrong = tuple(n for n in options.classes if n not in outputs or outputs.index(n) not in present)
     if wrong or len(set(options.classes)) < len(options.classes):
-        found = tuple(name for k, name in enumerate(outputs) if k in present)
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"classes are {listed(options.classes)}; each must be one of those in the rows used, "
-            f"{listed(found)}, and none twice",
+            f"{listed(_named(present, outputs))}, and none twice",
             f"{path}.classes",
         )
     return tuple(outputs.index(name) for name in options.classes)
+
+
+def _those_asked_for(
+    present: set[int], outputs: tuple[str, ...], output_indices: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Classes of the rows used, of the outputs asked for; at least one."""
+    found = tuple(k for k in output_indices or range(len(outputs)) if k in present)
+    if not found:
+        asked = tuple(outputs[k] for k in output_indices)
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"no row used is of class {listed(asked)}, which output_indices asks for; the rows "
+            f"have {listed(_named(present, outputs))}",
+            "output_indices",
+        )
+    return found
+
+
+def _named(present: set[int], outputs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for k, name in enumerate(outputs) if k in present)
 
 
 def _absent(subject: Subject) -> list[Note]:

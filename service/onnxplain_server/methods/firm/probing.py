@@ -15,6 +15,8 @@ from onnxplain_server.table import listed
 
 _STEP = 0.05
 """Step of a central difference, in standard deviations: two of them, extrapolated."""
+_LEAST = 1_000.0
+"""Deviation of a column from which steps have three digits, in units of its mean's rounding."""
 _SPAN = 2.0
 """The same for models that are linear, where a long one loses least to rounding."""
 _LINEAR = 1e-4
@@ -67,7 +69,7 @@ def gradient_at_mean(effects: Effects) -> Matrix:
     the step.
     """
     means, deviations = moments_of(effects)
-    steps = _STEP * _filled(means, deviations)
+    steps = _STEP * _filled(effects, means, deviations)
     near, far = (_differences(effects, means, factor * steps) for factor in (1.0, 2.0))
     extrapolated: Matrix = (4 * near - far) / 3
     return extrapolated
@@ -82,14 +84,15 @@ def weights(effects: Effects, path: str) -> Matrix:
         INVALID_OPTION where the model is not linear on the rows.
     """
     means, deviations = moments_of(effects)
-    found = _differences(effects, means, _SPAN * _filled(means, deviations))
+    found = _differences(effects, means, _SPAN * _filled(effects, means, deviations))
     scores = effects.outputs()
     shares = effects.background.weights / effects.background.weights.sum()
     rows = np.stack(effects.background.columns, axis=1).astype(np.float64)
     left = scores - rows @ found
     left = np.abs(left - shares @ left).max(axis=0)
     spread = np.sqrt(shares @ (scores - shares @ scores) ** 2)
-    if (left > _LINEAR * np.maximum(spread, np.abs(scores).max(axis=0) * _LINEAR)).any():
+    rounding = 4 * _digits(effects).max() * np.abs(scores).max(axis=0)
+    if (left > np.maximum(_LINEAR * spread, rounding)).any():
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model is not linear in its columns, as this needs; ask for TAYLOR or BINNED",
@@ -106,7 +109,7 @@ def root_mean_squares(effects: Effects, features: Sequence[int]) -> Matrix:
     background = effects.background
     shares = background.weights / background.weights.sum()
     means, deviations = moments_of(effects)
-    steps = _STEP * _filled(means, deviations)
+    steps = _STEP * _filled(effects, means, deviations)
     found = []
     for j in features:
         ahead, behind = (_moved(effects, j, sign * steps[j]) for sign in (1.0, -1.0))
@@ -144,6 +147,12 @@ def _predict(effects: Effects, columns: Sequence[Array], feature: int) -> tuple[
     return moved.columns[feature].astype(np.float64), effects.restrict(moved).outputs()
 
 
-def _filled(means: Vector, deviations: Vector) -> Vector:
-    """Put a scale of their own in place of the deviations of constant columns."""
-    return np.where(deviations > 1e-12 * np.abs(means), deviations, np.maximum(np.abs(means), 1.0))
+def _filled(effects: Effects, means: Vector, deviations: Vector) -> Vector:
+    """Put a scale of their own in place of deviations that the model's types cannot tell from 0."""
+    least = _LEAST * _digits(effects) * np.abs(means)
+    return np.where(deviations > least, deviations, np.maximum(np.abs(means), 1.0))
+
+
+def _digits(effects: Effects) -> Vector:
+    """Relative rounding of the model's columns: (n_features,)."""
+    return np.array([np.finfo(column.dtype).eps for column in effects.background.columns])
