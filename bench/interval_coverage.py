@@ -1,6 +1,6 @@
 """Coverage: how often 90 % intervals hold the truth, of tables of 50 to 2,000 rows.
 
-    bench/coverage.py [ROW_COUNT]...
+    bench/interval_coverage.py [ROW_COUNT]...
 
 What was measured is kept in build/coverage, so that a run can be ended and taken up again. The
 table of all that is kept is written into docs/studies/intervals.md.
@@ -32,12 +32,15 @@ from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.resampling import Resampling, Scheme, quantile
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.model import Input, Note
-from scipy.stats import norm, qmc
+from scipy.stats import binom, norm, qmc
 
 PAGE = Path(__file__).parents[1] / "docs/studies/intervals.md"
 KEPT = Path(__file__).parents[1] / "build/coverage"
 LEVEL, REPEATS, SHUFFLES, FORESTS = 0.9, 100, 4, 10
-DRAWS = {50: 60, 150: 60, 500: 30, 2_000: 10}
+DRAWS = {50: 200, 150: 200, 500: 100, 2_000: 30}
+"""Tables by their rows."""
+OF_LENGTHS = 8
+"""Tables of feature vectors, whatever their rows."""
 FEATURES = ("a", "b", "c")
 LEAST = 1e-4
 """Statistics below it are not judged."""
@@ -53,6 +56,12 @@ FUNCTIONS: dict[str, Function] = {
     "weak": lambda a, b, c: a + b + c + 0.15 * a * b + 0.1 * np.abs(b) * c,
     "heavy": lambda a, b, c: np.exp(0.5 * (a + b)) + c + 0.3 * b * c,
 }
+HELD_OUT: dict[str, Function] = {
+    "ratio": lambda a, b, c: a / (1 + b**2) + c,
+    "distance": lambda a, b, c: np.sqrt(a**2 + b**2 + c**2),
+    "probability": lambda a, b, c: 1 / (1 + np.exp(-(a + b * c))),
+}
+"""Functions that were not looked at while the intervals were made."""
 
 
 @dataclass(frozen=True)
@@ -120,23 +129,33 @@ def interacting(
 
 @cache
 def whole(name: str) -> dict[tuple[str, str], interactions.Statistic]:
-    return interacting(FUNCTIONS[name], even(2_048), Resampling())
+    return interacting((FUNCTIONS | HELD_OUT)[name], even(2_048), Resampling())
 
 
 def of_interactions(row_count: int, held: Held) -> None:
     """The truth is that of rows without end."""
-    for scheme, names in ((Scheme.BOOTSTRAP, FUNCTIONS), (Scheme.JACKKNIFE, ("waves",))):
-        resampling = Resampling(REPEATS, scheme, LEVEL)
-        for name in names:
-            function, truth = FUNCTIONS[name], whole(name)
-            for seed in range(DRAWS[row_count]):
-                found = interacting(function, drawn(row_count, seed), resampling)
-                for key, statistic in found.items():
-                    true, spread = truth[key].values[0], statistic.spread
-                    if true > LEAST and spread is not None:
-                        inside = spread.lower[0] <= true <= spread.upper[0]
-                        title = f"interactions: {key[0]}, {scheme.value.lower()}"
-                        held[f"{title}|{name} {key[1]}"].append(bool(inside))
+    for name in FUNCTIONS:
+        of_function(name, Scheme.BOOTSTRAP, "interactions", row_count, held)
+    of_function("waves", Scheme.JACKKNIFE, "interactions", row_count, held)
+
+
+def of_others(row_count: int, held: Held) -> None:
+    """The same of functions that were not looked at."""
+    for name in HELD_OUT:
+        of_function(name, Scheme.BOOTSTRAP, "other functions", row_count, held)
+
+
+def of_function(name: str, scheme: Scheme, title: str, row_count: int, held: Held) -> None:
+    resampling = Resampling(REPEATS, scheme, LEVEL)
+    function, truth = (FUNCTIONS | HELD_OUT)[name], whole(name)
+    for seed in range(DRAWS[row_count]):
+        found = interacting(function, drawn(row_count, seed), resampling)
+        for key, statistic in found.items():
+            true, spread = truth[key].values[0], statistic.spread
+            if true > LEAST and spread is not None:
+                inside = spread.lower[0] <= true <= spread.upper[0]
+                kind = f"{title}: {key[0]}, {scheme.value.lower()}"
+                held[f"{kind}|{name} {key[1]}"].append(bool(inside))
 
 
 def exchanged_loss(function: Function, rows: Matrix, actual: Vector, feature: int) -> float:
@@ -237,7 +256,7 @@ def of_lengths(row_count: int, held: Held) -> None:
             feature_vectors.Source.LABELS, names, growth=growth, repeat_count=repeats
         )
 
-    for seed in range(4):
+    for seed in range(OF_LENGTHS):
         columns, score = scored(row_count, seed)
         taken = tuple(columns[name] for name in names)
         lesson = feature_vectors.Lesson(taken, None, score, False, np.ones(row_count))
@@ -253,7 +272,7 @@ def of_lengths(row_count: int, held: Held) -> None:
             held[f"feature vectors: lengths|{name}"].append(is_inside)
 
 
-MEASURES = (of_interactions, of_shuffles, of_firm, of_lengths)
+MEASURES = (of_interactions, of_others, of_shuffles, of_firm, of_lengths)
 
 
 def measure(row_count: int) -> None:
@@ -271,14 +290,26 @@ def measure(row_count: int) -> None:
 def shares(row_count: int) -> dict[str, str]:
     """Of each kind the mean over its numbers, and the lowest and highest of these."""
     by_kind: dict[str, list[float]] = defaultdict(list)
+    tables: dict[str, int] = {}
     for one in MEASURES:
         path = KEPT / f"{one.__name__}-{row_count}.json"
         for key, held in json.loads(path.read_text()).items() if path.exists() else ():
-            by_kind[key.split("|")[0]].append(float(np.mean(held)))
-    return {
-        kind: f"{np.mean(of):.0%} ({min(of):.0%} to {max(of):.0%})".replace("%", " %")
-        for kind, of in by_kind.items()
-    }
+            kind = key.split("|")[0]
+            by_kind[kind].append(float(np.mean(held)))
+            tables[kind] = len(held)
+    return {kind: cell(of, tables[kind]) for kind, of in by_kind.items()}
+
+
+def cell(found: list[float], n_tables: int) -> str:
+    """Write the shares of a kind; with a star where chance alone seldom leaves one so low."""
+    star = " *" if min(found) < by_chance(len(found), n_tables) else ""
+    told = f"{np.mean(found):.0%} ({min(found):.0%} to {max(found):.0%})"
+    return told.replace("%", " %") + star
+
+
+def by_chance(n_numbers: int, n_tables: int) -> float:
+    """Lowest of so many shares that 5 runs of 100 fall below, though each holds its level."""
+    return float(binom.ppf(1 - 0.95 ** (1 / n_numbers), n_tables, LEVEL)) / n_tables
 
 
 def table() -> str:
