@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -118,3 +119,23 @@ def test_every_setting_that_is_named_exists() -> None:
         named = set(re.findall(r"\bONNXPLAIN_([A-Z_]+)", path.read_text(encoding="utf-8")))
         # Commands that ask a server read their token.
         assert {name.lower() for name in named} - {"token"} <= Settings.model_fields.keys(), path
+
+
+def warning_codes() -> set[str]:
+    """The codes in all calls of Note."""
+    calls = (
+        node
+        for path in (ROOT / "service" / "onnxplain_server").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Note"
+    )
+    codes = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+    return {code for code in codes if isinstance(code, str)}
+
+
+def test_every_warning_has_a_line_and_no_other() -> None:
+    first_cells = re.findall(r"^\|([^|]*)\|", page("warnings.md"), re.MULTILINE)
+
+    assert {
+        code for cell in first_cells for code in re.findall(r"`(\w+)`", cell)
+    } == warning_codes()
