@@ -312,8 +312,7 @@ def _loss_remarks(
     if not isinstance(result, average_loss.Result):
         raise TypeError(type(result))
     each = np.stack([loss.values for loss in result.losses])
-    with np.errstate(invalid="ignore"):  # weights that overflow leave no loss to compare
-        losses = mean(each, np.array([loss.weight for loss in result.losses]))
+    losses = mean(each, np.array([loss.share for loss in result.losses]))
     far = far_from_target(options.comparison, actual, weights, losses, result.output_names)
     return (*notes_of(result), *far)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from asked.answers import FLOAT32, SUMS, Rounding, differences, leaves, unexplained_nans
 from asked.case import Case
-from asked.changes import CHANGES, Changed
+from asked.changes import CHANGES, Changed, grown_from
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.run import Runner
@@ -56,7 +56,8 @@ class Ask:
         below = "BELOW_THRESHOLD" in codes
 
         def left_out(name: str) -> bool:
-            return _of_one_engine(name) or (below and name.startswith("interactions"))
+            of_noise = below and name.startswith("interactions")
+            return _of_one_engine(name) or of_noise or grown_from(case)(name)
 
         return compare(trees, black_box, Changed(case, case, left_out=left_out), FLOAT32)
 

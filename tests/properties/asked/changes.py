@@ -15,7 +15,7 @@ from asked.models import renamed
 
 _DRAWN_BY_ROW = {
     "permutation_importance.importances",
-    "feature_vectors",  # of grown forests, see `_left_out`
+    "feature_vectors",  # of grown forests, see `grown_from`
     "firm.importances.standard_errors",
     "firm.importances.lower",
     "firm.importances.upper",
@@ -59,7 +59,7 @@ def with_rows_of_no_weight(case: Case, seed: int) -> Changed:
         columns[name] = own
     after = replace(before, columns=columns, options=_moved(before.options, places))
     back = {int(place): row for row, place in enumerate(places)}
-    return Changed(before, after, 1.0, lambda answer: _with_rows(answer, back), _grown(case))
+    return Changed(before, after, 1.0, lambda answer: _with_rows(answer, back), grown_from(case))
 
 
 def with_rows_permuted(case: Case, seed: int) -> Changed:
@@ -69,7 +69,7 @@ def with_rows_permuted(case: Case, seed: int) -> Changed:
     columns = {name: [values[i] for i in order] for name, values in before.columns.items()}
     after = replace(before, columns=columns, options=_moved(before.options, np.argsort(order)))
     back = {place: int(row) for place, row in enumerate(order)}
-    grown = _grown(case)
+    grown = grown_from(case)
 
     def left_out(name: str) -> bool:
         drawn = name.startswith(tuple(_DRAWN_BY_ROW - {"feature_vectors"}))
@@ -89,7 +89,7 @@ def with_weights_times_7(case: Case, _seed: int) -> Changed:
         before = _weighed_by_another_column(before)
         name = _weight_column(before)
     columns = {**before.columns, name: [7 * weight for weight in before.columns[name]]}
-    return Changed(before, replace(before, columns=columns), 7.0, left_out=_grown(case))
+    return Changed(before, replace(before, columns=columns), 7.0, left_out=grown_from(case))
 
 
 def with_columns_renamed(case: Case, _seed: int) -> Changed:
@@ -157,7 +157,7 @@ def _undrawn(case: Case) -> Case:
     return replace(case, options={**options, "methods": [{name: kept}]})
 
 
-def _grown(case: Case) -> Callable[[str], bool]:
+def grown_from(case: Case) -> Callable[[str], bool]:
     """Whether a field is of a grown forest: ties of its splits are broken by the last digit."""
     vectors = case.methods[0].get("featureVectors", {})
     is_grown = vectors.get("source") in {"SURROGATE", "LABELS"}
