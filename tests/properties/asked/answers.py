@@ -170,7 +170,8 @@ def _scale(path: str, scales: Mapping[str, float]) -> float:
         for other, scale in scales.items()
         if re.search(rf"\.({unit})$", other)
     ]
-    return max([scales.get(name, 0.0), *others])
+    of_ratio = _LEAST_SHARE if name.startswith("interactions") and name.endswith(".values") else 0.0
+    return max([scales.get(name, 0.0), of_ratio, *others])
 
 
 _RATIOS = re.compile(r"\.(values|standard_errors|lower|upper|biases|p_values)(\[\d+\])$")

@@ -23,6 +23,10 @@ class Covariance(Enum):
     LEDOIT_WOLF = "LEDOIT_WOLF"
 
 
+_SINGLE_ROW = 1e-12
+"""Share of the weight that lies beside one row, below which that row has it all."""
+
+
 def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
     """Estimate the covariance matrix of columns: (n_columns, n_columns).
 
@@ -65,6 +69,8 @@ def shrunk(rows: Matrix, weights: Vector) -> tuple[Matrix, float]:
     shares = weights / weights.sum()
     squares = shares @ shares
     centered = rows - shares @ rows
+    if 1 - squares <= _SINGLE_ROW:
+        return np.zeros((rows.shape[1], rows.shape[1])), 1.0
     variances = shares @ centered**2 / (1 - squares)
     known = variances > 0
     scale = np.sqrt(np.where(known, variances, 1.0))
