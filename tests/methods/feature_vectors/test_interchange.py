@@ -167,6 +167,7 @@ def test_no_pair_is_told_where_the_rule_does_not_apply(
     assert bool(result.interchangeable) == (not reason)
 
 
+@pytest.mark.slow
 def test_few_independent_features_and_nearly_all_copies_are_told(study) -> None:
     """Ten tables, and trees such as the method grows to compare features.
 

@@ -1,9 +1,9 @@
 """Writes the tables of two examples of feature vectors, and trains the forests on them.
 
-    .venv-models/bin/python examples/feature-vectors/train.py
+    .venv-models/bin/python examples/vectors/train.py
 
-Tables are those that scikit-learn ships: breast cancer (Wisconsin, diagnostic) and diabetes (Efron et
-al. 2004), whose serum measures get the names of their description.
+Tables are those that scikit-learn ships: breast cancer (Wisconsin, diagnostic) and diabetes (Efron
+et al. 2004), whose serum measures get the names of their description.
 """
 
 from __future__ import annotations
