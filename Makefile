@@ -23,6 +23,10 @@ STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
+CHART_TOOLS := tools/kubernetes/bin/.made
+
+# Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
+GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
 
 BUF := tools/node_modules/@bufbuild/buf-linux-$(shell uname -m | sed s/x86_64/x64/)/bin/buf
 BIOME := tools/node_modules/@biomejs/cli-linux-$(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')/biome
@@ -147,10 +151,8 @@ test-clients: $(CLIENTS:%=test-client-%) ## Test them against a real server
 clients-table: clients $(ENV) ## Ask all clients all cases, and write the table in docs/clients.md
 	$(BIN)/python clients/tests/table.py
 
-# Go, 1.26 or later (helm asks for that): the one in .tools/go if it is there, as `tools/go/toolchain.sh` puts it.
-GO := $(or $(wildcard $(CURDIR)/.tools/go/bin/go),go)
+# The Go client.
 GO_TOOLS := tools/go/bin/.made
-CHART_TOOLS := tools/kubernetes/bin/.made
 GO_MESSAGES := clients/go/onnxplainv1
 GO_FILES := $(shell find clients/go -name '*.go' -o -name 'go.*')
 GO_GENERATE = $(BUF) generate proto --template clients/go/buf.gen.yaml

@@ -73,7 +73,8 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     const client = open();
 
     const table = { age: [1, 2, 3, 4], bmi: [1, 0, 1, 1] };
-    const found = await client.explain({ model: HALF, table, methods: METHODS });
+    const featureColumns = ["age", "bmi"];
+    const found = await client.explain({ model: HALF, table, featureColumns, methods: METHODS });
 
     assert.match(String(found.plot("overall").vegaLite.$schema), /vega-lite\/v6/);
     assert.throws(() => found.plot("mood"), /no plot "mood"; there are: .*overall/);
