@@ -468,7 +468,7 @@ type FeatureVectorsResult struct {
 	// The same of the directions; NaN where the angle is, in the whole or in a repetition.
 	AngleStandardErrorsDegrees []float64 `protobuf:"fixed64,16,rep,packed,name=angle_standard_errors_degrees,json=angleStandardErrorsDegrees,proto3" json:"angle_standard_errors_degrees,omitempty"`
 	// Spearman's correlation of the lengths in a repetition with `norms`; the
-	// mean over repetitions, 0 without any.
+	// mean over repetitions, 0 without any. NaN where all lengths are the same.
 	RankCorrelation float64 `protobuf:"fixed64,17,opt,name=rank_correlation,json=rankCorrelation,proto3" json:"rank_correlation,omitempty"`
 	// The forest that was grown; unset for the source MODEL.
 	Forest *GrownForest `protobuf:"bytes,18,opt,name=forest,proto3" json:"forest,omitempty"`

@@ -469,6 +469,17 @@ def test_a_slope_and_a_curve_do_not_depend_on_the_unit_of_the_feature(
     )
 
 
+def test_rows_that_a_replicate_leaves_out_have_no_part_in_its_slope(firm: Firm) -> None:
+    """Replicates without the only row that differs have no slope, and not NaN."""
+    found = firm(
+        {"x": np.array([1.0, 1, 1, 1, 0])}, SCORES, ["x"], estimator=Estimator.SLOPE, repeats=40
+    )
+
+    (spread,) = [one.spread for one in found.importances]
+    assert spread is not None
+    assert not np.isnan(value(found))
+
+
 def test_scores_that_differ_by_rounding_only_are_the_same(firm: Firm) -> None:
     """Divided by their deviation, as `standardize` asks, rounding would look like a finding."""
     scores = np.array([0.1, 0.1, 0.1, 0.1, np.nextafter(0.1, 1)])

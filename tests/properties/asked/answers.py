@@ -21,6 +21,7 @@ NAN_BY_CONTRACT = {
     "feature_vectors.angles_degrees": "a vector of 0 has no direction",
     "feature_vectors.angle_standard_errors_degrees": "a vector of 0 has no direction",
     "feature_vectors.adjusted_similarity": "a feature below the importance floor, or as by chance",
+    "feature_vectors.rank_correlation": "lengths that are all the same have no order",
     "feature_vectors.similarity": "a vector of 0 has no direction",
     "firm.importances.curve.numbers": "the bin of missing values",
     "swarm.similarity": "a class that was not moved",
@@ -86,7 +87,7 @@ def _flat(message: Message) -> Iterator[tuple[str, Any]]:
             yield f"{path}.count", len(value)
             for i, item in enumerate(value):
                 yield from _under(f"{path}[{i}]", item)
-        elif field.message_type is None or message.HasField(field.name):
+        elif not field.has_presence or message.HasField(field.name):
             yield from _under(path, value)
 
 

@@ -89,7 +89,7 @@ def _sum(bins: Indices, count: int, values: Vector) -> Vector:
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
     """Rise of the regression line over one standard deviation of the feature: (n_outputs,)."""
     shares = weights / weights.sum()
-    centered = values - shares @ values
+    centered = np.where(shares > 0, values - shares @ values, 0.0)
     largest = np.abs(centered).max()
     if not largest:
         return np.zeros(scores.shape[1])
