@@ -514,6 +514,16 @@ def test_the_dimension_that_tells_classes_apart_comes_first_and_noise_last(ask: 
         assert noise.lower[0] < 0.3
 
 
+@pytest.mark.parametrize("estimator", ["GAUSSIAN", "TAYLOR"])
+def test_a_closed_form_refuses_a_column_beside_the_models_with_missing_values(
+    ask: Ask, estimator: str
+) -> None:
+    columns = {**COLUMNS, "g": np.where(np.arange(len(X)) == 3, np.nan, 1.0 * np.arange(len(X)))}
+
+    with pytest.raises(ExplainError, match=r"without missing or infinite values.*'g'"):
+        ask(SUM, columns, request=BOTH, features=["x", "g"], estimator=estimator)
+
+
 def test_columns_whose_deviation_the_models_type_cannot_hold_have_a_gradient_all_the_same(
     ask: Ask,
 ) -> None:

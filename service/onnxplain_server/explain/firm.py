@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.effects import Effects
 from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.job import Job, Reader
@@ -29,7 +29,7 @@ from onnxplain_server.methods.firm.language import Columns, Expression, form_of,
 from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
 from onnxplain_server.model import Note
-from onnxplain_server.table import draw
+from onnxplain_server.table import draw, listed
 
 _CONTRAST_ROWS = 500
 """Rows for measures whose cost grows with more than the rows."""
@@ -239,11 +239,25 @@ def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:
         gradient = probing.gradient_at_mean(task.effects)
     others = tuple(dict.fromkeys(_needed(expressions, features.names)))
     table = task.sample.table
-    rows = [*features.columns, *(table.column(name)[task.rows] for name in others)]
+    beside = {name: table.column(name)[task.rows] for name in others}
+    _check_known(beside, options.estimator, f"{task.path}.estimator")
+    rows = [*features.columns, *beside.values()]
     # A column that the model does not take has no weight in it.
     whole = np.vstack([gradient, np.zeros((len(others), gradient.shape[1]))])
     names = (*features.names, *others)
     return Moments(names, np.stack(rows, axis=1), whole, options.covariance)
+
+
+def _check_known(columns: Mapping[str, Array], estimator: Estimator, path: str) -> None:
+    """Refuse columns with missing values, whose covariances nothing tells."""
+    missing = tuple(name for name, values in columns.items() if not np.isfinite(values).all())
+    if missing:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{estimator.value} needs columns without missing or infinite values; these have some: "
+            f"{listed(missing)}. Ask for BINNED",
+            path,
+        )
 
 
 def _needed(expressions: Sequence[Expression], names: Sequence[str]) -> list[str]:

@@ -73,9 +73,9 @@ def with_rows_permuted(case: Case, seed: int) -> Changed:
 
     def left_out(name: str) -> bool:
         drawn = name.startswith(tuple(_DRAWN_BY_ROW - {"feature_vectors"}))
-        moved = (
-            name.startswith("swarm") and case.methods[0].get("swarm", {}).get("search") != "EXACT"
-        )
+        swarm = case.methods[0].get("swarm", {})
+        drawn_by_row = swarm.get("search") != "EXACT" or swarm.get("perturbation") == "GAUSSIAN"
+        moved = name.startswith("swarm") and drawn_by_row
         return drawn or grown(name) or moved
 
     return Changed(before, after, 1.0, lambda answer: _with_rows(answer, back), left_out)
