@@ -74,3 +74,8 @@ def _is_numeric(kind: pa.DataType) -> bool:
         or pa.types.is_boolean(kind)
         or pa.types.is_null(kind)
     )
+
+
+def feature_column(feature: str, own: Sequence[str]) -> str:
+    """Name the column of a feature in a table that has columns of its own."""
+    return f"{feature} (feature)" if feature in own else feature

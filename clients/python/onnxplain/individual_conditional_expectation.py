@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.columns import Values, from_column, stack
+from onnxplain.columns import Values, feature_column, from_column, stack
 from onnxplain.plots import Plot
 from onnxplain.provenance import RowsUsed
 from onnxplain.tabular import Tabular
@@ -84,7 +84,7 @@ class IndividualConditionalExpectationCurves(Tabular):
         n_rows, n_points, n_outputs = self.values.shape
         groups = np.array(self.groups, dtype=object)
         varied = {
-            _column_name(feature): np.tile(np.repeat(values, n_outputs), n_rows)
+            feature_column(feature, _OWN_COLUMNS): np.tile(np.repeat(values, n_outputs), n_rows)
             for feature, values in zip(self.features, self.grid, strict=True)
         }
         return pa.table(
@@ -159,7 +159,3 @@ class IndividualConditionalExpectationResult(Tabular):
             `IndividualConditionalExpectationCurves.to_arrow`, null for the other features.
         """
         return stack([curves.to_arrow() for curves in self.curves], _OWN_COLUMNS)
-
-
-def _column_name(feature: str) -> str:
-    return f"{feature} (feature)" if feature in _OWN_COLUMNS else feature

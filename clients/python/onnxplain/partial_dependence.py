@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.columns import Values, from_column, stack
+from onnxplain.columns import Values, feature_column, from_column, stack
 from onnxplain.plots import Plot
 from onnxplain.provenance import RowsUsed
 from onnxplain.tabular import Tabular
@@ -74,7 +74,7 @@ class PartialDependenceCurve(Tabular):
         """
         n_points, n_outputs = self.values.shape
         columns = {
-            _column_name(feature): pa.array(np.repeat(values, n_outputs))
+            feature_column(feature, _OWN_COLUMNS): pa.array(np.repeat(values, n_outputs))
             for feature, values in zip(self.features, self.grid, strict=True)
         }
         columns["group"] = pa.array([self.group] * self.values.size, pa.string())
@@ -139,7 +139,3 @@ class PartialDependenceResult(Tabular):
             `PartialDependenceCurve.to_arrow`, null for features that a curve does not vary.
         """
         return stack([curve.to_arrow() for curve in self.curves], _OWN_COLUMNS)
-
-
-def _column_name(feature: str) -> str:
-    return f"{feature} (feature)" if feature in _OWN_COLUMNS else feature
