@@ -133,7 +133,7 @@ def without_plots(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 SEVERAL = settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),  # shrinking takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -22,7 +22,13 @@ def isolated() -> Isolated:
     return Isolated(order, spare_count=1, warm_bytes=2**29, patience=Patience(10, 60))
 
 
-@pytest.fixture(scope="session", params=[lambda: InProcess(2), isolated], ids=["here", "isolated"])
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param(lambda: InProcess(2), id="here"),
+        pytest.param(isolated, id="isolated", marks=pytest.mark.slow),
+    ],
+)
 def parts(request: pytest.FixtureRequest) -> Iterator[Parts]:
     """What `__main__` builds, built once for all cases; nothing is remembered between them."""
     runner = request.param()

@@ -16,7 +16,10 @@ from onnxplain_server.errors import ExplainError, Reason
 GOOD = model([node("Neg", "X")]).SerializeToString()
 LOOP = greedy.loop(2**62).SerializeToString()
 KERNEL = greedy.kernel(8_000).SerializeToString()
-ENDLESS = list(greedy.endless())
+ENDLESS = [
+    pytest.param(one, id=one.name, marks=() if one.name == "d-loop" else pytest.mark.slow)
+    for one in greedy.endless()
+]
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def wants_processor(pid: int) -> bool:
     return "R" in states
 
 
-@pytest.mark.parametrize("hostile", ENDLESS, ids=lambda hostile: hostile.name)
+@pytest.mark.parametrize("hostile", ENDLESS)
 def test_a_call_that_never_ends_is_over_at_its_deadline(
     runner: Isolated, own, hostile: Hostile
 ) -> None:

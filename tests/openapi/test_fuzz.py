@@ -24,7 +24,7 @@ from schemathesis.generation import GenerationMode
 CASES = os.environ.get("ONNXPLAIN_TEST_API_CASES", "")
 
 # The schemas of requests for explanations have thousands of limits.
-SHARE = 1 if CASES else 32
+SHARE = 1 if CASES else 64
 
 # A request that has the right shape can be wrong in what it means, and take too long.
 MEANT_WRONG = ["2xx", "400", "404", "413", "504"]
@@ -35,7 +35,7 @@ CONFIG = {
     "suppress-health-check": ["all"],
     "continue-on-failure": True,
     "generation": {
-        "max-examples": int(CASES or 5),
+        "max-examples": int(CASES or 3),
         "deterministic": True,
         # HTTP allows any header.
         "allow-extra-parameters": False,

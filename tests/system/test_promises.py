@@ -33,14 +33,16 @@ def test_curves_at_the_rows_own_values_come_from_the_grids_of_interactions(
     assert again.receipt.cache_miss_count == 0
 
 
-def test_more_pairs_predict_only_the_pairs_that_are_new(server, network: bytes, rows: Rows) -> None:
-    few = head(rows, 60)
-    with onnxplain.connect(server.endpoint) as client:
+def test_more_pairs_predict_only_the_pairs_that_are_new(
+    lasting_server, network: bytes, rows: Rows
+) -> None:
+    few = head(rows, 61)
+    with onnxplain.connect(lasting_server.endpoint) as client:
         client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=3))
         more = client.explain(network, few, onnxplain.Interactions(pairwise_feature_count=5))
 
     new_pairs = 10 - 3
-    assert more.receipt.predicted_row_count == new_pairs * 60 * 60
+    assert more.receipt.predicted_row_count == new_pairs * 61 * 61
 
 
 @pytest.mark.slow
@@ -96,20 +98,20 @@ def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows
 
 
 def test_a_client_that_disconnects_over_rest_frees_the_processor(
-    server, network: bytes, rows: Rows
+    lasting_server, network: bytes, rows: Rows
 ) -> None:
     request = service_pb2.ExplainRequest(row_count=4_000)
     request.methods.add().interactions.SetInParent()
     body, kind = multipart(request, network, rows)
-    connection = HTTPConnection("127.0.0.1", server.rest_port)
+    connection = HTTPConnection("127.0.0.1", lasting_server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
-    start = server.processor_seconds()
-    while server.processor_seconds() < start + 1:
+    start = lasting_server.processor_seconds()
+    while lasting_server.processor_seconds() < start + 1:
         time.sleep(0.05)
 
     connection.close()
 
-    assert rests(server)
+    assert rests(lasting_server)
 
 
 def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> tuple[bytes, str]:
@@ -130,12 +132,12 @@ def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> 
     return body + b"--edge--\r\n", "multipart/form-data; boundary=edge"
 
 
-def test_grpc_and_rest_give_the_same_numbers(server, network: bytes, rows: Rows) -> None:
+def test_grpc_and_rest_give_the_same_numbers(lasting_server, network: bytes, rows: Rows) -> None:
     few = head(rows, 50)
-    with onnxplain.connect(server.endpoint) as client:
+    with onnxplain.connect(lasting_server.endpoint) as client:
         found = client.explain(network, few, onnxplain.Interactions())
     body, kind = multipart(service_pb2.ExplainRequest(), network, few)
-    connection = HTTPConnection("127.0.0.1", server.rest_port)
+    connection = HTTPConnection("127.0.0.1", lasting_server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
     by_rest = json.load(connection.getresponse())["explanations"][0]["interactions"]
     connection.close()

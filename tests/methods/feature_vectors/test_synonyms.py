@@ -27,6 +27,7 @@ def table(study):
     return study.weak_effects(seed=2)
 
 
+@pytest.mark.slow
 def test_each_pair_is_nearer_than_any_features_of_different_pairs(study, table) -> None:
     with ThreadPoolExecutor(2) as pool:
         result = study.feature_vectors(table, 2_000, 2, 0, lambda f, parts: [*pool.map(f, parts)])

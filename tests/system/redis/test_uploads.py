@@ -155,6 +155,7 @@ def test_uploads_work_while_redis_is_gone(
     assert found.receipt.row_count == 20
 
 
+@pytest.mark.slow
 def test_an_upload_over_rest_is_found_by_the_other_server(
     serve,
     redis_server,
