@@ -32,7 +32,7 @@ RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /sr
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
 # Loops for processors of a level: `trees/kept.py` says which have it.
 RUN NUMBA_CPU_NAME=$([ "$(uname -m)" = x86_64 ] && echo x86-64-v3 || echo generic) NUMBA_CPU_FEATURES= \
-      /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.preload import load; load()'
+      /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
 
 FROM ${BASE_IMAGE}
 ARG VERSION

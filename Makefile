@@ -34,7 +34,7 @@ PROTOS := $(sort $(wildcard proto/onnxplain/v1/*.proto))
 MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
 CHART := deploy/helm/onnxplain
-DESCRIPTION := service/onnxplain_server/transport/openapi.json
+DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -16,13 +16,13 @@ import onnxruntime as ort
 from network import WIDTHS, network
 from nowhere import Nowhere
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.core.rows import Features, bind
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.rows import Features, bind
-from onnxplain_server.table import Table
+from onnxplain_server.effects.predictor import Predictor
 
 RUNS = 5
 WARM_UP = 3
@@ -50,14 +50,14 @@ class Engine:
 
     def __init__(self, content: bytes, threads: int = 2) -> None:
         self.model = load(content)
-        self.pace = Pace()
+        self.pace = BatchSize()
         self.threads = ThreadPoolExecutor(threads)
         given = table(ROWS)
         self.features: Features = bind(self.model.inputs, given, (), ())
 
     def run(self) -> int:
         ledger = Ledger(Nowhere())
-        caller = Caller(self.model, np.arange(1), ledger, self.pace, self.threads)
+        caller = Predictor(self.model, np.arange(1), ledger, self.pace, self.threads)
         rows = np.arange(ROWS)
         effects = BlackBox(caller, merge(self.features, np.ones(ROWS), rows), "RESPONSE")
         effects.outputs()

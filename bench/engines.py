@@ -12,17 +12,17 @@ import numpy.typing as npt
 from nowhere import Nowhere
 from onnx import ModelProto
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import Background, keep, merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.methods import interactions
-from onnxplain_server.rows import Features
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.counting.forms import Leaves
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.ensemble import Ensemble, read
 
 THREADS = 2
 
@@ -58,7 +58,7 @@ class Trees:
 
     def on(self, rows: Background) -> Exact:
         ledger = Ledger(Nowhere())
-        leaves = Leaves(self.ensemble, Crew(self.threads, ledger))
+        leaves = Leaves(self.ensemble, BlockPool(self.threads, ledger))
         return Exact(leaves, rows, ("prediction",), np.array([0]), ledger, self.threads)
 
 
@@ -74,11 +74,11 @@ class Predicting:
 
     def __init__(self, model: ModelProto, threads: ThreadPoolExecutor) -> None:
         self._model = load(model.SerializeToString())
-        self._pace = Pace()
+        self._pace = BatchSize()
         self._threads = threads
 
     def on(self, rows: Background) -> BlackBox:
-        caller = Caller(self._model, np.arange(1), Ledger(Nowhere()), self._pace, self._threads)
+        caller = Predictor(self._model, np.arange(1), Ledger(Nowhere()), self._pace, self._threads)
         return BlackBox(caller, rows, "RESPONSE")
 
 

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.model_pb2 import Model
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
 from onnxplain_server.methods.feature_vectors.paths import Paths, of_children

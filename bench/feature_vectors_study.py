@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 import tables
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import (
     Growth,
     Knockoffs,
     Lesson,
     Options,
+    PathSource,
     Result,
     Rule,
-    Source,
     of_lesson,
 )
 from onnxplain_server.methods.feature_vectors.reading import between, difference
@@ -56,7 +56,7 @@ def run(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
 
 
 def vectors(data: Table, growth: Growth, seed: int = 0, **more: Any) -> Result:
-    options = Options(Source.LABELS, data.names, growth=growth, **more)
+    options = Options(PathSource.LABELS, data.names, growth=growth, **more)
     target = data.target if data.is_classes else data.target[:, None]
     lesson = Lesson(data.columns, None, target, data.is_classes, np.ones(len(target)))
     return of_lesson(options, lesson, seed, run)

@@ -11,13 +11,13 @@ import numpy as np
 from network import WIDTHS, network
 from nowhere import Nowhere
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.core.rows import bind
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background, combine, merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.rows import bind
-from onnxplain_server.table import Table
+from onnxplain_server.effects.predictor import Predictor
 
 ROWS, RUNS = 500, 5
 LEVEL_COUNTS = (2, 3, 5, 10)
@@ -41,7 +41,7 @@ def table(level_count: int) -> Table:
 class Side:
     """One way to compute the groups, timed and counted."""
 
-    def __init__(self, caller: Caller, background: Background) -> None:
+    def __init__(self, caller: Predictor, background: Background) -> None:
         self.caller, self.background = caller, background
 
     def known(self) -> tuple[float, int]:
@@ -66,10 +66,10 @@ class Side:
 
 
 def measure(title: str, content: bytes) -> None:
-    model, pace = load(content), Pace()
+    model, pace = load(content), BatchSize()
     with ThreadPoolExecutor(2) as threads:
         for level_count in LEVEL_COUNTS:
-            caller = Caller(model, np.arange(1), Ledger(Nowhere()), pace, threads)
+            caller = Predictor(model, np.arange(1), Ledger(Nowhere()), pace, threads)
             features = bind(model.inputs, table(level_count), (), ())
             side = Side(caller, merge(features, np.ones(ROWS), np.arange(ROWS)))
             runs = [(side.plain(), side.known()) for _ in range(RUNS + 1)][1:]

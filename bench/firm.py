@@ -18,8 +18,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.firm_pb2 import FirmKmerWeights, FirmOptions, FirmSequences
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.run import NO_BLOBS
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import NO_BLOBS
 
 ROWS, FEATURES = 1_000_000, 50
 CALL = 100_000

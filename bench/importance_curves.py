@@ -25,8 +25,8 @@ import numpy as np
 import tables
 import tree_shap
 import vl_convert
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Source, of_lesson
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, PathSource, of_lesson
 from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
@@ -104,7 +104,7 @@ def by_vectors(data: Split, seed: int, run: Any, sentence_count: int = _SENTENCE
         table.is_classes,
         np.ones(len(train)),
     )
-    options = Options(Source.LABELS, table.names, growth=Growth(sentence_count))
+    options = Options(PathSource.LABELS, table.names, growth=Growth(sentence_count))
     return of_lesson(options, lesson, seed, run).norms
 
 

@@ -17,14 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import (
     Growth,
     Lesson,
     Options,
+    PathSource,
     Result,
     Rule,
-    Source,
     of_lesson,
 )
 from onnxplain_server.methods.feature_vectors.cooccurrence import count
@@ -142,15 +142,15 @@ Run = Any
 Kind = Callable[[Table, int, Run], Result]
 
 
-def grown(source: Source) -> Kind:
+def grown(source: PathSource) -> Kind:
     """Grow a forest as the method does, with fewer paths; SURROGATE learns a boosted model."""
 
     def read(table: Table, seed: int, run: Run) -> Result:
         target: Array = table.target
-        if source is Source.SURROGATE:
+        if source is PathSource.SURROGATE:
             model = HistGradientBoostingRegressor(random_state=0)
             target = model.fit(table.values, target).predict(table.values)
-        by_name = table.is_classes and source is Source.LABELS
+        by_name = table.is_classes and source is PathSource.LABELS
         width = table.values.shape[1]
         options = Options(
             source, tuple(f"x{j}" for j in range(width)), growth=Growth(2_000, depth=14)
@@ -171,7 +171,7 @@ def own(forest: Callable[[bool], Any]) -> Kind:
         width = table.values.shape[1]
         children = [(tree.children_left, tree.children_right, tree.feature) for tree in trees]
         paths = of_children(children, np.arange(width), width)
-        options = Options(Source.MODEL, tuple(f"x{j}" for j in range(width)))
+        options = Options(PathSource.MODEL, tuple(f"x{j}" for j in range(width)))
         trunk = Trunk(
             count(paths, Rule()), split_pairs(paths, Rule()), len(paths), paths.tree_count
         )
@@ -191,8 +191,8 @@ def random_forest(tree_count: int, **how: Any) -> Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "grown on the target": grown(Source.LABELS),
-    "grown on predictions": grown(Source.SURROGATE),
+    "grown on the target": grown(PathSource.LABELS),
+    "grown on predictions": grown(PathSource.SURROGATE),
     "random forest, √d columns": random_forest(200, max_features="sqrt"),
     "random forest, √d columns, 20 trees": random_forest(20, max_features="sqrt"),
     "random forest, d/3 columns, leaves of 5": random_forest(

@@ -21,17 +21,17 @@ from typing import Any
 import engines
 import numpy as np
 from nowhere import Nowhere
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.model import Input, Note
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.methods import feature_vectors, firm, interactions, permutation_importance
-from onnxplain_server.methods.firm.language import Columns, parse
+from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.resampling import Resampling, Scheme, quantile
 from onnxplain_server.methods.target import Comparison
-from onnxplain_server.model import Input, Note
 from scipy.stats import binom, norm, qmc
 
 PAGE = Path(__file__).parents[1] / "docs/studies/intervals.md"
@@ -65,7 +65,7 @@ HELD_OUT: dict[str, Function] = {
 
 
 @dataclass(frozen=True)
-class Predictor:
+class FunctionModel:
     """A function of three features as a model."""
 
     function: Function
@@ -87,7 +87,7 @@ class Predictor:
 
 
 _POOL = ThreadPoolExecutor(1)
-_PACE = Pace()
+_PACE = BatchSize()
 
 
 def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
@@ -95,7 +95,7 @@ def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
 
 
 def effects(function: Function, rows: Matrix) -> BlackBox:
-    caller = Caller(Predictor(function), np.arange(1), Ledger(Nowhere()), _PACE, _POOL)
+    caller = Predictor(FunctionModel(function), np.arange(1), Ledger(Nowhere()), _PACE, _POOL)
     return BlackBox(
         caller, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"
     )
@@ -206,7 +206,7 @@ MEASURED = (
 """Features and estimators; None: `BINNED`, or `TWO_VALUED` of a share of rows."""
 
 
-def scored(row_count: int, seed: int) -> tuple[Columns, Matrix]:
+def scored(row_count: int, seed: int) -> tuple[ColumnValues, Matrix]:
     """Columns of five kinds, and a score with what no column explains."""
     random = np.random.default_rng([row_count, seed])
     x, u = random.normal(size=(2, row_count))
@@ -214,7 +214,9 @@ def scored(row_count: int, seed: int) -> tuple[Columns, Matrix]:
     half, tenth = (1.0 * (random.random(row_count) < share) for share in (0.5, 0.1))
     k = random.integers(0, 4, row_count).astype(float)
     score = np.sin(2 * x) + 0.5 * x + 0.3 * h + half + tenth + 0.4 * (k == 2) + 0.6 * np.exp(u / 2)
-    return Columns({"x": x, "u": u, "h": h, "half": half, "tenth": tenth, "k": k}), score[:, None]
+    return ColumnValues({"x": x, "u": u, "h": h, "half": half, "tenth": tenth, "k": k}), score[
+        :, None
+    ]
 
 
 def measured(row_count: int, seed: int, repeats: int) -> Iterator[firm.Result]:
@@ -253,7 +255,7 @@ def of_lengths(row_count: int, held: Held) -> None:
 
     def options(repeats: int) -> feature_vectors.Options:
         return feature_vectors.Options(
-            feature_vectors.Source.LABELS, names, growth=growth, repeat_count=repeats
+            feature_vectors.PathSource.LABELS, names, growth=growth, repeat_count=repeats
         )
 
     for seed in range(OF_LENGTHS):

@@ -13,19 +13,19 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.onnx import Limits
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.onnx import ModelLimits
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
 from onnxplain_server.adapters.workers.isolated import Isolated, Patience
-from onnxplain_server.adapters.workers.limits import Budget
-from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.call import Call
-from onnxplain_server.run import Runner
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 SMALL_MILLISECONDS, TABLE_MILLISECONDS, START_SECONDS = 0.1, 5.0, 3.0
 _BLOCKS = 10
-ORDER = Order(2, 65 * 2**20, Budget(2**30, 86_400), Limits())
+ORDER = Order(2, 65 * 2**20, Budget(2**30, 86_400), ModelLimits())
 
 
 def main() -> None:
@@ -62,8 +62,10 @@ def _time(runner: Runner, request: bytes) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def _call() -> Call:
-    return Call(MemoryCache(0, Seal(b"a secret of the benchmark")), "", 60, subject="one model")
+def _call() -> RequestContext:
+    return RequestContext(
+        MemoryCache(0, Signer(b"a secret of the benchmark")), "", 60, subject="one model"
+    )
 
 
 def _small() -> bytes:

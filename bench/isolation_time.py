@@ -13,12 +13,12 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.isolated import Isolated
-from onnxplain_server.arrays import Array
-from onnxplain_server.call import Call
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 END_SECONDS, AFTER_KILL_SECONDS = 0.5, 0.1
 _HOSTILE_COUNT, _KILL_COUNT = 10, 40
@@ -58,7 +58,7 @@ def _after_cancelling(isolated: Isolated, content: bytes) -> float:
     return seconds
 
 
-def _ended(isolated: Isolated, content: bytes, call: Call) -> float:
+def _ended(isolated: Isolated, content: bytes, call: RequestContext) -> float:
     start = time.perf_counter()
     try:
         isolated.describe(content, {}, call)
@@ -81,9 +81,9 @@ def _timed(ask: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _call(seconds: float) -> Call:
-    cache = MemoryCache(0, Seal(b"a secret of the benchmark"))
-    return Call(cache, "", seconds, subject="hostile")
+def _call(seconds: float) -> RequestContext:
+    cache = MemoryCache(0, Signer(b"a secret of the benchmark"))
+    return RequestContext(cache, "", seconds, subject="hostile")
 
 
 def _loop() -> ModelProto:

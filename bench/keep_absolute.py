@@ -32,7 +32,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.swarm_pb2 import SwarmOptions, SwarmResult
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.runner.in_process import InProcess
 from skl2onnx import to_onnx
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier

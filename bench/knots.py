@@ -12,16 +12,16 @@ import numpy as np
 from network import WIDTHS, network
 from nowhere import Nowhere
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.rows import bind
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.interpolated import Interpolated
 from onnxplain_server.effects.knots import lay_knots
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.rows import bind
-from onnxplain_server.table import Table
+from onnxplain_server.effects.predictor import Predictor
 
 ROWS = 1_000
 KNOT_COUNTS = (20, 50, 100)
@@ -31,7 +31,7 @@ def engine(threads: ThreadPoolExecutor) -> BlackBox:
     rng = np.random.default_rng(1)
     given = Table({f"x{j}": rng.normal(size=ROWS) for j in range(WIDTHS[0])}, ROWS)
     model = load(network(activation="Tanh"))
-    caller = Caller(model, np.arange(1), Ledger(Nowhere()), Pace(), threads)
+    caller = Predictor(model, np.arange(1), Ledger(Nowhere()), BatchSize(), threads)
     features = bind(model.inputs, given, (), ())
     return BlackBox(caller, merge(features, np.ones(ROWS), np.arange(ROWS)), "RESPONSE")
 

@@ -13,9 +13,9 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.swarm_pb2 import SwarmOptions, SwarmResult
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.arrays import Array, Matrix
 from sklearn.datasets import load_wine, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Result, of_lesson
-from onnxplain_server.methods.feature_vectors.options import Source
+from onnxplain_server.methods.feature_vectors.options import PathSource
 from onnxplain_server.methods.feature_vectors.reading import between
 
 PAIRS = ((0, 1), (2, 3), (4, 5))
@@ -112,7 +112,7 @@ def feature_vectors(
     table: Table, sentence_count: int, depth: int | None, seed: int, run: Any
 ) -> Result:
     """Grow a forest on the table, and read it."""
-    options = Options(Source.LABELS, FEATURES, growth=Growth(sentence_count, depth))
+    options = Options(PathSource.LABELS, FEATURES, growth=Growth(sentence_count, depth))
     lesson = Lesson(
         tuple(table.values.T), None, table.target[:, None], False, np.ones(len(table.target))
     )

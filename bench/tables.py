@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow.csv as arrow_csv
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 from sklearn import datasets
 from sklearn.feature_extraction.text import CountVectorizer
 

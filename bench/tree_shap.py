@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnxplain_server.arrays import Array, Matrix, Vector
-from onnxplain_server.trees.compile import inlined, kernel
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.trees.kernels.compile import inlined, kernel
 
 _MOST_ON_PATH = 128
 """Different features on a path: more than the trees here have."""

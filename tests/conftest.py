@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input, Note
+from onnxplain_server.core.rows import bind
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background, merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain import Answer, Means, Question, explain
-from onnxplain_server.model import Input, Note
-from onnxplain_server.rows import bind
-from onnxplain_server.table import Table
-from onnxplain_server.trees.refusal import Refusal
+from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain import Answer, Question, Resources, explain
+from onnxplain_server.trees.reading.refusal import Refusal
 
 # The same examples in every run, however slow: a failure in CI is a failure here.
 settings.register_profile(
@@ -122,7 +122,7 @@ class Memory:
         return nullcontext(enter_result=True)
 
 
-class FixedPace(Pace):
+class FixedPace(BatchSize):
     """A pace that does not learn."""
 
     def __init__(self, rows: int) -> None:
@@ -143,7 +143,7 @@ class Engine:
     model: FunctionModel
     host: Memory
     ledger: Ledger
-    caller: Caller
+    caller: Predictor
     background: Background
     effects: BlackBox
 
@@ -188,7 +188,7 @@ class Makers:
         n_outputs: int = 1,
         outputs: Sequence[int] | None = None,
         host: Memory | None = None,
-        pace: Pace | None = None,
+        pace: BatchSize | None = None,
         threads: int = 1,
         scale: str = "RESPONSE",
         planned: int = 0,
@@ -220,7 +220,7 @@ class Makers:
         ledger = Ledger(host)
         ledger.reserve(planned)
         wanted = np.array(range(n_outputs) if outputs is None else outputs)
-        caller = Caller(model, wanted, ledger, pace or Pace(), self.pool(threads))
+        caller = Predictor(model, wanted, ledger, pace or BatchSize(), self.pool(threads))
         return Engine(model, host, ledger, caller, background, BlackBox(caller, background, scale))
 
     def answer(
@@ -229,15 +229,15 @@ class Makers:
         table: Table,
         *methods,
         host: Memory | None = None,
-        pace: Pace | None = None,
+        pace: BatchSize | None = None,
         threads: int = 1,
         **question,
     ) -> Answer:
         """Explain a model, without plots."""
         asked = Question(methods=methods, **{"plots": False, **question})
-        means = Means(
+        means = Resources(
             host or Memory(),
-            pace or Pace(),
+            pace or BatchSize(),
             self.pool(threads),
             lambda: Refusal("it is a function"),
         )

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.adapters.workers.metrics import WorkerCounts, WorkerState
-from onnxplain_server.errors import Reason
-from onnxplain_server.settings import PREFIX, Settings, flag
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.metrics_state import State
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, WorkerState
+from onnxplain_server.config.settings import PREFIX, Settings, flag
+from onnxplain_server.core.errors import Reason
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.metrics.state_metrics import State
 from onnxplain_server.transport.status import STATUS
-from onnxplain_server.transport.turns import Turns
 from prometheus_client import Metric
 from pydantic import ByteSize
 from pydantic.fields import FieldInfo
@@ -89,7 +89,7 @@ def errors() -> str:
 def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
-    counted.registry.register(State(Turns(1, 0), MemoryCache(0, Seal(b""))))
+    counted.registry.register(State(Scheduler(1, 0), MemoryCache(0, Signer(b""))))
     counted.registry.register(WorkerState(lambda: WorkerCounts({}, 0, (), 0, {})))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)

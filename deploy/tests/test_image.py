@@ -26,7 +26,7 @@ import numpy as np
 import onnx
 import onnxplain
 import pytest
-from onnxplain_server.adapters.workers.process import processor_seconds
+from onnxplain_server.adapters.workers.process_status import processor_seconds
 
 PATIENCE = 300.0
 BUILDAH = shlex.split(os.environ.get("BUILDAH", "buildah"))
@@ -53,8 +53,8 @@ exec setpriv --no-new-privs chroot --userspec="$user" "$root" "$@"
 LOOPS = """
 import gc
 from numba.core.registry import CPUDispatcher
-from onnxplain_server.adapters.workers.preload import load
-from onnxplain_server.trees.kept import Brought, Kept
+from onnxplain_server.adapters.workers.sandbox.preload import load
+from onnxplain_server.trees.kernels.compile_cache import Brought, Kept
 load()
 loops = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
 kept = [each for each in loops if isinstance(each._cache, Kept | Brought)]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 import redis
-from onnxplain_server.adapters.redis_blobs import RedisBlobs
-from onnxplain_server.adapters.redis_cache import RedisCache
-from onnxplain_server.adapters.redis_link import Link
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Blob
+from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
+from onnxplain_server.adapters.storage.redis_cache import RedisCache
+from onnxplain_server.adapters.storage.redis_connection import RedisConnection
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Blob
 
-SEAL = Seal(b"secret of the tests")
+SEAL = Signer(b"secret of the tests")
 PASSWORD = "0123456789abcdef" * 4
 
 
@@ -70,16 +70,18 @@ def user(process: subprocess.Popen[bytes], port: int) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def link(user: redis.Redis, port: int, production) -> Iterator[Link]:
+def link(user: redis.Redis, port: int, production) -> Iterator[RedisConnection]:
     """The service's own, by the address that the chart gives it."""
     given = production.environment["ONNXPLAIN_REDIS_URL"]
     address = given.replace("$(REDIS_PASSWORD)", PASSWORD)
-    found = Link(address.replace(address.partition("@")[2], f"127.0.0.1:{port}/0"), timeout=120)
+    found = RedisConnection(
+        address.replace(address.partition("@")[2], f"127.0.0.1:{port}/0"), timeout=120
+    )
     yield found
     found.close()
 
 
-def test_the_service_keeps_and_finds_its_numbers(link: Link) -> None:
+def test_the_service_keeps_and_finds_its_numbers(link: RedisConnection) -> None:
     cache = RedisCache(link, SEAL, 60)
     cache.remember({"one": b"1"})
     with cache.alone("two", lambda: True) as computes:
@@ -88,7 +90,7 @@ def test_the_service_keeps_and_finds_its_numbers(link: Link) -> None:
     assert cache.counts().error_count == 0
 
 
-def test_the_service_keeps_makes_room_for_and_finds_uploads(link: Link) -> None:
+def test_the_service_keeps_makes_room_for_and_finds_uploads(link: RedisConnection) -> None:
     blobs = RedisBlobs(link, SEAL, 3 * 2**20, 60)
     contents = [bytes([i]) * (2**20 + 1) for i in range(4)]
     for content in contents:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from onnxplain_server import cli
-from onnxplain_server.settings import Settings, load
+from onnxplain_server.config.settings import Settings, load
 from typer.testing import CliRunner
 
 # After its grace, the server ends within this time.

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
-from onnxplain_server.run import BlobStore, Cache, Runner
-from onnxplain_server.tracing import UNTRACED, Tracer
+from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
-    from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-    from onnxplain_server.adapters.memory_cache import MemoryCache
-    from onnxplain_server.local import Local
-    from onnxplain_server.settings import Settings
+    from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+    from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+    from onnxplain_server.config.settings import Settings
+    from onnxplain_server.local import LocalMessages
 
 _CACHE_BYTES = 256 * 2**20
 _UPLOAD_BYTES = 2**30
@@ -34,14 +34,14 @@ _LIVES = 4
 
 def main() -> None:
     """Run the command line."""
-    cli.app(obj=cli.Parts(_runner, _cache, _serve), prog_name="onnxplain")
+    cli.app(obj=cli.ServiceParts(_runner, _cache, _serve), prog_name="onnxplain")
 
 
-def local() -> Local:
+def local() -> LocalMessages:
     """Make what answers a client in its own process; the client finds it by its entry point."""
-    from onnxplain_server.local import Local  # noqa: PLC0415
+    from onnxplain_server.local import LocalMessages  # noqa: PLC0415
 
-    return Local(_runner(), _cache(), _blobs())
+    return LocalMessages(_runner(), _cache(), _blobs())
 
 
 # Imports stand inside (PLC0415), because onnxruntime and Flask take a second that most commands
@@ -49,7 +49,7 @@ def local() -> Local:
 
 
 def _runner() -> Runner:
-    from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
+    from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
     return InProcess(threads=len(os.sched_getaffinity(0)))
 
@@ -65,15 +65,15 @@ class _Served:
 
 def _served(chosen: Settings, opened: ExitStack) -> _Served:
     """Make the runner of a server, to be closed with `opened`."""
-    from onnxplain_server.adapters.in_process import InProcess  # noqa: PLC0415
-    from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415
+    from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415
+    from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order  # noqa: PLC0415
     from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.metrics import WorkerState  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.order import Order  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.start import StartError  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
 
-    limits = Limits(
+    limits = ModelLimits(
         chosen.max_node_count,
         chosen.max_output_count,
         chosen.max_graph_depth,
@@ -98,14 +98,14 @@ def _served(chosen: Settings, opened: ExitStack) -> _Served:
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
-    from onnxplain_server.adapters.memory_cache import MemoryCache  # noqa: PLC0415
-    from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.memory_cache import MemoryCache  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.signing import Signer  # noqa: PLC0415
 
-    return MemoryCache(byte_limit, Seal(secrets.token_bytes(32)))
+    return MemoryCache(byte_limit, Signer(secrets.token_bytes(32)))
 
 
 def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> MemoryBlobs:
-    from onnxplain_server.adapters.memory_blobs import MemoryBlobs  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs  # noqa: PLC0415
 
     return MemoryBlobs(byte_limit, seconds)
 
@@ -116,8 +116,8 @@ def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
     address = chosen.redis_address()
     if address is None:
         return cache, blobs
-    from onnxplain_server.adapters.shared import Shared  # noqa: PLC0415
-    from onnxplain_server.settings import SettingsError  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.shared_storage import Shared  # noqa: PLC0415
+    from onnxplain_server.config.settings import SettingsError  # noqa: PLC0415
 
     secret = chosen.sealing_secret()
     try:
@@ -131,7 +131,9 @@ def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
 
 
 def _serve(flags: Mapping[str, object]) -> None:
-    from onnxplain_server import logs, serve, settings  # noqa: PLC0415
+    from onnxplain_server import serve  # noqa: PLC0415
+    from onnxplain_server.config import settings  # noqa: PLC0415
+    from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
     chosen = settings.load(flags)
     logs.configure(chosen.log_level, chosen.log_format)
@@ -152,13 +154,13 @@ def _serve(flags: Mapping[str, object]) -> None:
 
 def _tracer(opened: ExitStack) -> Tracer:
     """Make what traces, where it is asked for, to be closed with `opened`."""
-    from onnxplain_server.settings import SettingsError, traces  # noqa: PLC0415
+    from onnxplain_server.config.settings import SettingsError, traces  # noqa: PLC0415
 
     wanted = traces()
     if wanted is None:
         return UNTRACED
     try:
-        from onnxplain_server.adapters import otel  # noqa: PLC0415
+        from onnxplain_server.telemetry import otel  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"{error.name} is not installed, and variables OTEL_* ask for traces: install "

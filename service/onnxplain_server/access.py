@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from onnxplain_server.adapters.access import certificates
-from onnxplain_server.adapters.access.certificates import Certificates
+from onnxplain_server.adapters.access.certificates import CertificateFiles
+from onnxplain_server.adapters.access.key_requests import Provider
 from onnxplain_server.adapters.access.keys import Keys
 from onnxplain_server.adapters.access.oidc import Oidc
-from onnxplain_server.adapters.access.provider import Provider
 from onnxplain_server.adapters.access.tokens import TokenFile
-from onnxplain_server.adapters.access.watched import FileError
-from onnxplain_server.settings import Settings, SettingsError
-from onnxplain_server.transport.callers import Callers, Way
+from onnxplain_server.adapters.access.watched_files import FileError
+from onnxplain_server.config.settings import Settings, SettingsError
+from onnxplain_server.transport.admission.authentication import Callers, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Access:
     Attributes
     ----------
     callers : Callers
-    certificates : callable () -> Certificates, or None
+    certificates : callable () -> CertificateFiles, or None
         Those of the moment; None where gRPC is not encrypted.
     """
 
     callers: Callers
-    certificates: Callable[[], Certificates] | None
+    certificates: Callable[[], CertificateFiles] | None
 
 
 def access(settings: Settings) -> Access:
@@ -64,7 +64,7 @@ def _ways(settings: Settings) -> Iterator[Way]:
         )
 
 
-def _certificates(settings: Settings) -> Callable[[], Certificates] | None:
+def _certificates(settings: Settings) -> Callable[[], CertificateFiles] | None:
     if settings.tls_certificate_file is None or settings.tls_key_file is None:
         return None
     return certificates.watched(

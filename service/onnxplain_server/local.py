@@ -20,25 +20,25 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model
 
-from onnxplain_server.errors import ExplainError
-from onnxplain_server.run import BlobStore, Cache, Runner
-from onnxplain_server.transport.admission import Caller, Limits
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.place import Place
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.status import STATUS
-from onnxplain_server.transport.turns import Turns
 
 # The caller's own machine and memory: nothing to protect from anyone.
 _NO_LIMIT = 2**63
-_NO_LIMITS = Limits(_NO_LIMIT, _NO_LIMIT, math.inf)
+_NO_LIMITS = RequestLimits(_NO_LIMIT, _NO_LIMIT, math.inf)
 _RUNNING_COUNT = 2
 _WAITING_COUNT = 1_000
 
 _Answer = TypeVar("_Answer")
 
 
-class Local:
+class LocalMessages:
     """The calls of `onnxplain.calls.Messages`, computed here.
 
     Parameters
@@ -52,7 +52,7 @@ class Local:
     """
 
     def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
-        self._turns = Turns(_RUNNING_COUNT, _WAITING_COUNT)
+        self._turns = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
         self._service = Service(
             runner, cache, store, limits=_NO_LIMITS, turns=self._turns, metrics=Metrics()
         )
@@ -125,7 +125,7 @@ class Local:
                 self.upload(file)
 
     @contextmanager
-    def _place(self, timeout: float | None) -> Iterator[Place]:
+    def _place(self, timeout: float | None) -> Iterator[Ticket]:
         seconds = math.inf if timeout is None else timeout
         with _translated(), self._service.place(Caller("local", seconds, lambda: False)) as place:
             yield place

@@ -18,20 +18,20 @@ from types import FrameType
 from prometheus_client.registry import Collector
 
 from onnxplain_server.access import Access, access
-from onnxplain_server.run import BlobStore, Cache, Runner
-from onnxplain_server.settings import Settings
-from onnxplain_server.tracing import UNTRACED, Tracer
-from onnxplain_server.transport.admission import Limits
-from onnxplain_server.transport.grpc_server import GrpcServer
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.metrics_app import create_metrics_app
-from onnxplain_server.transport.metrics_state import State
+from onnxplain_server.config.settings import Settings
+from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
+from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.grpc.grpc_server import GrpcServer
+from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.metrics.state_metrics import State
 from onnxplain_server.transport.readiness import Readiness
-from onnxplain_server.transport.rest import create_app
-from onnxplain_server.transport.rest_access import refusal_unread
-from onnxplain_server.transport.rest_server import RestServer
+from onnxplain_server.transport.rest.rest_access import refusal_unread
+from onnxplain_server.transport.rest.rest_server import RestServer
+from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
-from onnxplain_server.transport.turns import Turns
 
 LOG = logging.getLogger(__name__)
 
@@ -99,8 +99,10 @@ class Server:
         ready: Callable[[], bool] = lambda: True,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        self._turns = Turns(settings.running_count, settings.waiting_count, settings.extra_count)
-        limits = Limits(
+        self._turns = Scheduler(
+            settings.running_count, settings.waiting_count, settings.extra_count
+        )
+        limits = RequestLimits(
             settings.max_model_bytes,
             settings.max_table_bytes,
             settings.max_seconds,

@@ -9,7 +9,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.run import Blobs, CacheCounts, Host
+from onnxplain_server.core.interfaces import Blobs, CacheCounts, Host
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -51,8 +51,8 @@ class Parts:
         self.settings = flags
         self._fail()
 
-    def for_commands(self) -> cli.Parts:
-        return cli.Parts(runner=lambda: self, cache=lambda: self, serve=self.serve)
+    def for_commands(self) -> cli.ServiceParts:
+        return cli.ServiceParts(runner=lambda: self, cache=lambda: self, serve=self.serve)
 
     def _work(self, host: Host) -> None:
         host.advance(1, 10)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.config.settings import load
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
 from typer.testing import Result
 
 Run = Callable[..., Result]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from onnxplain_server.cli import CommandError
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.settings import SettingsError
+from onnxplain_server.config.settings import SettingsError
+from onnxplain_server.core.errors import ExplainError, Reason
 from typer.testing import Result
 
 Run = Callable[..., Result]

@@ -11,8 +11,8 @@ import onnxplain
 import pytest
 from google.protobuf import json_format
 from onnxplain_server.__main__ import _blobs, _cache, _runner
+from onnxplain_server.config.settings import load
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
 
 IRIS = Path(__file__).parents[2] / "examples/iris"
 MODEL, ROWS = IRIS / "lightgbm.onnx", IRIS / "iris.csv"

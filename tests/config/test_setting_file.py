@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onnxplain_server.settings import PREFIX, Settings, SettingsError, load
+from onnxplain_server.config.settings import PREFIX, Settings, SettingsError, load
 
 CODE = "0123456789abcdef"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from onnxplain_server.settings import SettingsError, core_count, load
+from onnxplain_server.config.settings import SettingsError, core_count, load
 
 
 @pytest.fixture(autouse=True)

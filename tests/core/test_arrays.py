@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from onnxplain_server.arrays import pack, unpack
+from onnxplain_server.core.arrays import pack, unpack
 
 
 @given(arrays.arrays(np.float64, arrays.array_shapes(min_dims=1, max_dims=3, min_side=0)))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Input
-from onnxplain_server.rows import bind, feeds
-from onnxplain_server.table import Table
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
+from onnxplain_server.core.rows import bind, feeds
+from onnxplain_server.core.table import Table
 
 NAN = float("nan")
 TABLE = Table(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.table import Table, draw, listed, weights
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import Table, draw, listed, weights
 
 TABLE = Table(
     {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", ""], dtype=object)},

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.config.settings import load
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +62,6 @@ def dockerfile(root: Path) -> list[list[str]]:
 def server() -> Iterator[Server]:
     """One on free ports."""
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
-    running = Server(settings, InProcess(1), MemoryCache(0, Seal(b"")), MemoryBlobs(0, 1))
+    running = Server(settings, InProcess(1), MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1))
     yield running
     running.drain(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from onnxplain_server.settings import Settings
+from onnxplain_server.config.settings import Settings
 
 WRITTEN = ["README.md", "values.schema.json", "templates/_defaults.tpl"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server import cli
-from onnxplain_server.settings import PREFIX, Settings, load
-from onnxplain_server.trees.kept import LEVELS
+from onnxplain_server.config.settings import PREFIX, Settings, load
+from onnxplain_server.trees.kernels.compile_cache import LEVELS
 from typer.testing import CliRunner
 
 # After its grace, the server ends within this time.

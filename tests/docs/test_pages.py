@@ -13,10 +13,10 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2
 from onnxplain.v1.explanation_service_pb2 import Explanation, MethodOptions
 from onnxplain_server import cli
-from onnxplain_server.errors import Reason
-from onnxplain_server.settings import Settings
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.rest import create_app
+from onnxplain_server.config.settings import Settings
+from onnxplain_server.core.errors import Reason
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
 from typer.main import get_command
 

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.batch_size import BatchSize
 
 RANDOM = np.random.default_rng(5)
 COLUMNS = {
@@ -80,13 +80,13 @@ def test_calls_are_nearly_as_large_as_asked_for(make) -> None:
 
 
 def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make) -> None:
-    n = 2 * Pace.LARGEST + 5
+    n = 2 * BatchSize.LARGEST + 5
     columns = {"x": np.arange(n), "y": np.arange(n) % 7}
-    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(Pace.LARGEST))
+    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(BatchSize.LARGEST))
 
     found = engine.effects.curve([1], [np.array([2.0, 10.0])])
 
-    assert engine.model.calls == 2 * [Pace.LARGEST, Pace.LARGEST, 5]
+    assert engine.model.calls == 2 * [BatchSize.LARGEST, BatchSize.LARGEST, 5]
     assert found.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
 
 

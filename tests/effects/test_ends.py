@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 N = 200
 COLUMNS = {"x": np.arange(N), "y": np.arange(N) * 2.0}

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.effects.grids import Layout, lay
+from onnxplain_server.effects.grids import GridLayout, lay
 
 NAN = float("nan")
-UNIFORM = Layout(
+UNIFORM = GridLayout(
     size=5, by_quantiles=False, trim_lower=0.01, trim_upper=0.99, include_missing=False
 )
 QUANTILE = replace(UNIFORM, by_quantiles=True)
 DENSE = np.array([*range(1, 100), 1000.0])
 
 
-def axis(column, layout: Layout, *, whole: bool = False) -> list[Any]:
+def axis(column, layout: GridLayout, *, whole: bool = False) -> list[Any]:
     (found,) = lay([column], layout, [whole])
     return list(found.tolist())
 
@@ -46,7 +46,7 @@ def test_equal_steps_between_equal_quantiles_are_so_many_equal_points() -> None:
 
 
 @pytest.mark.parametrize("layout", [UNIFORM, QUANTILE])
-def test_few_values_are_the_grid_themselves(layout: Layout) -> None:
+def test_few_values_are_the_grid_themselves(layout: GridLayout) -> None:
     assert axis(np.array([3.0, 1, 3, 100, NAN, 2]), layout) == [1, 2, 3, 100]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.arrays import Vector
+from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods import interactions, swarm
-from onnxplain_server.methods.measuring import Plan
+from onnxplain_server.methods.interactions.weightings import Plan
 from onnxplain_server.methods.resampling import Resampling
 
 NAMES = "abcdefgh"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.config.settings import load
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MIAMI = EXAMPLES / "miami"
@@ -26,7 +26,7 @@ def endpoint() -> Iterator[str]:
     server = Server(
         load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0}),
         runner,
-        MemoryCache(2**24, Seal(b"s" * 32)),
+        MemoryCache(2**24, Signer(b"s" * 32)),
         MemoryBlobs(0, 1),
     )
     yield f"127.0.0.1:{server.grpc_port}"

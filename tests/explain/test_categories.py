@@ -10,13 +10,13 @@ import pytest
 from onnx.helper import get_attribute_value
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.model import Scale
 from onnxplain_server.methods.feature_vectors.paths import of_ensemble
-from onnxplain_server.model import Scale
-from onnxplain_server.trees import sharing
-from onnxplain_server.trees.ensemble import Ensemble, read_sums
-from onnxplain_server.trees.refusal import Refusal
+from onnxplain_server.trees.reading import shared_nodes
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_sums
+from onnxplain_server.trees.reading.refusal import Refusal
 
 MODELS = Path(__file__).parents[1] / "models"
 KINDS = ["regressor", "binary", "3class"]
@@ -204,7 +204,7 @@ def test_feature_vectors_read_a_set_of_categories_as_one_split(ask, kind: str) -
 @pytest.mark.parametrize("kind", LABELS)
 def test_links_that_are_followed_are_no_reason(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a softmax or logistic, the reason is what keeps the sums from being read."""
-    monkeypatch.setattr(sharing, "DEEPEST", 1)
+    monkeypatch.setattr(shared_nodes, "DEEPEST", 1)
     trees = load(content(kind)).trees
     assert isinstance(trees, Refusal)
     assert trees.reason.endswith("is deeper than 1 steps")

@@ -14,8 +14,8 @@ from onnx import ModelProto, TensorProto, helper, load_model
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "hstats"
 IRIS, CANCER = GOLDEN / "case_iris_logistic_3class", GOLDEN / "case_breast_rf_binary"

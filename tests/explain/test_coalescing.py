@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from unittest.mock import Mock
 
 import pytest
-from onnxplain_server.explain.coalescing import Coalescing
+from onnxplain_server.explain.single_flight_host import SingleFlightHost
 
 
 class Host:
@@ -37,7 +37,7 @@ class Host:
 
 def test_what_is_cached_is_had_without_asking_for_others() -> None:
     host = Host({"a": b"1"}, {})
-    coalescing, name = Coalescing(host), Mock()
+    coalescing, name = SingleFlightHost(host), Mock()
 
     with coalescing.work(name):
         assert coalescing.recall(["a"]) == [b"1"]
@@ -48,7 +48,7 @@ def test_what_is_cached_is_had_without_asking_for_others() -> None:
 
 def test_who_has_waited_finds_what_another_has_done() -> None:
     host = Host({"a": b"1"}, {"b": b"2"})
-    coalescing = Coalescing(host)
+    coalescing = SingleFlightHost(host)
 
     with coalescing.work(lambda: "curves"):
         assert coalescing.recall(["a", "b"]) == [b"1", b"2"]
@@ -58,7 +58,7 @@ def test_who_has_waited_finds_what_another_has_done() -> None:
 
 def test_a_piece_of_work_is_entered_once() -> None:
     host = Host({}, {})
-    coalescing = Coalescing(host)
+    coalescing = SingleFlightHost(host)
 
     with coalescing.work(lambda: "curves"):
         for _ in range(2):
@@ -74,7 +74,7 @@ def test_a_piece_of_work_is_entered_once() -> None:
 
 def test_outside_of_work_nobody_is_asked_for() -> None:
     host = Host({}, {})
-    coalescing = Coalescing(host)
+    coalescing = SingleFlightHost(host)
     with pytest.raises(ZeroDivisionError), coalescing.work(lambda: "curves"):
         raise ZeroDivisionError
 

@@ -19,11 +19,11 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.column_names import column_names
-from onnxplain_server.adapters.onnx.graph import Graph
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.explain.far import far_from_target
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import Comparison

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.onnx import OnnxModel, load
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.call import Call
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 MODELS = Path(__file__).parents[1] / "models"
 TREES, BLACK_BOX = service_pb2.ExplainRequest.TREES, service_pb2.ExplainRequest.BLACK_BOX
@@ -39,7 +39,7 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request):
         noisy = numbers + random.normal(size=len(numbers)) * np.nanstd(numbers)
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     asked.methods.add().interactions.pairwise_feature_count = 3
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
 
@@ -150,7 +150,7 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
         for column, values in known["columns"].items():
             asked.table.columns.columns.append(Column(name=column, numbers=values))
         asked.methods.add().interactions.repeat_count = 25
-        call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+        call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
         answer = service_pb2.ExplainResponse.FromString(
             runner.explain(asked.SerializeToString(), {}, call)
         )

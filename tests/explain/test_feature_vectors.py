@@ -14,8 +14,8 @@ from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVecto
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
 
 FOREST = Path(__file__).parents[1] / "golden/featurevectors/diabetes_rf/model.onnx"
 BOOSTED = Path(__file__).parents[1] / "models/sklearn_gradient_boosting.onnx"

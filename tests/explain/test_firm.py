@@ -11,10 +11,10 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.effects.quantiles import inverse_ecdf
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import NO_BLOBS
 
 Ask = Callable[..., ExplainResponse]
 ROWS = 400

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Question
 from onnxplain_server.explain.identity import work_name
 from onnxplain_server.methods import interactions, partial_dependence
-from onnxplain_server.model import Scale
 
 COLUMNS = {"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 5.0]}
 OPTIONS = interactions.Options(("a", "b"))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.call import Call
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 MODELS = Path(__file__).parents[1] / "models"
 ROWS = 12_000
@@ -69,7 +69,7 @@ def ask(runner: InProcess, columns: dict[str, Any], methods: dict[str, Any], **r
     for name, given in methods.items():
         options = {**given, "features": names[:1]} if name == "firm" else given
         asked.methods.append(service_pb2.MethodOptions(**{name: options}))
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
 

@@ -11,13 +11,13 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.call import Call
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods import grids
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 MODELS = Path(__file__).parents[1] / "models"
 STEPS = PartialDependenceOptions.STEPS
@@ -51,7 +51,7 @@ def curves(asked, *features):
 
 
 def run(runner: InProcess, asked):
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
     reply = runner.explain(asked.SerializeToString(), {}, call)
     return service_pb2.ExplainResponse.FromString(reply)
 

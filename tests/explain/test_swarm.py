@@ -14,9 +14,9 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.in_process import InProcess
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.swarm import Flight, Options, Search
 from sklearn.datasets import load_iris
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.explain import Engine
 from onnxplain_server.methods import interactions, partial_dependence
-from onnxplain_server.model import Note, Scale
 
 Interactions = interactions.Options
 Curves = partial_dependence.Options

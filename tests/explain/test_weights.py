@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from onnxplain.canonical import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.runner.in_process import InProcess
 
 MODELS = Path(__file__).parents[1] / "models"
 WIDTHS = {"lightgbm_3class": 4, "sklearn_gradient_boosting": 10, "network_double": 10}

@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.adapters.workers import payloads
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.spans import Span
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Span
 from onnxplain_server.wire import rest_request
 from targets import TARGETS
 
@@ -49,7 +49,7 @@ def corpus() -> Mapping[str, list[bytes]]:
         payloads.pack_spans([Span("method", 1.0, 2.0, {"method": "firm", "error": "INTERNAL"})]),
     ]
     found["seal"] += [
-        Seal(b"another secret").close("name", b"value"),
+        Signer(b"another secret").close("name", b"value"),
         struct.pack("<4sB", b"ONXS", 1),
     ]
     return found

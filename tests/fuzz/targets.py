@@ -8,17 +8,17 @@ from functools import partial
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.adapters.workers import payloads
-from onnxplain_server.adapters.workers.channel import MalformedError
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc.channel import MalformedError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.firm.language.parse import parse
-from onnxplain_server.methods.firm.language.tree import Kind
+from onnxplain_server.methods.firm.language.tree import ValueKind
 from onnxplain_server.wire import canonical, question, rest_request, table
 from onnxplain_server.wire.rest_request import File
 
-_KINDS = {"a": Kind.NUMBER, "city": Kind.TEXT}
-_SEAL = Seal(b"a secret of the tests")
+_KINDS = {"a": ValueKind.NUMBER, "city": ValueKind.TEXT}
+_SEAL = Signer(b"a secret of the tests")
 
 
 def canonical_json(given: bytes) -> None:

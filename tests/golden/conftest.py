@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.onnx import Limits
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.onnx import ModelLimits
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
 from onnxplain_server.adapters.workers.isolated import Isolated, Patience
-from onnxplain_server.adapters.workers.limits import Budget
-from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.cli import Parts, app
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.cli import ServiceParts, app
 from typer.testing import CliRunner
 
 
 def isolated() -> Isolated:
-    order = Order(2, 2**26, Budget(2**30, 3_600), Limits())
+    order = Order(2, 2**26, Budget(2**30, 3_600), ModelLimits())
     return Isolated(order, spare_count=1, warm_bytes=2**29, patience=Patience(10, 60))
 
 
@@ -29,15 +29,17 @@ def isolated() -> Isolated:
         pytest.param(isolated, id="isolated", marks=pytest.mark.slow),
     ],
 )
-def parts(request: pytest.FixtureRequest) -> Iterator[Parts]:
+def parts(request: pytest.FixtureRequest) -> Iterator[ServiceParts]:
     """What `__main__` builds, built once for all cases; nothing is remembered between them."""
     runner = request.param()
-    yield Parts(lambda: runner, lambda: MemoryCache(2**20, Seal(b"a secret of the tests")), print)
+    yield ServiceParts(
+        lambda: runner, lambda: MemoryCache(2**20, Signer(b"a secret of the tests")), print
+    )
     runner.close()
 
 
 @pytest.fixture
-def explain(parts: Parts, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def explain(parts: ServiceParts, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Run `onnxplain explain` on a case's files with a request, and return the answer."""
 
     def run(case: Path, request: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.feature_vectors.cooccurrence import Counting, Rule, count
+from onnxplain_server.methods.feature_vectors.cooccurrence import CountingUnit, Rule, count
 from onnxplain_server.methods.feature_vectors.embedding import embed
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
 
@@ -37,7 +37,7 @@ RULES = {
     "cooccurrence_window2": Rule(window=2),
     "cooccurrence_window5": Rule(window=5),
     "cooccurrence_algorithm1_drop_short": Rule(min_split_count=3),
-    "cooccurrence_package_path_order_window_size_1": Rule(2, Counting.PER_PATH, True, 3),
+    "cooccurrence_package_path_order_window_size_1": Rule(2, CountingUnit.PER_PATH, True, 3),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.firm import (
     Covariance,
     Estimator,
@@ -23,11 +23,11 @@ from onnxplain_server.methods.firm import (
     gaussian,
 )
 from onnxplain_server.methods.firm.covariance import shrunk
-from onnxplain_server.methods.firm.language import Columns, parse
-from onnxplain_server.methods.firm.sequences import Weights, tables
-from onnxplain_server.methods.firm.sequences.background import Background, uniform
-from onnxplain_server.methods.firm.sequences.kmers import code_of
-from onnxplain_server.methods.firm.sequences.poim import Poim
+from onnxplain_server.methods.firm.language import ColumnValues, parse
+from onnxplain_server.methods.sequences import Weights, tables
+from onnxplain_server.methods.sequences.background import MarkovChain, uniform
+from onnxplain_server.methods.sequences.kmers import code_of
+from onnxplain_server.methods.sequences.poim import Poim
 
 Json = dict[str, Any]
 Explain = Callable[[Path, Json], Json]
@@ -56,7 +56,7 @@ def firm(
     **options,
 ) -> Result:
     """Measure features of columns and scores, without a model."""
-    held = Columns(columns)
+    held = ColumnValues(columns)
     expressions = [parse(text, held.kinds, "features") for text in features]
     score = np.array(scores, dtype=float)[:, None]
     sheet = Sheet(held, np.ones(len(score)), score, ("s",))
@@ -259,10 +259,10 @@ CHAIN = SEQUENCES["background"]
 
 @pytest.mark.parametrize(
     "background",
-    [uniform(4), Background(np.array(CHAIN["initial"]), np.array(CHAIN["transition"]))],
+    [uniform(4), MarkovChain(np.array(CHAIN["initial"]), np.array(CHAIN["transition"]))],
     ids=["order 0", "order 1 with equal rows"],
 )
-def test_all_strings_of_short_sequences(background: Background) -> None:
+def test_all_strings_of_short_sequences(background: MarkovChain) -> None:
     kmers, positions, numbers = zip(*SEQUENCES["weights"], strict=True)
     length, alphabet = SEQUENCES["length"], SEQUENCES["alphabet"]
     listed = tables(kmers, positions, numbers, length, alphabet)

@@ -21,17 +21,17 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.onnx import Limits
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.adapters.workers import process
+from onnxplain_server.adapters.onnx import ModelLimits
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers import process_status
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
 from onnxplain_server.adapters.workers.isolated import Isolated, Patience
-from onnxplain_server.adapters.workers.limits import Budget
-from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.call import Call
-from onnxplain_server.errors import ExplainError
-from onnxplain_server.run import Runner
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 LONG_SECONDS = 60.0
@@ -46,7 +46,7 @@ def order(**given) -> Order:
         "thread_count": 2,
         "arena_bytes": 32 * 2**20,
         "budget": Budget(MEMORY_BYTES, 3_600),
-        "limits": Limits(),
+        "limits": ModelLimits(),
     }
     return Order(**(usual | given))
 
@@ -63,9 +63,9 @@ def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given)
     return asked.SerializeToString()
 
 
-def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given) -> Call:
-    return Call(
-        MemoryCache(0, Seal(b"a secret of the tests")), "", seconds, subject=subject, **given
+def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given) -> RequestContext:
+    return RequestContext(
+        MemoryCache(0, Signer(b"a secret of the tests")), "", seconds, subject=subject, **given
     )
 
 
@@ -111,7 +111,7 @@ class Ask:
     def __call__(self, content: bytes, **given) -> ExplainResponse:
         return self.with_call(call(subject=str(hash(content))), content, **given)
 
-    def with_call(self, host: Call, content: bytes, **given) -> ExplainResponse:
+    def with_call(self, host: RequestContext, content: bytes, **given) -> ExplainResponse:
         reply = self.runner.explain(request(content, **given), {}, host)
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
@@ -137,7 +137,7 @@ def isolated() -> Iterator[Isolated]:
 
 
 @pytest.fixture(scope="session")
-def calls() -> Callable[..., Call]:
+def calls() -> Callable[..., RequestContext]:
     """Make the surroundings of requests."""
     return call
 
@@ -172,7 +172,7 @@ def family(pid: int) -> set[int]:
 
 def processor_seconds(pids: set[int]) -> float:
     """Processor time that processes have used."""
-    return sum(map(process.processor_seconds, pids))
+    return sum(map(process_status.processor_seconds, pids))
 
 
 def file_count() -> int:
@@ -205,10 +205,10 @@ class Own:
         pool = runner._pool
         assert self.soon(lambda: len(pool._spares) == pool._spare_count)
         idle = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
-        before = {pid: process.processor_seconds(pid) for pid in idle}
+        before = {pid: process_status.processor_seconds(pid) for pid in idle}
 
         def busy() -> list[int]:
-            used = {pid: process.processor_seconds(pid) - before[pid] for pid in idle}
+            used = {pid: process_status.processor_seconds(pid) - before[pid] for pid in idle}
             return [pid for pid, seconds in used.items() if seconds > 0.1]
 
         thread = Thread(target=work)

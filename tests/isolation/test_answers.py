@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.adapters.workers import rehearsal
+from onnxplain_server.adapters.workers.sandbox import warm_up
 
-REQUESTS = tuple(rehearsal.requests())
+REQUESTS = tuple(warm_up.requests())
 
 
 def title(request: bytes) -> str:
@@ -18,7 +18,7 @@ def test_every_method_is_answered_as_without_isolation(
     isolated, reference, request_: bytes
 ) -> None:
     found, expected = (
-        ExplainResponse.FromString(runner.explain(request_, {}, rehearsal.Nowhere()))
+        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.Nowhere()))
         for runner in (isolated, reference.runner)
     )
     for answer in (found, expected):

@@ -10,8 +10,8 @@ import pytest
 from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.spans import Spans
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Spans
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 ENDLESS = greedy.loop(2**62).SerializeToString()

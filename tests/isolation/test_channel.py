@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.adapters.workers import arena, payloads
-from onnxplain_server.adapters.workers.channel import (
-    Channel,
+from onnxplain_server.adapters.workers.ipc import arena, payloads
+from onnxplain_server.adapters.workers.ipc.channel import (
     ClosedError,
     Frame,
-    Kind,
+    FrameChannel,
+    FrameKind,
     MalformedError,
 )
-from onnxplain_server.adapters.workers.worker import Watch, Worker
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.spans import Span
+from onnxplain_server.adapters.workers.worker_process import Watch, Worker
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Span
 
 HEADER = struct.Struct("<4sHxxIQ")
 ARENA_BYTES = 2**16
@@ -100,7 +100,7 @@ def test_a_malformed_reply_is_told_apart(make, fake, reply: bytes) -> None:
     worker = fake(lambda end: end.sendall(reply))
 
     with pytest.raises(MalformedError):
-        worker.ask(Kind.EXPLAIN, b"request", {}, watch(make.host()))
+        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(make.host()))
     assert not worker.is_usable
 
 
@@ -110,7 +110,7 @@ def test_a_short_reply_is_a_death(make, fake, reply: bytes) -> None:
     worker = fake(lambda end: end.sendall(reply if reply != whole else whole[:-1]))
 
     with pytest.raises(ClosedError):
-        worker.ask(Kind.EXPLAIN, b"request", {}, watch(make.host()))
+        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(make.host()))
 
 
 def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
@@ -124,7 +124,7 @@ def test_a_reply_that_never_ends_is_over_at_the_deadline(own, fake) -> None:
     worker = fake(dawdle)
 
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
+        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
     assert not given_up.is_set()
     given_up.set()
 
@@ -138,7 +138,7 @@ def test_a_flood_of_progress_is_over_at_the_deadline(own, fake) -> None:
 
     worker = fake(flood)
     with pytest.raises(ExplainError, match="time was over"):
-        worker.ask(Kind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
+        worker.ask(FrameKind.EXPLAIN, b"request", {}, watch(own.call(0.2)))
     worker._channel._socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -219,8 +219,8 @@ def test_more_spans_than_are_sent_are_cut() -> None:
 def test_frames_come_whole_however_they_were_cut() -> None:
     near, far = socket.socketpair()
     with near:
-        channel = Channel(far)
-        sent = [Frame(Kind.RECALL, i, os.urandom(i * 100)) for i in range(20)]
+        channel = FrameChannel(far)
+        sent = [Frame(FrameKind.RECALL, i, os.urandom(i * 100)) for i in range(20)]
         stream = b"".join(header(20, f.call, len(f.payload)) + f.payload for f in sent)
         generator = random.Random(0)  # noqa: S311 - cuts, not secrets
         received: list[Frame] = []

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.workers import landlock, limits, seccomp
+from onnxplain_server.adapters.workers.sandbox import landlock, resource_limits, seccomp
 
 # Everything that is tried is imported first: afterwards no file can be opened.
 PROLOGUE = f"""
 import sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 import ctypes, mmap, os, resource, signal, socket, subprocess, threading
-from onnxplain_server.adapters.workers import landlock, limits, seccomp
+from onnxplain_server.adapters.workers.sandbox import landlock, resource_limits, seccomp
 def what(function):
     try:
         return repr(function())
@@ -66,7 +66,7 @@ def outcomes(tmp_path: Path) -> Outcomes:
     def run(attempts: Mapping[str, str], before: str = ""):
         code = f"""{PROLOGUE}
 {before}
-missing = limits.confine(limits.Budget(2**29, 60), 2)
+missing = resource_limits.confine(resource_limits.Budget(2**29, 60), 2)
 found = {{name: what(lambda: eval(code)) for name, code in {attempts!r}.items()}}
 os.write(1, repr((missing, found)).encode())
 os._exit(0)
@@ -150,11 +150,14 @@ def test_variables_of_the_server_stay_with_it(own, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_process_whose_parent_has_gone_ends() -> None:
-    code = f"{PROLOGUE}\nlimits.die_with_parent(1 if os.getppid() != 1 else 2)\nos.write(1, b'on')"
+    code = (
+        f"{PROLOGUE}\nresource_limits.die_with_parent(1 if os.getppid() != 1 else 2)"
+        "\nos.write(1, b'on')"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, timeout=600, check=True
     )
 
     assert done.stdout == b""
-    assert limits.mapped_bytes() > 0
+    assert resource_limits.mapped_bytes() > 0

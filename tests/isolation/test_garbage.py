@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, DescribeModelResponse
 from onnxplain.v1.model_pb2 import Model
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.status import STATUS
 
 COUNT = int(os.environ.get("ONNXPLAIN_TEST_GARBAGE", "500"))

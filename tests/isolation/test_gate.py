@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from hostile import forests, graphs
 from hostile.base import Hostile, model, node
-from onnxplain_server.adapters.onnx import Limits, gate, load, run
-from onnxplain_server.adapters.onnx.depth import depth_of
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.onnx import ModelLimits, evaluation, load
+from onnxplain_server.adapters.onnx.checks import gate
+from onnxplain_server.adapters.onnx.checks.tree_depth import depth_of
+from onnxplain_server.core.errors import ExplainError, Reason
 
 REFUSED = [each for each in (*forests.hostiles(), *graphs.hostiles()) if not each.may_answer]
 NEVER_LOADED = [each for each in REFUSED if each.name[0] == "g" or "MODEL_TOO" in str(each.reasons)]
 
 
-def refusal(content: bytes, limits: Limits | None = None) -> ExplainError:
+def refusal(content: bytes, limits: ModelLimits | None = None) -> ExplainError:
     with pytest.raises(ExplainError) as refused:
-        load(content, limits=limits or Limits())
+        load(content, limits=limits or ModelLimits())
     return refused.value
 
 
@@ -36,7 +37,7 @@ def test_a_model_that_would_hurt_is_refused_with_its_reason(hostile: Hostile) ->
 def test_the_runtime_never_sees_a_model_that_is_refused_at_the_gate(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "open_session", None)
+    monkeypatch.setattr(evaluation, "open_session", None)
 
     assert refusal(hostile.content).reason in hostile.reasons
 
@@ -61,14 +62,14 @@ def test_a_tree_of_the_most_levels_is_taken() -> None:
 @pytest.mark.parametrize(
     ("limits", "made"),
     [
-        (Limits(node_count=2), graphs.chain(3)),
-        (Limits(output_count=1), graphs.many_outputs(2)),
-        (Limits(graph_depth=2), graphs.branches(2)),
-        (Limits(tree_depth=2), forests.chain(2)),
-        (Limits(target_count=2), forests.forest("TreeEnsembleClassifier", forests.CLASSIFIER)),
+        (ModelLimits(node_count=2), graphs.chain(3)),
+        (ModelLimits(output_count=1), graphs.many_outputs(2)),
+        (ModelLimits(graph_depth=2), graphs.branches(2)),
+        (ModelLimits(tree_depth=2), forests.chain(2)),
+        (ModelLimits(target_count=2), forests.forest("TreeEnsembleClassifier", forests.CLASSIFIER)),
     ],
 )
-def test_every_limit_can_be_set(limits: Limits, made) -> None:
+def test_every_limit_can_be_set(limits: ModelLimits, made) -> None:
     load(made.SerializeToString())
 
     assert refusal(made.SerializeToString(), limits).reason is Reason.MODEL_TOO_COMPLEX
@@ -121,7 +122,7 @@ def test_the_gate_takes_time_in_proportion_to_the_model() -> None:
 
     def seconds(made) -> float:
         start = time.thread_time()
-        gate.check(made, Limits())
+        gate.check(made, ModelLimits())
         return time.thread_time() - start
 
     small, large = (

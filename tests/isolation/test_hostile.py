@@ -10,8 +10,8 @@ import pytest
 from hostile import answers, files, forests, garbage, graphs, greedy
 from hostile.base import Hostile, model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
-from onnxplain_server.adapters.workers.worker import Worker
-from onnxplain_server.errors import Reason
+from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.core.errors import Reason
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 MODELS = [
@@ -109,10 +109,10 @@ def test_no_byte_of_a_file_comes_back(
 
 @pytest.mark.slow
 def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
-    from onnxplain_server.adapters.onnx import Limits  # noqa: PLC0415 - the one open gate
-    from onnxplain_server.errors import ExplainError  # noqa: PLC0415
+    from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415 - the one open gate
+    from onnxplain_server.core.errors import ExplainError  # noqa: PLC0415
 
-    runner = own(limits=Limits(tree_depth=10**6), patience=own.patience(load=600))
+    runner = own(limits=ModelLimits(tree_depth=10**6), patience=own.patience(load=600))
     deep = own.request(forests.chain(60_000).SerializeToString())
     for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
         with pytest.raises(ExplainError) as died:

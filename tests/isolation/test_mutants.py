@@ -8,7 +8,7 @@ from collections import Counter
 
 from hostile import mutate
 from onnxplain.v1.model_pb2 import ModelDescription
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 COUNT = int(os.environ.get("ONNXPLAIN_TEST_MUTANTS", "150"))
 START = int(os.environ.get("ONNXPLAIN_TEST_MUTANTS_FROM", "0"))

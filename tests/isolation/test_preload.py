@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
-from onnxplain_server.adapters.workers.rehearsal import Nowhere, methods, requests
+from onnxplain_server.adapters.workers.sandbox.warm_up import Nowhere, methods, requests
 
 # Also of modules that no request has reached.
 CODE = f"""
@@ -16,7 +16,7 @@ sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 from numba.core.caching import NullCache
 from numba.core.registry import CPUDispatcher
 from onnxplain_server import effects, methods, trees
-from onnxplain_server.adapters.workers import preload
+from onnxplain_server.adapters.workers.sandbox import preload
 preload.load()
 for folder in (effects, methods, trees):
     for found in pkgutil.walk_packages(folder.__path__, folder.__name__ + "."):

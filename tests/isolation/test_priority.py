@@ -13,9 +13,9 @@ from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.priority import Priorities, niceness
-from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote import BEHIND
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 ENDLESS = greedy.loop(2**62).SerializeToString()

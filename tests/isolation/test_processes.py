@@ -18,9 +18,9 @@ import pytest
 from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
-from onnxplain_server.adapters.workers.spawn import Zygote
-from onnxplain_server.adapters.workers.worker import Worker
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.adapters.workers.zygote_process import Zygote
+from onnxplain_server.core.errors import ExplainError, Reason
 
 KILL_COUNT = int(os.environ.get("ONNXPLAIN_TEST_KILLS", "40"))
 
@@ -284,7 +284,7 @@ def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None
 
 @pytest.mark.slow
 def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
-    from onnxplain_server.adapters.workers.limits import Budget  # noqa: PLC0415 - only here
+    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
 
     runner = own(budget=Budget(2**29, 2))
     few_rows = b"".join(MANY_ROWS.splitlines(keepends=True)[:2_000])

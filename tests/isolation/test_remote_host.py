@@ -6,21 +6,22 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from onnxplain_server.adapters.workers import payloads, remote_host
-from onnxplain_server.adapters.workers.channel import Channel, Frame, Kind
+from onnxplain_server.adapters.workers import remote_host
+from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc.channel import Frame, FrameChannel, FrameKind
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Channel, Channel]]:
+def ends() -> Iterator[tuple[FrameChannel, FrameChannel]]:
     """The worker's end, and the parent's."""
-    ours, theirs = (Channel(end) for end in socket.socketpair())
+    ours, theirs = (FrameChannel(end) for end in socket.socketpair())
     yield ours, theirs
     ours.close()
     theirs.close()
 
 
-def heard(parent: Channel) -> list[Frame]:
+def heard(parent: FrameChannel) -> list[Frame]:
     frames = [parent.receive()]
     while parent.has_more():
         frames.append(parent.receive())
@@ -28,7 +29,7 @@ def heard(parent: Channel) -> list[Frame]:
 
 
 def test_what_is_remembered_goes_in_one_frame_before_the_next_one(
-    ends: tuple[Channel, Channel],
+    ends: tuple[FrameChannel, FrameChannel],
 ) -> None:
     worker, parent = ends
     host = RemoteHost(worker, 7)
@@ -39,24 +40,26 @@ def test_what_is_remembered_goes_in_one_frame_before_the_next_one(
     host.advance(0, 100)
 
     first, second = heard(parent)
-    assert (first.kind, first.call) == (Kind.REMEMBER, 7)
+    assert (first.kind, first.call) == (FrameKind.REMEMBER, 7)
     assert payloads.unpack_entries(first.payload) == {"a": b"aaa", "b": b"bbb", "c": b"ccc"}
-    assert second.kind is Kind.PROGRESS
+    assert second.kind is FrameKind.PROGRESS
 
 
-def test_what_is_remembered_last_goes_with_the_answer(ends: tuple[Channel, Channel]) -> None:
+def test_what_is_remembered_last_goes_with_the_answer(
+    ends: tuple[FrameChannel, FrameChannel],
+) -> None:
     worker, parent = ends
     host = RemoteHost(worker, 1)
     host.remember({"a": b"1"})
 
     host.hand_over()
-    worker.send(Frame(Kind.ANSWERED, 1, payloads.pack_length(0)))
+    worker.send(Frame(FrameKind.ANSWERED, 1, payloads.pack_length(0)))
 
-    assert [frame.kind for frame in heard(parent)] == [Kind.REMEMBER, Kind.ANSWERED]
+    assert [frame.kind for frame in heard(parent)] == [FrameKind.REMEMBER, FrameKind.ANSWERED]
 
 
 def test_frames_stay_within_their_limit(
-    ends: tuple[Channel, Channel], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[FrameChannel, FrameChannel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_host, "MOST_BYTES", 100)
     worker, parent = ends
@@ -65,7 +68,7 @@ def test_frames_stay_within_their_limit(
     for name, size in (("a", 40), ("b", 40), ("large", 100), ("c", 10)):
         host.remember({name: bytes(size)})
     host.hand_over()
-    worker.send(Frame(Kind.LEAVE, 1))
+    worker.send(Frame(FrameKind.LEAVE, 1))
 
     *frames, _ = heard(parent)
     assert [list(payloads.unpack_entries(each.payload)) for each in frames] == [["a"], ["b", "c"]]

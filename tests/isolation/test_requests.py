@@ -12,7 +12,7 @@ from hostile.requests import METHODS, requests
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
 COUNT = int(os.environ.get("ONNXPLAIN_TEST_REQUESTS", "15"))

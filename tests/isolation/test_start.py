@@ -9,8 +9,8 @@ import sys
 
 import pytest
 from hostile.base import model, node
-from onnxplain_server.adapters.workers import spawn, start
-from onnxplain_server.adapters.workers.start import Start, StartError
+from onnxplain_server.adapters.workers import zygote_process, zygote_start
+from onnxplain_server.adapters.workers.zygote_start import StartError, StartWatch
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 
@@ -28,18 +28,18 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(start, "time", made)
+    monkeypatch.setattr(zygote_start, "time", made)
     return made
 
 
 def test_a_start_may_take_an_hour_as_long_as_it_works(clock: Clock) -> None:
-    waiting = Start(lambda: clock.now / 1_000)  # a machine that is busy with other things
+    waiting = StartWatch(lambda: clock.now / 1_000)  # a machine that is busy with other things
     for clock.now in range(3_600):
         waiting.look()
 
 
 def test_a_start_that_does_nothing_for_a_minute_has_failed(clock: Clock) -> None:
-    waiting = Start(lambda: min(clock.now, 100))
+    waiting = StartWatch(lambda: min(clock.now, 100))
     for clock.now in range(161):
         waiting.look()
     clock.now = 161
@@ -50,7 +50,7 @@ def test_a_start_that_does_nothing_for_a_minute_has_failed(clock: Clock) -> None
 
 def test_the_log_tells_what_takes_so_long(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    waiting = Start(lambda: clock.now / 2)
+    waiting = StartWatch(lambda: clock.now / 2)
     for clock.now in range(21):
         waiting.look()
 
@@ -69,14 +69,14 @@ def test_a_zygote_that_cannot_be_run_is_told(own, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_zygote_that_ends_while_it_prepares_is_told(own, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = spawn._start
+    begin = zygote_process._start
 
     def begun(*given):
         process = begin(*given)
         os.kill(process.pid, signal.SIGKILL)
         return process
 
-    monkeypatch.setattr(spawn, "_start", begun)
+    monkeypatch.setattr(zygote_process, "_start", begun)
 
     with pytest.raises(StartError, match="their zygote ended by SIGKILL"):
         own()
@@ -90,17 +90,17 @@ def test_a_worker_that_ends_while_it_is_confined_is_told(own) -> None:
 @pytest.mark.slow
 def test_a_zygote_that_does_not_answer_is_replaced(own, monkeypatch: pytest.MonkeyPatch) -> None:
     """A late answer would otherwise be taken for the next one."""
-    fork = spawn.Zygote.fork
-    stopped: list[spawn.Zygote] = []
+    fork = zygote_process.Zygote.fork
+    stopped: list[zygote_process.Zygote] = []
 
-    def forked(zygote: spawn.Zygote):
+    def forked(zygote: zygote_process.Zygote):
         if zygote._children and not stopped:
             stopped.append(zygote)
             os.kill(zygote._process.pid, signal.SIGSTOP)
             zygote._control.settimeout(0.2)
         return fork(zygote)
 
-    monkeypatch.setattr(spawn.Zygote, "fork", forked)
+    monkeypatch.setattr(zygote_process.Zygote, "fork", forked)
     runner = own(spare_count=2)
 
     assert own.soon(lambda: stopped and runner._pool._zygote not in (None, *stopped))
@@ -112,15 +112,15 @@ def test_a_worker_that_is_killed_at_its_start_is_no_reason_to_refuse(
     own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner = own()
-    fork = spawn.Zygote.fork
+    fork = zygote_process.Zygote.fork
     failures = iter([True])
 
-    def forked(zygote: spawn.Zygote):
+    def forked(zygote: zygote_process.Zygote):
         if next(failures, False):
             raise OSError("once")
         return fork(zygote)
 
-    monkeypatch.setattr(spawn.Zygote, "fork", forked)
+    monkeypatch.setattr(zygote_process.Zygote, "fork", forked)
     os.kill(runner._pool._spares[0].pid, signal.SIGKILL)
 
     runner.explain(own.request(GOOD), {}, own.call())

@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as arrays
 from onnx import TensorProto
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 WEIGHT = np.array([[1.0], [2.0], [-4.0]])
 REFUSED = {Reason.WRONG_TYPE, Reason.INVALID_TABLE, Reason.EMPTY_TABLE, Reason.MISSING_COLUMN}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hostile import greedy
 from hostile.base import Hostile, model, node
-from onnxplain_server.adapters.workers import worker as worker_module
+from onnxplain_server.adapters.workers import worker_process as worker_module
 from onnxplain_server.adapters.workers.isolated import Isolated
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 LOOP = greedy.loop(2**62).SerializeToString()
@@ -104,9 +104,9 @@ def test_a_worker_that_stops_when_told_is_kept(
 def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
     from onnxplain.v1.model_pb2 import Model  # noqa: PLC0415 - this test is about admission
     from onnxplain.v1.table_pb2 import Table  # noqa: PLC0415
-    from onnxplain_server.adapters.memory_cache import MemoryCache  # noqa: PLC0415
-    from onnxplain_server.adapters.seal import Seal  # noqa: PLC0415
-    from onnxplain_server.transport.admission import Caller, Limits, admit  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.memory_cache import MemoryCache  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.signing import Signer  # noqa: PLC0415
+    from onnxplain_server.transport.admission.admission import Caller, RequestLimits, admit  # noqa: PLC0415
 
     for seconds in (float("inf"), 1e300):
         call = admit(
@@ -114,8 +114,8 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
             Table(csv=b"t"),
             {},
             Caller("", seconds, lambda: False),
-            cache=MemoryCache(0, Seal(b"")),
-            limits=Limits(9, 9, 1e-9),
+            cache=MemoryCache(0, Signer(b"")),
+            limits=RequestLimits(9, 9, 1e-9),
             progress=lambda _done, _planned: None,
         )
         with pytest.raises(ExplainError, match="time was over"):

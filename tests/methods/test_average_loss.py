@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.average_loss import Options, Result
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import Comparison

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.individual_conditional_expectation import Options, Result, middle_of
 from onnxplain_server.methods.partial_dependence import Strategy

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.methods.partial_dependence import Curve, Options, Result, Strategy
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.partial_dependence import (
+    Options,
+    PartialDependenceCurve,
+    Result,
+    Strategy,
+)
 
 COLUMNS = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["u", "v", "u", ""]}
 
@@ -35,7 +40,7 @@ def curves(make, function, columns, *, n_outputs: int = 1, **given) -> Result:
     return result
 
 
-def points(curve: Curve) -> list[list[Any]]:
+def points(curve: PartialDependenceCurve) -> list[list[Any]]:
     return [list(values.tolist()) for values in curve.grid]
 
 

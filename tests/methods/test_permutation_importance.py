@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.permutation_importance import Importance, Options, Result
+from onnxplain_server.methods.permutation_importance import Options, PermutedLoss, Result
 from onnxplain_server.methods.target import Comparison
 
 RNG = np.random.default_rng(7)
@@ -40,7 +40,7 @@ def measure(make, function=linear, columns=None, **given) -> Result:
     return result
 
 
-def named(result: Result) -> dict[str, Importance]:
+def named(result: Result) -> dict[str, PermutedLoss]:
     return {" + ".join(one.features): one for one in result.importances}
 
 
@@ -48,7 +48,7 @@ def numbers(result: Result) -> list[list[float]]:
     return [[*one.values.tolist(), *one.standard_errors.tolist()] for one in result.importances]
 
 
-def near(one: Importance, expected: float) -> bool:
+def near(one: PermutedLoss, expected: float) -> bool:
     """Tell whether a value is within five standard errors of what is expected."""
     return bool(abs(one.values[0] - expected) <= 5 * one.standard_errors[0])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions import Options
 from onnxplain_server.methods.resampling import (

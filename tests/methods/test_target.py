@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.target import Comparison, read, read_column, resolve

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.transport.admission import Limits
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.rest import create_app
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.transport.admission.admission import RequestLimits
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
-from onnxplain_server.transport.turns import Turns
 
 _MIB = 2**20
 
@@ -25,10 +25,10 @@ def app() -> Flask:
     """REST over a runner that computes; a request may take a second."""
     service = Service(
         InProcess(threads=1),
-        MemoryCache(_MIB, Seal(b"secret")),
+        MemoryCache(_MIB, Signer(b"secret")),
         MemoryBlobs(_MIB, 60),
-        limits=Limits(_MIB, _MIB, seconds=1, row_count=20_000),
-        turns=Turns(2, 100),
+        limits=RequestLimits(_MIB, _MIB, seconds=1, row_count=20_000),
+        turns=Scheduler(2, 100),
         metrics=Metrics(),
     )
     return create_app(service, Metrics(), _MIB)
@@ -37,5 +37,5 @@ def app() -> Flask:
 @pytest.fixture(scope="session")
 def description():
     """The description as it is committed."""
-    file = Path(__file__).parents[2] / "service/onnxplain_server/transport/openapi.json"
+    file = Path(__file__).parents[2] / "service/onnxplain_server/transport/rest/openapi.json"
     return json.loads(file.read_text(encoding="utf-8"))

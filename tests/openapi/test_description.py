@@ -13,8 +13,8 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from jsonschema import Draft202012Validator
 from onnxplain.v1 import explanation_service_pb2
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport.problems import http_problem, problem
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.rest.problems import http_problem, problem
 from onnxplain_server.transport.status import STATUS
 from onnxplain_server.wire import canonical
 from openapi_spec_validator import OpenAPIV31SpecValidator

@@ -14,7 +14,7 @@ import pytest
 import vl_convert
 from onnxplain_server.methods import interactions as interactions_method
 from onnxplain_server.methods import partial_dependence as partial_dependence_method
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 VEGA_LITE = "6.4"
@@ -130,7 +130,7 @@ def interactions(
 
 
 @pytest.fixture(scope="session")
-def curve() -> Callable[..., partial_dependence_method.Curve]:
+def curve() -> Callable[..., partial_dependence_method.PartialDependenceCurve]:
     """Build a curve; strings become an array of objects, one output needs no second axis."""
 
     def built(
@@ -139,13 +139,15 @@ def curve() -> Callable[..., partial_dependence_method.Curve]:
         values,
         group: str = "",
         weight: float = 1.0,
-    ) -> partial_dependence_method.Curve:
+    ) -> partial_dependence_method.PartialDependenceCurve:
         numbers = np.array(values, float)
         columns = tuple(
             np.array(column, object if any(isinstance(v, str) for v in column) else float)
             for column in grid
         )
         values = numbers if numbers.ndim == 2 else numbers[:, None]
-        return partial_dependence_method.Curve(features, group, columns, values, weight)
+        return partial_dependence_method.PartialDependenceCurve(
+            features, group, columns, values, weight
+        )
 
     return built

@@ -10,7 +10,7 @@ import pytest
 from onnxplain_server.methods.average_loss import AverageLoss, Result
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.average_loss import plots
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 
 Check = Callable[[Plot], None]
 

@@ -9,7 +9,7 @@ from onnxplain_server.methods.feature_vectors import interchange
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
 from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
-from onnxplain_server.methods.feature_vectors.options import Options, Source
+from onnxplain_server.methods.feature_vectors.options import Options, PathSource
 from onnxplain_server.methods.feature_vectors.pairing import check
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
 from onnxplain_server.methods.feature_vectors.reading import important
@@ -20,9 +20,9 @@ from onnxplain_server.methods.feature_vectors.result import (
     embed_counts,
     finish,
 )
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.elements.plane import labels, lay
 from onnxplain_server.plots.feature_vectors import plots
-from onnxplain_server.plots.plane import labels, lay
 
 WEIRD = ("a.b[0]", "quo\"te's", "back\\slash", "<b>&amp;", "größe (m²)", "value", "", "constructor")
 LONG = "a name as long as those that come out of one-hot encoders of free text fields " * 2
@@ -40,7 +40,7 @@ def result(
     """Vectors of random paths, on which early features stand more often."""
     random = np.random.default_rng(0)
     drawn = (len(names) * random.random((400, 5)) ** 2).astype(int)
-    options = Options(Source.MODEL, tuple(names))
+    options = Options(PathSource.MODEL, tuple(names))
     paths = of_sentences(drawn.tolist(), len(names))
     trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 400, 40, fit)
     embedding = embed_counts(trunk.counted, options)
@@ -141,7 +141,7 @@ def copies() -> Result:
     ]
     paths = of_sentences(sentences, 5)
     trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 1_000, 40)
-    options = Options(Source.MODEL, ("a", "b", "c", "d", "e"))
+    options = Options(PathSource.MODEL, ("a", "b", "c", "d", "e"))
     return finish(options, trunk, embed_counts(trunk.counted, options))
 
 

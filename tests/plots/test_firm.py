@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from onnxplain_server.methods.firm import Estimator, Result
-from onnxplain_server.methods.firm.result import Cloud, Curve, Importance, Literals, Spread
-from onnxplain_server.methods.firm.sequences import Options, Setting, Weights, of_weights
-from onnxplain_server.methods.firm.sequences.background import uniform
+from onnxplain_server.methods.firm.result import (
+    Cloud,
+    ConditionalExpectation,
+    FirmImportance,
+    ImportanceSpread,
+    Literals,
+)
+from onnxplain_server.methods.sequences import Options, Setting, Weights, of_weights
+from onnxplain_server.methods.sequences.background import uniform
 from onnxplain_server.plots import firm, sequences
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 
 Check = Callable[[Plot], None]
 WEIRD = ("a.b[0] > 1", "quo\"te's", "<b>&amp;", "constructor", "", "größe (m²) ** 2")
@@ -22,21 +28,21 @@ def importance(
     values: Sequence[float],
     levels=(0.0, 1.0),
     spread: float | None = None,
-) -> Importance:
+) -> FirmImportance:
     number = np.array(values, dtype=float)
     kind = object if isinstance(levels[0], str) else float
     held = np.array(levels, dtype=kind)
     expected = np.arange(len(held))[:, None] * number + 5
     around = None
     if spread is not None:
-        around = Spread(number * 0 + spread, number - 2 * spread, number + 2 * spread)
+        around = ImportanceSpread(number * 0 + spread, number - 2 * spread, number + 2 * spread)
     shares = np.full(len(held), 1 / len(held))
-    curve = Curve(held, len(held) < 5, expected, shares)
-    return Importance(feature, Estimator.BINNED, number, around, curve)
+    curve = ConditionalExpectation(held, len(held) < 5, expected, shares)
+    return FirmImportance(feature, Estimator.BINNED, number, around, curve)
 
 
 def result(
-    *importances: Importance,
+    *importances: FirmImportance,
     outputs: tuple[str, ...] = ("price",),
     level: float = 0.0,
     literals: tuple[Literals, ...] = (),

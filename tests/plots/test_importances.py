@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.permutation_importance import Importance, Result
-from onnxplain_server.plots.chart import Plot
-from onnxplain_server.plots.draw import draw_all
+from onnxplain_server.methods.permutation_importance import PermutedLoss, Result
+from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.importances import compare
+from onnxplain_server.plots.registry import draw_all
 
 Build = Callable[..., Any]
 Check = Callable[[Plot], None]
@@ -21,7 +21,7 @@ B = ("b", "partial dependence")
 
 def shuffled(values: dict[str, Any], *, normalize: bool = False) -> Result:
     importances = tuple(
-        Importance(tuple(names.split("+")), np.atleast_1d(value) * 1.0, np.zeros(np.size(value)))
+        PermutedLoss(tuple(names.split("+")), np.atleast_1d(value) * 1.0, np.zeros(np.size(value)))
         for names, value in values.items()
     )
     outputs = tuple(f"y{k}" for k in range(len(importances[0].values)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.individual_conditional_expectation import Curves, Result
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.individual_conditional_expectation import plots
 
 Check = Callable[[Plot], None]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.interactions import Result, Statistic
-from onnxplain_server.methods.resampling import Resampling, Spread
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.methods.resampling import ReplicateSpread, Resampling
+from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.interactions import plots
 
 Build = Callable[..., Any]
@@ -183,7 +183,7 @@ def test_a_bar_ends_in_its_number(named: Named, statistic: Build, draw: Draw) ->
 
 
 def test_intervals_are_lines_over_the_bars_with_their_ends_in_tooltips() -> None:
-    told = Spread(np.array([0.01]), np.array([0.2]), np.array([0.5]), np.array([0.0]))
+    told = ReplicateSpread(np.array([0.01]), np.array([0.2]), np.array([0.5]), np.array([0.0]))
     one = Statistic(("a",), np.array([0.3]), np.array([1.0]), told)
     other = Statistic(("b",), np.array([0.1]), np.array([1.0]), told)
     result = Result(

@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.arrays import Array, Vector
-from onnxplain_server.methods.partial_dependence import Curve, Result
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
+from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.partial_dependence import plots
-from onnxplain_server.plots.style import Spec
 
-Build = Callable[..., Curve]
+Build = Callable[..., PartialDependenceCurve]
 Draw = Callable[[Plot], list[Any]]
 
 GRID = np.linspace(0, 10, 11)
 RISING = GRID * 2
 
 
-def drawn(*curves: Curve, outputs: tuple[str, ...] = ("price",), **samples) -> tuple[Plot, ...]:
+def drawn(
+    *curves: PartialDependenceCurve, outputs: tuple[str, ...] = ("price",), **samples
+) -> tuple[Plot, ...]:
     return plots(Result(outputs, curves, {name: np.array(s) for name, s in samples.items()}))
 
 

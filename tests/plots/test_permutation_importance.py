@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.permutation_importance import Importance, Result
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.methods.permutation_importance import PermutedLoss, Result
+from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.permutation_importance import plots
 
 Check = Callable[[Plot], None]
@@ -24,7 +24,9 @@ def drawn(
 ) -> Plot:
     """Draw importances: features with "+" between them, values, standard errors."""
     importances = tuple(
-        Importance(tuple(names.split("+")), np.atleast_1d(value) * 1.0, np.atleast_1d(error) * 1.0)
+        PermutedLoss(
+            tuple(names.split("+")), np.atleast_1d(value) * 1.0, np.atleast_1d(error) * 1.0
+        )
         for names, value, error in found
     )
     baselines = np.atleast_1d(baseline) * np.ones(len(outputs))

@@ -13,7 +13,7 @@ from onnxplain_server.methods.interactions import Statistic
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots import interactions as bars
 from onnxplain_server.plots import partial_dependence as effects
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 
 Build = Callable[..., Any]
 Draw = Callable[[Plot], list[Any]]

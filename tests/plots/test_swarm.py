@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import Effect, Motion, Report, Result, Score, Search
-from onnxplain_server.methods.swarm.curve import Curve
+from onnxplain_server.methods.swarm.curve import ScoreCurve
 from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.result import Histogram
 from onnxplain_server.methods.swarm.searching import Found
-from onnxplain_server.plots.chart import Plot
+from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.swarm import plots
 
 FEATURES = ("age", "blood pressure", "sex")
@@ -29,7 +29,7 @@ def effect(class_name: str, feature: str, importance: float, n: int, **given) ->
     if n:
         shares[0, 0], shares[1, 0], shares[1, -1] = 1, 0.5, 0.5
     ends = ([0.0, 5.0], [5.0, 10.0]) if given.get("exact", True) else ([1.0, 5.0], [1.0, 5.0])
-    curve = Curve(np.array(ends[0]), np.array(ends[1]), np.array([0.9, 0.6]), shares)
+    curve = ScoreCurve(np.array(ends[0]), np.array(ends[1]), np.array([0.9, 0.6]), shares)
     scores, window_shares = curve.windows(BORDERS)
     found = Found(5.0, 0.6, 4.0, 0.3, curve, agreement=None if given.get("exact", True) else 0.2)
     values = Histogram(np.array([0.0, 1.0, 2.0]), np.array([3.0, 4.0]))

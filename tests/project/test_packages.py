@@ -60,9 +60,10 @@ def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(
     root: Path, tmp_path: Path
 ) -> None:
     files = wheel_files(root, tmp_path)
-    assert {"onnxplain_server/py.typed", "onnxplain_server/run.py"} <= files
+    assert {"onnxplain_server/py.typed", "onnxplain_server/core/interfaces.py"} <= files
     page = {
-        f"onnxplain_server/transport/{name}" for name in ("openapi.json", "docs.html", "docs.js")
+        f"onnxplain_server/transport/rest/{name}"
+        for name in ("openapi.json", "docs.html", "docs.js")
     }
     assert page <= files
     assert any(name.endswith("/licenses/LICENSE") for name in files)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from asked.ask import Ask
-from onnxplain_server.adapters.in_process import InProcess
+from onnxplain_server.adapters.runner.in_process import InProcess
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from asked.case import Case
 from asked.models import read_kind
-from onnxplain_server import table
-from onnxplain_server.effects import weighted
+from onnxplain_server.core import table
+from onnxplain_server.core.rows import Features
+from onnxplain_server.effects import weighted_mean
 from onnxplain_server.explain import sample
 from onnxplain_server.methods import target
-from onnxplain_server.rows import Features
 from onnxplain_server.trees.exact import Exact
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -53,7 +53,7 @@ def rows_of_weight_0_that_count(patch: pytest.MonkeyPatch) -> None:
 
 def later_rows_that_count_more(patch: pytest.MonkeyPatch) -> None:
     """A mean in which the place of a row counts."""
-    honest = weighted.mean
+    honest = weighted_mean.mean
     patch.setattr(target, "mean", lambda values, w: honest(values, w * (1.0 + np.arange(len(w)))))
 
 

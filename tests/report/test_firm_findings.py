@@ -9,7 +9,7 @@ from onnxplain.v1.firm_pb2 import (
     FirmSequencesResult,
     FirmTopKmer,
 )
-from onnxplain_server.report.findings import of_explanation
+from onnxplain_server.report.registry import of_explanation
 
 
 def one(feature: str, values: list[float], *, spread: bool) -> FirmImportance:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.report import page
 
 HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028'\"&"

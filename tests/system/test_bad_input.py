@@ -6,10 +6,10 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.cli import Parts, app
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.cli import ServiceParts, app
 from typer.testing import CliRunner
 
 GOOD = "a,b,w\n1,2,1\n3,5,1\n4,1,2\n"
@@ -125,7 +125,7 @@ def explain(tmp_path: Path) -> Callable[[bytes, str, list[str]], tuple[int, str,
         files = [str(tmp_path / "model.onnx"), str(tmp_path / "table.csv")]
         method = ["--method", "interactions", *arguments, "--weight-column", "w"]
         runner = InProcess(threads=1)
-        parts = Parts(lambda: runner, lambda: MemoryCache(2**20, Seal(b"s" * 32)), print)
+        parts = ServiceParts(lambda: runner, lambda: MemoryCache(2**20, Signer(b"s" * 32)), print)
         done = CliRunner().invoke(app, ["explain", *files, *method], obj=parts)
         runner.close()
         return done.exit_code, done.stdout, done.stderr

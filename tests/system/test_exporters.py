@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.adapters.in_process import InProcess
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.call import Call
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 MODELS = sorted((Path(__file__).parent.parent / "models").glob("*.onnx"))
 
@@ -55,7 +55,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     curve = request.methods.add().partial_dependence
     curve.features.add(names=known["columns"])
     curve.grids.add(columns=columns)
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
 
     response = service_pb2.ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), {}, call)
@@ -76,7 +76,7 @@ def test_every_method_answers(runner: InProcess, path: Path, scale: str) -> None
     request.table.columns.columns.extend(table(known["columns"]))
     for method in ("interactions", "partial_dependence", "individual_conditional_expectation"):
         getattr(request.methods.add(), method).SetInParent()
-    call = Call(MemoryCache(2**20, Seal(b"a secret of the tests")), "", 600)
+    call = RequestContext(MemoryCache(2**20, Signer(b"a secret of the tests")), "", 600)
 
     response = service_pb2.ExplainResponse.FromString(
         runner.explain(request.SerializeToString(), {}, call)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from onnxplain_server.logs import JsonLines
-from onnxplain_server.spans import Spans
+from onnxplain_server.telemetry.logs import JsonLines
+from onnxplain_server.telemetry.spans import Spans
 
 LOG = logging.getLogger("tests.logs")
 

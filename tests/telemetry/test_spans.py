@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.setting_otel import Export, export
-from onnxplain_server.spans import Span, Spans, current, span
-from onnxplain_server.tracing import UNTRACED, parents
+from onnxplain_server.config.otel_variables import Export, export
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Span, Spans, current, span
+from onnxplain_server.telemetry.tracing import UNTRACED, parents
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 

@@ -22,12 +22,12 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import ModelDescription
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Blobs, Host, Runner
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.config.settings import load
+from onnxplain_server.core.interfaces import Blobs, Host, Runner
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
 from onnxplain_server.transport import service
 from onnxplain_server.transport.progress import Latest
 
@@ -148,7 +148,7 @@ def start() -> Iterator[Callable[..., Client]]:
         runner: Runner, ready: Callable[[], bool] = lambda: True, **settings: object
     ) -> Client:
         chosen = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings})
-        cache = MemoryCache(1_000_000, Seal(b"secret"))
+        cache = MemoryCache(1_000_000, Signer(b"secret"))
         store = MemoryBlobs(chosen.upload_bytes, chosen.upload_seconds)
         clients.append(Client(Server(chosen, runner, cache, store, ready=ready)))
         return clients[-1]

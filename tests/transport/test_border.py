@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from onnxplain_server.transport.rest_channel import Parser
+from onnxplain_server.transport.rest.waitress_channel import Parser
 
 JSON = "Content-Type: application/json"
 

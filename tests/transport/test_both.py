@@ -18,7 +18,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.status import STATUS
 
 PATIENCE = 120.0

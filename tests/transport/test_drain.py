@@ -253,7 +253,9 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
 def test_connections_that_idle_do_not_hold_the_server(
     start, make_runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onnxplain_server.transport.rest_crowd._IDLE_SECONDS", 10 * PATIENCE)
+    monkeypatch.setattr(
+        "onnxplain_server.transport.rest.connection_limit._IDLE_SECONDS", 10 * PATIENCE
+    )
     client = start(make_runner())
     with client.connect() as idle:
         wait_until(lambda: bool(client.server._rest._server.active_channels))
@@ -265,7 +267,7 @@ def test_connections_that_idle_do_not_hold_the_server(
 
 def test_no_thread_of_rest_outlives_it(start, make_runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that did could wake a loop that is gone, through a pipe that is something else by now."""
-    monkeypatch.setattr("onnxplain_server.transport.rest_server._THREADS_SECONDS", PATIENCE)
+    monkeypatch.setattr("onnxplain_server.transport.rest.rest_server._THREADS_SECONDS", PATIENCE)
     client = start(make_runner())
     client.post({})
 
@@ -277,11 +279,11 @@ def test_no_thread_of_rest_outlives_it(start, make_runner, monkeypatch: pytest.M
 
 PROGRAM = """
 import logging, signal, sys, threading, time
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.serve import run
-from onnxplain_server.settings import load
+from onnxplain_server.config.settings import load
 
 class Runner:
     def explain(self, request, blobs, host):
@@ -292,7 +294,7 @@ class Runner:
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 run(load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}}), Runner(),
-    MemoryCache(0, Seal(b"")), MemoryBlobs(0, 1))
+    MemoryCache(0, Signer(b"")), MemoryBlobs(0, 1))
 """
 
 

@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainStreamRequest
 from onnxplain.v1.table_pb2 import Table
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 SERVICE = "onnxplain.v1.ExplanationService"

@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.transport.admission import Caller, Limits
-from onnxplain_server.transport.metrics import Metrics
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
-from onnxplain_server.transport.turns import Turns
 
 
 def test_nobody_listening_to_events_ends_the_work(make_runner, endless) -> None:
     runner = make_runner(endless)
-    cache = MemoryCache(0, Seal(b""))
-    turns = Turns(1, 0)
+    cache = MemoryCache(0, Signer(b""))
+    turns = Scheduler(1, 0)
     service = Service(
         runner,
         cache,
         MemoryBlobs(0, 1),
-        limits=Limits(1, 1, 60.0),
+        limits=RequestLimits(1, 1, 60.0),
         turns=turns,
         metrics=Metrics(),
     )

@@ -20,16 +20,16 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.memory_cache import MemoryCache
 from onnxplain_server.adapters.onnx import USUAL_LIMITS
-from onnxplain_server.adapters.otel import OpenTelemetry
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
 from onnxplain_server.adapters.workers.isolated import Isolated, Patience
-from onnxplain_server.adapters.workers.limits import Budget
-from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.config.settings import load
 from onnxplain_server.serve import Server
-from onnxplain_server.settings import load
+from onnxplain_server.telemetry.otel import OpenTelemetry
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -84,7 +84,7 @@ def traced() -> Iterator[Traced]:
         server = Server(
             settings,
             runner,
-            MemoryCache(2**20, Seal(b"0" * 32)),
+            MemoryCache(2**20, Signer(b"0" * 32)),
             MemoryBlobs(2**20, 60),
             tracer=OpenTelemetry(provider),
         )

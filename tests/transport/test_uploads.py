@@ -16,9 +16,9 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRe
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
 
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -275,7 +275,7 @@ def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplo
 
 
 def test_no_caller_finds_what_another_uploaded() -> None:
-    uploads = Uploads(MemoryBlobs(1_000, 60), Limits(100, 100, 1.0))
+    uploads = Uploads(MemoryBlobs(1_000, 60), RequestLimits(100, 100, 1.0))
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
     model = uploads.take_model([b"model"], ada)
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.rows import Features
-from onnxplain_server.run import Host
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees.counting.forms import Leaves
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.forms import Leaves
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.ensemble import Ensemble, read
 
 
 class Nowhere:
@@ -170,7 +170,7 @@ def engine(threads, ledger: Ledger):
         background = merge(features, weights, np.arange(len(rows)))
         count = len(ensemble.offset)
         outputs = tuple(f"y{k}" for k in range(count))
-        leaves = Leaves(ensemble, Crew(pool, ledger))
+        leaves = Leaves(ensemble, BlockPool(pool, ledger))
         return Exact(leaves, background, outputs, np.arange(count), ledger, pool)
 
     return bind

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain_server.trees import exact
-from onnxplain_server.trees.ensemble import read
+from onnxplain_server.trees.reading.ensemble import read
 
 FORMS = pytest.mark.parametrize("counting", [True, False], ids=["counting", "spreading"])
 

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.weighted import mean_square
+from onnxplain_server.effects.weighted_mean import mean_square
 from onnxplain_server.methods import interactions
-from onnxplain_server.methods.measuring import Measure, Plan
+from onnxplain_server.methods.interactions.weightings import Plan, WeightedMeasurement
 from onnxplain_server.methods.resampling import Resampling
-from onnxplain_server.rows import Features
-from onnxplain_server.trees import linked, planes, steps
-from onnxplain_server.trees.ensemble import Ensemble, read
+from onnxplain_server.trees import linked
 from onnxplain_server.trees.linked import Linked
-from onnxplain_server.trees.links import Link, LinkedEnsemble
+from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.stepping import planes, step_functions
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
 STUMP = ((0, "LEQ", 0.0), [-1.0, 0.0], [1.0, 2.0])
@@ -49,10 +50,10 @@ def drawn(rng: np.random.Generator, n: int, width: int):
     return rows
 
 
-def linking(link: Link, scores):
+def linking(link: LinkFunction, scores):
     """The link by its definition, with powers in long double."""
     powers = np.exp(scores.astype(np.longdouble))
-    if link is Link.LOGISTIC:
+    if link is LinkFunction.LOGISTIC:
         return (powers / (1 + powers)).astype(float)
     return (powers / powers.sum(axis=1, keepdims=True)).astype(float)
 
@@ -62,7 +63,7 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
     """Engine and reference: link, trees, rows, weights -> Linked, Brute."""
 
     def make(
-        link: Link,
+        link: LinkFunction,
         trees,
         rows,
         weights=None,
@@ -126,11 +127,11 @@ def check(bound: Linked, reference, most: int = 3) -> None:
 @given(
     seed=st.integers(0, 2**32 - 1),
     targets=st.integers(1, 3),
-    link=st.sampled_from(Link),
+    link=st.sampled_from(LinkFunction),
     weigh=st.sampled_from("ewr"),
 )
 def test_effects_are_those_of_their_definitions(
-    bind, seed: int, targets: int, link: Link, weigh: str
+    bind, seed: int, targets: int, link: LinkFunction, weigh: str
 ) -> None:
     """Random trees of all modes, with ties, missing values and repeated features on a path."""
     rng = np.random.default_rng(seed)
@@ -145,8 +146,8 @@ def test_effects_are_those_of_their_definitions(
     max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(Link))
-def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link) -> None:
+@given(seed=st.integers(0, 2**32 - 1), link=st.sampled_from(LinkFunction))
+def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: LinkFunction) -> None:
     """Also at points of no row, beyond all rows, missing, or asked for twice."""
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 2, 2) for _ in range(3)]
@@ -166,7 +167,7 @@ def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link
 
 
 def test_a_stump_by_hand(bind) -> None:
-    bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
+    bound, _ = bind(LinkFunction.LOGISTIC, [STUMP], [[-1.0], [1.0], [1.0]])
     low, high = 1 / (1 + np.e), 1 / (1 + np.exp(-1.0))
     (single,) = bound.single([0])
     assert close(single.own[:, 0], [low, high])
@@ -177,8 +178,8 @@ def test_outputs_are_chosen_after_the_link(bind) -> None:
     """Probabilities of some classes depend on the scores of all."""
     rows = [[-1.0, 0.5], [1.0, 2.0], [0.5, -1.0]]
     trees = [STUMP, ((1, "LEQ", 0.0), [1.0, 2.0], [-1.0, 0.3])]
-    everything, _ = bind(Link.SOFTMAX, trees, rows)
-    second, _ = bind(Link.SOFTMAX, trees, rows, outputs=[1])
+    everything, _ = bind(LinkFunction.SOFTMAX, trees, rows)
+    second, _ = bind(LinkFunction.SOFTMAX, trees, rows, outputs=[1])
     assert second.output_names == ("y1",)
     assert close(second.outputs(), everything.outputs()[:, 1:])
     for single, whole in zip(second.single([0, 1]), everything.single([0, 1]), strict=True):
@@ -194,7 +195,7 @@ def test_outputs_are_chosen_after_the_link(bind) -> None:
 
 def test_scores_beyond_all_powers_give_zero_and_one(bind) -> None:
     trees = [((0, "LEQ", 0.0), [-2000.0, 0.0], [2000.0, 0.0])]
-    for link, second in ((Link.LOGISTIC, [0.5, 0.5]), (Link.SOFTMAX, [1.0, 0.0])):
+    for link, second in ((LinkFunction.LOGISTIC, [0.5, 0.5]), (LinkFunction.SOFTMAX, [1.0, 0.0])):
         bound, _ = bind(link, trees, [[-1.0], [1.0]])
         assert bound.outputs().T.tolist() == [[0.0, 1.0], second]
         (single,) = bound.single([0])
@@ -204,7 +205,7 @@ def test_scores_beyond_all_powers_give_zero_and_one(bind) -> None:
 def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind) -> None:
     rng = np.random.default_rng(1)
     trees = [grown(rng, 3, 2, 3) for _ in range(5)]
-    bound, _ = bind(Link.SOFTMAX, trees, rng.normal(size=(50, 3)))
+    bound, _ = bind(LinkFunction.SOFTMAX, trees, rng.normal(size=(50, 3)))
     (single,) = bound.single([2])
     assert np.ptp(single.own, axis=0).tolist() == [0, 0, 0]
     assert single.others == pytest.approx(bound.outputs(), rel=1e-12)
@@ -213,7 +214,7 @@ def test_a_feature_that_no_tree_compares_changes_nothing_at_all(bind) -> None:
 def test_permuted_features_are_those_of_the_trees(bind) -> None:
     rng = np.random.default_rng(2)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
-    bound, reference = bind(Link.SOFTMAX, trees, rng.normal(size=(20, 3)))
+    bound, reference = bind(LinkFunction.SOFTMAX, trees, rng.normal(size=(20, 3)))
     order = rng.permutation(20)
     moved = reference.rows.copy()
     moved[:, [0, 2]] = moved[order][:, [0, 2]]
@@ -226,7 +227,7 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 4, 3, 2) for _ in range(4)]
     bound, _ = bind(
-        Link.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=20
+        LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 3)), rng.random(60) + 0.5, joint_rows=20
     )
     sampled = bound.for_joint()
     assert len(sampled.background) == 20
@@ -234,7 +235,7 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind) -> None:
     assert bound.for_joint().background.source.tolist() == sampled.background.source.tolist()
 
     rows = np.stack(bound.background.columns, axis=1)[sampled.background.source]
-    _, reference = bind(Link.LOGISTIC, trees, rows, sampled.background.weights)
+    _, reference = bind(LinkFunction.LOGISTIC, trees, rows, sampled.background.weights)
     (joint,) = sampled.joint([(0, 2)])
     whole = reference.partial_dependence([0, 2], rows[:, [0, 2]])
     first, second = (reference.partial_dependence([j], rows[:, [j]]) for j in (0, 2))
@@ -248,7 +249,7 @@ def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch: pytest.Monk
     found = []
     for most in (planes._MOST_ENTRIES, 0):
         monkeypatch.setattr(planes, "_MOST_ENTRIES", most)
-        bound, _ = bind(Link.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
+        bound, _ = bind(LinkFunction.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
         found += bound.joint([(0, 2)])
     assert close(found[0].whole, found[1].whole)
     assert np.ptp(found[0].pure) > 1e-3
@@ -257,9 +258,9 @@ def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch: pytest.Monk
 def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
-    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
+    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
     weights = rng.integers(0, 4, size=(1, 60)).astype(float)
-    measure = Measure(bound, Plan((0, 1), 2, 0, None))
+    measure = WeightedMeasurement(bound, Plan((0, 1), 2, 0, None))
     measure.run(bound.background.weights)
     measure.run(weights)
 
@@ -275,7 +276,7 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
     """Pairs see 20 of 60 rows, and there the target is the model itself; elsewhere it is noise."""
     rng = np.random.default_rng(8)
     trees = [grown(rng, 4, 2, 1) for _ in range(4)]
-    bound, _ = bind(Link.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
+    bound, _ = bind(LinkFunction.LOGISTIC, trees, rng.normal(size=(60, 2)), joint_rows=20)
     actual = rng.normal(size=(60, 1))
     own = bound.for_joint().background.source
     actual[own] = bound.outputs()[own]
@@ -294,7 +295,7 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
 
 
 def test_few_rows_are_all_used_for_pairs(bind) -> None:
-    bound, _ = bind(Link.LOGISTIC, [STUMP], [[-1.0], [1.0]])
+    bound, _ = bind(LinkFunction.LOGISTIC, [STUMP], [[-1.0], [1.0]])
     assert bound.for_joint() is bound
 
 
@@ -302,12 +303,12 @@ def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind) -> No
     rng = np.random.default_rng(4)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     rows = rng.normal(size=(15, 3))
-    bound, _ = bind(Link.SOFTMAX, trees, rows)
+    bound, _ = bind(LinkFunction.SOFTMAX, trees, rows)
     weights = rng.integers(1, 4, size=(2, 15)).astype(float)
     singles = list(bound.single([0, 1], weights))
     (joint,) = bound.joint([(0, 1)], weights)
     for i, replicate in enumerate(weights):
-        alone, _ = bind(Link.SOFTMAX, trees, rows, replicate)
+        alone, _ = bind(LinkFunction.SOFTMAX, trees, rows, replicate)
         for single, expected in zip(singles, alone.single([0, 1]), strict=True):
             assert close(single.own[i], expected.own)
             assert close(single.others[i], expected.others)
@@ -318,7 +319,7 @@ def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind) -> No
 def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned(
     bind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "_BLOCK", 7)
+    monkeypatch.setattr(step_functions, "_BLOCK", 7)
     monkeypatch.setattr(planes, "_BLOCK", 5)
     monkeypatch.setattr(linked, "_HYBRIDS", 100)
     rng = np.random.default_rng(5)
@@ -327,7 +328,7 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
     for count in (1, 3):
         with ThreadPoolExecutor(count) as pool:
             host = Host()
-            bound, _ = bind(Link.SOFTMAX, trees, rows, pool=pool, host=host)
+            bound, _ = bind(LinkFunction.SOFTMAX, trees, rows, pool=pool, host=host)
             n = len(bound.background)
             singles = [np.hstack([s.own, s.others]) for s in bound.single(range(3))]
             assert host.done == sum(bound.cost((j,)) for j in range(3)) == 3 * n

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnxplain_server.adapters.onnx import load
+from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.rows import bind
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.rows import bind
-from onnxplain_server.run import Host
-from onnxplain_server.table import Table
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.trees.linked import Linked
-from onnxplain_server.trees.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import LinkedEnsemble
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = (
@@ -59,7 +59,7 @@ def engines(request: pytest.FixtureRequest, nowhere: Host) -> Iterator[Engines]:
         assert isinstance(model.trees, LinkedEnsemble)
         names = model.output_names
         trees = Linked(model.trees, background, names, outputs, ledger, threads, 500)
-        caller = Caller(model, outputs, ledger, Pace(), threads)
+        caller = Predictor(model, outputs, ledger, BatchSize(), threads)
         yield trees, BlackBox(caller, background, "RESPONSE")
 
 

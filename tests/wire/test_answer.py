@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain_server.core.model import Description, Input, Note
 from onnxplain_server.methods import average_loss, interactions, partial_dependence
-from onnxplain_server.model import Description, Input, Note
 from onnxplain_server.wire import answer, question
 
 COLUMNS = {"x": [0.0, 1, 2, 4], "t": ["a", "b", "a", ""], "g": [1.0, 1, 2, 2]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from onnxplain.v1.table_pb2 import Table as Message
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Blob
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.wire import table
 from onnxplain_server.wire.blobs import check_id, identify
 

@@ -9,10 +9,10 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Engine
 from onnxplain_server.methods import interactions, partial_dependence
-from onnxplain_server.model import Scale
 from onnxplain_server.wire import question
 
 INTERACTIONS = MethodOptions(interactions=InteractionsOptions())

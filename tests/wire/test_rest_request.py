@@ -17,7 +17,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     Receipt,
 )
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.rest_request import from_files, from_json
 

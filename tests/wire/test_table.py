@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain.v1.table_pb2 import Column, Columns
 from onnxplain.v1.table_pb2 import Table as Message
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.table import Table
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import Table
 from onnxplain_server.wire import table
 
 NAN = float("nan")

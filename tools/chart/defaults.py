@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxplain_server.settings import Settings
+from onnxplain_server.config.settings import Settings
 from pydantic import ByteSize
 
 # docs/operations.md, "Workers", and the time that a call may take.

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
-from onnxplain_server.errors import Reason
-from onnxplain_server.transport.problems import MEDIA_TYPE
+from onnxplain_server.core.errors import Reason
+from onnxplain_server.transport.rest.problems import MEDIA_TYPE
 from onnxplain_server.transport.status import STATUS
 
 from tools.openapi.values import Schema, reference

@@ -13,13 +13,13 @@ from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.health import health
 from onnxplain_server.cli.methods import MethodCommand
-from onnxplain_server.cli.parts import Parts
+from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.cli.plot import plot
 from onnxplain_server.cli.serve import serve
 from onnxplain_server.cli.token import token
 from onnxplain_server.cli.version import version
 
-__all__ = ["CommandError", "Parts", "app"]
+__all__ = ["CommandError", "ServiceParts", "app"]
 
 app = typer.Typer(
     name="onnxplain",

@@ -17,10 +17,10 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainResponse,
 )
 
-from onnxplain_server.call import Call
 from onnxplain_server.cli.connection import Connection
-from onnxplain_server.cli.parts import Parts
-from onnxplain_server.run import NO_BLOBS
+from onnxplain_server.cli.parts import ServiceParts
+from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.transport.admission.request_context import RequestContext
 
 Follow: TypeAlias = Callable[[float, float], None] | None
 """Told rows done and planned; None where nobody looks."""
@@ -37,13 +37,13 @@ class Backend(Protocol):
 
 
 def choose(
-    parts: Parts, endpoint: str | None, timeout: float | None, connection: Connection
+    parts: ServiceParts, endpoint: str | None, timeout: float | None, connection: Connection
 ) -> Backend:
     """Return the server at the endpoint, or this process where there is none.
 
     Parameters
     ----------
-    parts : Parts
+    parts : ServiceParts
     endpoint : str or None
         Host and port.
     timeout : float or None
@@ -54,13 +54,13 @@ def choose(
     if endpoint:
         return Remote(endpoint, timeout, connection)
     connection.check_unused()
-    return Local(parts, timeout)
+    return LocalBackend(parts, timeout)
 
 
-class Local:
+class LocalBackend:
     """Computes in this process."""
 
-    def __init__(self, parts: Parts, timeout: float | None) -> None:
+    def __init__(self, parts: ServiceParts, timeout: float | None) -> None:
         self._parts = parts
         self._seconds = math.inf if timeout is None else timeout
 
@@ -79,9 +79,9 @@ class Local:
             reply = runner.describe(request.SerializeToString(), NO_BLOBS, call)
         return DescribeModelResponse.FromString(reply)
 
-    def _call(self, follow: Callable[[float, float], None]) -> Call:
+    def _call(self, follow: Callable[[float, float], None]) -> RequestContext:
         # The cache lives as long as the process: nobody else's names are in it.
-        return Call(self._parts.cache(), "", self._seconds, follow)
+        return RequestContext(self._parts.cache(), "", self._seconds, follow)
 
 
 class Remote:
@@ -107,7 +107,7 @@ class Remote:
 
 
 @contextmanager
-def _interruptible(call: Call) -> Iterator[Call]:
+def _interruptible(call: RequestContext) -> Iterator[RequestContext]:
     """Let the first Ctrl-C end the computation at its next step, and a second one at once."""
 
     def cancel(number: int, _frame: FrameType | None) -> None:

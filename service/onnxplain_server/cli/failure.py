@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import typer
 from onnxplain.errors import ExplainError as ClientError
 
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.plots.words import clean
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.plots.elements.labels import clean
 
 FAILED = 1
 USED_WRONGLY = 2

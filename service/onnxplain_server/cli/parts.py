@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from onnxplain_server.run import Cache, Runner
+from onnxplain_server.core.interfaces import Cache, Runner
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ServiceParts:
     """The parts that `__main__` builds.
 
     Attributes

@@ -14,7 +14,7 @@ from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
 

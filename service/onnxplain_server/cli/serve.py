@@ -9,7 +9,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from onnxplain_server.cli.failure import USED_WRONGLY, CommandError, in_one_line
-from onnxplain_server.settings import PREFIX, Settings, SettingsError, flag
+from onnxplain_server.config.settings import PREFIX, Settings, SettingsError, flag
 
 
 def serve(context: typer.Context, **flags: str | bool | None) -> None:

@@ -12,8 +12,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnxplain_server.plots.words import clean
-from onnxplain_server.report import facts, findings
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report import facts, registry
 from onnxplain_server.report.finding import Finding
 
 _PLAIN_WIDTH = 100
@@ -30,7 +30,7 @@ def explanation_tables(answer: ExplainResponse) -> str:
         rows = facts.rows(explanation)
         if rows:
             parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))
-        for finding in findings.of_explanation(explanation):
+        for finding in registry.of_explanation(explanation):
             parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))

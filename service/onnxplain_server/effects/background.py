@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Vector
-from onnxplain_server.rows import Features
+from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.rows import Features
 
 
 @dataclass(frozen=True, eq=False)

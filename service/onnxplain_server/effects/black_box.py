@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine, gather
-from onnxplain_server.effects.caller import Caller, check_finite, rows_named
-from onnxplain_server.effects.effects import Joint, Single, beyond_parts
-from onnxplain_server.effects.hybrids import Hybrids
-from onnxplain_server.effects.mover import Mover, Path, over_rows_only
-from onnxplain_server.effects.noise import of_predictions
-from onnxplain_server.effects.shelf import Label, Shelf
+from onnxplain_server.effects.curve_prediction import CurvePredictor, Path, over_rows_only
+from onnxplain_server.effects.effect_cache import EffectCache, Label
+from onnxplain_server.effects.engine import Joint, Single, beyond_parts
+from onnxplain_server.effects.hybrid_rows import Hybrids
+from onnxplain_server.effects.predictor import Predictor, check_finite, rows_named
+from onnxplain_server.effects.rounding import of_predictions
 from onnxplain_server.effects.sweep import Averages, Shares
-from onnxplain_server.effects.weighted import mean
+from onnxplain_server.effects.weighted_mean import mean
 
 _BLOCK_ROWS = 16_000
 """Rows that are predicted together by one thread."""
@@ -28,7 +28,7 @@ class BlackBox:
 
     Parameters
     ----------
-    caller : Caller
+    caller : Predictor
     background : Background
     scale : str
         Which of the model's predictions are explained.
@@ -37,7 +37,7 @@ class BlackBox:
     ----------
     unused : frozenset of int
         Features that certainly have no effect.
-    mover : Mover
+    mover : CurvePredictor
         Moves features over points of any kind.
 
     Notes
@@ -49,13 +49,15 @@ class BlackBox:
     for features that the model certainly does not use.
     """
 
-    def __init__(self, caller: Caller, background: Background, scale: str) -> None:
+    def __init__(self, caller: Predictor, background: Background, scale: str) -> None:
         self._caller = caller
         self._background = background
         self._scale = scale
-        self._shelf = Shelf(caller.ledger, f"{scale}\n{background.digest}", caller.output_keys)
+        self._shelf = EffectCache(
+            caller.ledger, f"{scale}\n{background.digest}", caller.output_keys
+        )
         self.unused = caller.unused(len(background.columns))
-        self.mover = Mover(caller, background, self._shelf, self.unused)
+        self.mover = CurvePredictor(caller, background, self._shelf, self.unused)
         self._hybrids = Hybrids(caller, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
@@ -306,7 +308,7 @@ class BlackBox:
         """See `Effects.cached`."""
         outputs = ",".join(self._caller.output_keys)
         identity = f"{self._scale}\n{self._background.digest}\n{outputs}"
-        shelf = Shelf(self._caller.ledger, identity, [""])
+        shelf = EffectCache(self._caller.ledger, identity, [""])
         label = Label(hashlib.sha256(question).hexdigest(), math.prod(shape))
         found = shelf.find([label])[0]
         if found is not None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.effects.quantiles import inverse_ecdf
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """How grids are laid.
 
     Attributes
@@ -35,7 +35,7 @@ class Layout:
     include_missing: bool
 
 
-def lay(columns: Sequence[Array], layout: Layout, whole: Sequence[bool]) -> tuple[Array, ...]:
+def lay(columns: Sequence[Array], layout: GridLayout, whole: Sequence[bool]) -> tuple[Array, ...]:
     """Lay a grid over one or several features.
 
     Parameters
@@ -63,7 +63,7 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(axis.ravel(order="F") for axis in crossed)
 
 
-def _axis(column: Array, layout: Layout, size: int, *, whole: bool) -> Array:
+def _axis(column: Array, layout: GridLayout, size: int, *, whole: bool) -> Array:
     """Lay the grid of one feature: its distinct values where they are few or text."""
     distinct = np.unique(column)
     known, missing = divide(distinct)
@@ -80,7 +80,7 @@ def divide(distinct: Array) -> tuple[Array, Array]:
     return distinct[~missing], distinct[missing]
 
 
-def _dense(column: Vector, layout: Layout, size: int) -> Vector:
+def _dense(column: Vector, layout: GridLayout, size: int) -> Vector:
     if layout.by_quantiles:
         ranks = np.linspace(layout.trim_lower, layout.trim_upper, size)
         return np.unique(inverse_ecdf(column, ranks))

@@ -19,13 +19,13 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.effects import Joint, Single, beyond_parts
+from onnxplain_server.effects.engine import Joint, Single, beyond_parts
 from onnxplain_server.effects.knots import Knots, corners, lay_knots
 from onnxplain_server.effects.sweep import Shares
-from onnxplain_server.effects.weighted import mean_square
+from onnxplain_server.effects.weighted_mean import mean_square
 
 Group = tuple[int, ...]
 

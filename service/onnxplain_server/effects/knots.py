@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.background import distinct
 
 

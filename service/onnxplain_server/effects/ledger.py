@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 
-from onnxplain_server.arrays import Matrix, pack, unpack
-from onnxplain_server.run import Host
+from onnxplain_server.core.arrays import Matrix, pack, unpack
+from onnxplain_server.core.interfaces import Host
 
 
 class Ledger:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.arrays import Vector
+from onnxplain_server.core.arrays import Vector
 
 _FUZZ = 4 * float(np.finfo(np.float64).eps)
 """R's tolerance in `quantile(type = 1)`, without which 0.01 · 100 may miss its rank."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube
+from onnxplain_server.core.arrays import Array, Cube
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.caller import Caller
-from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.tile import Tile
 
 _MOST_PARTS = 32
@@ -57,7 +57,7 @@ class Sweeper:
     per thread and one row of averages per part, whatever the number of points.
     """
 
-    def __init__(self, caller: Caller, background: Background) -> None:
+    def __init__(self, caller: Predictor, background: Background) -> None:
         self._caller = caller
         self._background = background
         self._tiles: list[Tile] = []
@@ -123,7 +123,7 @@ class Sweeper:
         try:
             return self._tiles.pop()
         except IndexError:
-            return Tile(self._background, Pace.LARGEST)
+            return Tile(self._background, BatchSize.LARGEST)
 
 
 @_ANY_NUMBERS
@@ -145,6 +145,6 @@ def _spans(n_points: int, n_rows: int) -> list[slice]:
 
     They depend on the work alone, never on the threads, so that sums keep their order.
     """
-    call = max(1, Pace.LARGEST // n_rows)
+    call = max(1, BatchSize.LARGEST // n_rows)
     length = math.ceil(n_points / _MOST_PARTS / call) * call
     return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]

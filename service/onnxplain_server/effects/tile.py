@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.effects.background import Background
 
 

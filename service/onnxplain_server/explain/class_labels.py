@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.methods import average_loss, permutation_importance, swarm
 from onnxplain_server.methods.classes import Outputs, pair
-from onnxplain_server.table import Table
 
 
 def check_target_given(question: Question) -> None:

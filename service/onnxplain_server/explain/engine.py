@@ -8,28 +8,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices
+from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.rows import Features, feeds
+from onnxplain_server.core.table import draw
 from onnxplain_server.effects.background import Background, keep
+from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.caller import Caller
-from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.pace import Pace
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.model import Model, Note
-from onnxplain_server.rows import Features, feeds
-from onnxplain_server.run import Host
-from onnxplain_server.table import draw
-from onnxplain_server.trees.check import disagreement
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble
+from onnxplain_server.trees.counting.forms import Leaves
 from onnxplain_server.trees.exact import Exact
-from onnxplain_server.trees.forms import Leaves
-from onnxplain_server.trees.grove import Grove
+from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import Linked
-from onnxplain_server.trees.links import LinkedEnsemble
-from onnxplain_server.trees.refusal import Refusal
+from onnxplain_server.trees.reading.check import disagreement
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.refusal import Refusal
 
 _ROW_COUNT = 500
 """Rows by default where their cost grows with their square."""
@@ -47,7 +47,7 @@ def _no_margin() -> Refusal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Margin:
+class ClassMargin:
     """What decides the class: the model's answer where that is a sum, or the score before it.
 
     Attributes
@@ -69,30 +69,30 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Resources:
     """What a computation runs with.
 
     Attributes
     ----------
     host : Host
-    pace : Pace
+    pace : BatchSize
         Call size learned for the model.
     threads : ThreadPoolExecutor
     trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         The trees of the model, or why they cannot be read.
-    grove : callable (int or None) -> Grove or Refusal
+    grove : callable (int or None) -> Forest or Refusal
         The trees by themselves, whatever the model makes of their sums; it may have to be told
         how many columns the model takes.
-    margin : callable () -> Margin or Refusal
+    margin : callable () -> ClassMargin or Refusal
         What decides the class.
     """
 
     host: Host
-    pace: Pace
+    pace: BatchSize
     threads: ThreadPoolExecutor
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
-    grove: Callable[[int | None], Grove | Refusal] = _no_trees
-    margin: Callable[[], Margin | Refusal] = _no_margin
+    grove: Callable[[int | None], Forest | Refusal] = _no_trees
+    margin: Callable[[], ClassMargin | Refusal] = _no_margin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class Choice:
 
 
 def choose(
-    model: Model, features: Features, outputs: Indices, question: Question, means: Means
+    model: Model, features: Features, outputs: Indices, question: Question, means: Resources
 ) -> tuple[Choice, Ledger]:
     """Choose the engine that is asked for, or else the best that applies.
 
@@ -128,7 +128,7 @@ def choose(
         INVALID_OPTION where the trees engine is asked for and does not apply.
     """
     ledger = Ledger(means.host)
-    caller = Caller(model, outputs, ledger, means.pace, means.threads)
+    caller = Predictor(model, outputs, ledger, means.pace, means.threads)
     if question.engine is Engine.BLACK_BOX:
         return _black_box(caller, question, "it was asked for"), ledger
     trees = means.trees()
@@ -159,7 +159,7 @@ def _with_trees(  # noqa: PLR0917 - what an engine runs with
             lambda background: Linked(trees, background, names, outputs, ledger, threads, most),
             f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
         )
-    leaves = Leaves(trees, Crew(threads, ledger))
+    leaves = Leaves(trees, BlockPool(threads, ledger))
     return (
         lambda background: Exact(leaves, background, names, outputs, ledger, threads),
         "the model's outputs are sums over trees, so effects are exact without predicting",
@@ -180,7 +180,7 @@ class _Unseen:
         self._host.advance(0, 0)
 
 
-def _black_box(caller: Caller, question: Question, reason: str, *notes: Note) -> Choice:
+def _black_box(caller: Predictor, question: Question, reason: str, *notes: Note) -> Choice:
     scale = question.scale.value
     return Choice(
         Engine.BLACK_BOX,
@@ -208,7 +208,7 @@ def _checked(
     model: Model,
     features: Features,
     question: Question,
-    means: Means,
+    means: Resources,
 ) -> Refusal | None:
     """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)

@@ -9,9 +9,9 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 from onnxplain_server.effects.background import fingerprint
-from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.question import Question
-from onnxplain_server.methods.kinds import Options
+from onnxplain_server.methods.registry import Options
 
 
 def work_name(effects: Effects, question: Question, options: Options) -> str:

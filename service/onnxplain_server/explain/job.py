@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from onnxplain_server.effects.caller import Caller
-from onnxplain_server.explain.engine import Margin
+from onnxplain_server.core.model import Note
+from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.engine import ClassMargin
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.methods.classes import ClassPairing, Outputs
-from onnxplain_server.methods.kinds import Options, Result
-from onnxplain_server.methods.kinds import notes as notes_of
-from onnxplain_server.model import Note
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.grove import Grove
-from onnxplain_server.trees.refusal import Refusal
+from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.methods.registry import notes as notes_of
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.refusal import Refusal
 
-Trees: TypeAlias = Callable[[int | None], Grove | Refusal]
+Trees: TypeAlias = Callable[[int | None], Forest | Refusal]
 """Finds the trees of the model, which may have to be told how many columns it takes."""
 
 
@@ -58,20 +58,20 @@ class Reader:
     Attributes
     ----------
     trees : Trees
-    crew : Crew
-    caller : Caller
+    crew : BlockPool
+    caller : Predictor
         Asks the model for all its outputs, whichever are explained.
-    unplanned : Caller
+    unplanned : Predictor
         The same, for rows that nobody could plan.
-    margin : callable () -> Margin or Refusal
+    margin : callable () -> ClassMargin or Refusal
         What decides the class.
     outputs : Outputs
         Of the model, as a target is compared with them.
     """
 
     trees: Trees
-    crew: Crew
-    caller: Caller
-    unplanned: Caller
-    margin: Callable[[], Margin | Refusal]
+    crew: BlockPool
+    caller: Predictor
+    unplanned: Predictor
+    margin: Callable[[], ClassMargin | Refusal]
     outputs: Outputs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from onnxplain_server.methods.kinds import Options
-from onnxplain_server.model import Scale
+from onnxplain_server.core.model import Scale
+from onnxplain_server.methods.registry import Options
 
 
 class Engine(Enum):

@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Vector
+from onnxplain_server.core.arrays import Indices, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.rows import Features, bind
+from onnxplain_server.core.table import Table, draw, listed
 from onnxplain_server.effects.background import Background, keep, merge
-from onnxplain_server.errors import ExplainError, Reason
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.weighing import Weighed
 from onnxplain_server.methods.groups import Group, split
-from onnxplain_server.model import Model, Note
-from onnxplain_server.plots.words import enumerate_words
-from onnxplain_server.rows import Features, bind
-from onnxplain_server.table import Table, draw, listed
+from onnxplain_server.plots.elements.labels import enumerate_words
 
 _LISTED_PLACES = 12
 """Columns that a warning lists at most."""

@@ -8,16 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices
-from onnxplain_server.effects.caller import Caller
+from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model, Note
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels, check_target_given
-from onnxplain_server.explain.coalescing import Coalescing
-from onnxplain_server.explain.engine import Means, choose
+from onnxplain_server.explain.engine import Resources, choose
 from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.job import Job, Reader
-from onnxplain_server.explain.jobs import prepare, prepare_without_table
+from onnxplain_server.explain.methods.sequences import explain as explain_sequences
+from onnxplain_server.explain.methods.tabular import prepare, prepare_without_table
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.sample import (
     RowsUsed,
@@ -26,19 +28,16 @@ from onnxplain_server.explain.sample import (
     rows_drawn,
     take_sample,
 )
-from onnxplain_server.explain.sequences import explain as explain_sequences
+from onnxplain_server.explain.single_flight_host import SingleFlightHost
 from onnxplain_server.explain.weighing import weigh
-from onnxplain_server.methods import firm
+from onnxplain_server.methods import firm, sequences
 from onnxplain_server.methods.classes import ClassPairing, Outputs
-from onnxplain_server.methods.firm import sequences
-from onnxplain_server.methods.kinds import Options, Result, notes
-from onnxplain_server.model import Model, Note
-from onnxplain_server.plots.chart import Plot
-from onnxplain_server.plots.class_words import with_classes
-from onnxplain_server.plots.draw import draw_all
-from onnxplain_server.spans import span
-from onnxplain_server.table import Table
-from onnxplain_server.trees.crew import Crew
+from onnxplain_server.methods.registry import Options, Result, notes
+from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.plots.elements.class_names import with_classes
+from onnxplain_server.plots.registry import draw_all
+from onnxplain_server.telemetry.spans import span
+from onnxplain_server.trees.kernels.block_pool import BlockPool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +77,9 @@ class Answer:
         return max((one.rows.drawn for one in self.explanations if one.rows), default=0)
 
 
-def explain(model: Model | None, table: Table | None, question: Question, means: Means) -> Answer:
+def explain(
+    model: Model | None, table: Table | None, question: Question, means: Resources
+) -> Answer:
     """Explain a model by the methods asked for.
 
     Parameters
@@ -100,7 +101,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
         raise ExplainError(Reason.INVALID_REQUEST, "no model: give the ONNX file", "model")
     if table is None:
         return _explain_model(model, question, means)
-    host = Coalescing(means.host)
+    host = SingleFlightHost(means.host)
     means = replace(means, host=host)
     weighed = weigh(table, question)
     features = bind_features(model, weighed, question)
@@ -139,7 +140,7 @@ def explain(model: Model | None, table: Table | None, question: Question, means:
     )
 
 
-def _explain_model(model: Model, question: Question, means: Means) -> Answer:
+def _explain_model(model: Model, question: Question, means: Resources) -> Answer:
     """Explain without rows."""
     reader = _reader(model, means, Ledger(means.host), _compared(model, question))
     jobs = [
@@ -153,7 +154,7 @@ def _explain_model(model: Model, question: Question, means: Means) -> Answer:
 
 
 def _explain_sequences(
-    model: Model | None, table: Table | None, question: Question, means: Means
+    model: Model | None, table: Table | None, question: Question, means: Resources
 ) -> Answer:
     """Explain sequences, which are no rows of features."""
     asked = [options for options in question.methods if isinstance(options, sequences.Options)]
@@ -195,13 +196,13 @@ def _compared(model: Model, question: Question) -> Outputs:
     return Outputs(names, chosen, model.has_class_scores, question.class_labels)
 
 
-def _reader(model: Model, means: Means, ledger: Ledger, outputs: Outputs) -> Reader:
+def _reader(model: Model, means: Resources, ledger: Ledger, outputs: Outputs) -> Reader:
     every = np.arange(len(model.output_names))
     caller, unplanned = (
-        Caller(model, every, counted, means.pace, means.threads)
+        Predictor(model, every, counted, means.pace, means.threads)
         for counted in (ledger, ledger.unplanned())
     )
-    crew = Crew(means.threads, ledger)
+    crew = BlockPool(means.threads, ledger)
     return Reader(means.grove, crew, caller, unplanned, means.margin, outputs)
 
 
@@ -247,7 +248,7 @@ def _outputs(model: Model, indices: Sequence[int]) -> Indices:
     return np.array(indices or range(n_outputs), dtype=np.intp)
 
 
-def _run(job: Job, host: Coalescing, name: Callable[[], str]) -> Result:
+def _run(job: Job, host: SingleFlightHost, name: Callable[[], str]) -> Result:
     with host.work(name):
         return _timed(job)
 

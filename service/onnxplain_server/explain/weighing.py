@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Vector
+from onnxplain_server.core.arrays import Indices, Vector
+from onnxplain_server.core.table import Table, weights
 from onnxplain_server.explain.question import Question
 from onnxplain_server.methods import feature_vectors, swarm
-from onnxplain_server.methods.kinds import Options
-from onnxplain_server.table import Table, weights
+from onnxplain_server.methods.registry import Options
 
 
 @dataclass(frozen=True, slots=True, eq=False)

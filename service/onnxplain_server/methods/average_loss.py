@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from onnxplain_server.arrays import Matrix, Vector
-from onnxplain_server.effects.effects import Effects
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.table import Table
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.options import within
+from onnxplain_server.methods.option_checks import within
 from onnxplain_server.methods.target import Comparison
-from onnxplain_server.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.table import listed
+from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import listed
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LONGEST_NUMBER = 100

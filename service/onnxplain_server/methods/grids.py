@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array
-from onnxplain_server.effects.effects import Effects, Stepped
-from onnxplain_server.effects.grids import Layout, cross, lay
-from onnxplain_server.effects.steps import lay_steps
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.rows import Features
+from onnxplain_server.core.table import listed
+from onnxplain_server.effects.engine import Effects, Stepped
+from onnxplain_server.effects.grids import GridLayout, cross, lay
+from onnxplain_server.effects.step_grids import lay_steps
 from onnxplain_server.methods.partial_dependence import Options, Strategy
-from onnxplain_server.rows import Features
-from onnxplain_server.table import listed
 
 MOST_STEPS = 50_000
 """Points of a grid of steps: its size is the model's, not the caller's, to choose."""
@@ -50,7 +50,7 @@ def grids(
 def _lay(
     effects: Effects, features: Features, positions: Sequence[int], options: Options, path: str
 ) -> tuple[Array, ...]:
-    layout = Layout(
+    layout = GridLayout(
         options.grid_size,
         options.strategy is Strategy.QUANTILE,
         options.trim_lower,
@@ -64,7 +64,7 @@ def _lay(
 
 
 def _lay_steps(
-    effects: Effects, features: Features, positions: Sequence[int], layout: Layout, path: str
+    effects: Effects, features: Features, positions: Sequence[int], layout: GridLayout, path: str
 ) -> tuple[Array, ...]:
     """Lay a grid of steps; of several features, one point for every cell."""
     if not isinstance(effects, Stepped):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.effects.quantiles import inverse_ecdf
 
 

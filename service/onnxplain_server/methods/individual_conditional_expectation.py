@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from onnxplain_server.arrays import Array, Cube, Indices
-from onnxplain_server.effects.effects import Effects
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Array, Cube, Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.option_checks import choose, within
 from onnxplain_server.methods.partial_dependence import Strategy
 
 

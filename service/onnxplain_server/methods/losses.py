@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
 
 
 class Loss(Enum):

@@ -8,13 +8,13 @@ from enum import Enum
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.rows import Features
+from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.effects import Effects
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.methods.options import choose, within
-from onnxplain_server.rows import Features
-from onnxplain_server.table import listed
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.option_checks import choose, within
 
 _SAMPLE_SIZE = 200
 """Values of a feature that are enough for the rug under its curve."""
@@ -59,7 +59,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class PartialDependenceCurve:
     """Average predictions over one grid.
 
     Attributes
@@ -92,7 +92,7 @@ class Result:
     Attributes
     ----------
     output_names : tuple of str
-    curves : tuple of Curve
+    curves : tuple of PartialDependenceCurve
     samples : mapping of feature to (n,) array
         Some of the feature's values in the table, for a rug under the curves.
     group_column : str
@@ -100,13 +100,13 @@ class Result:
     """
 
     output_names: tuple[str, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[PartialDependenceCurve, ...]
     samples: dict[str, Array]
     group_column: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RowGroup:
     """Rows that are averaged over together: a group, or all of them."""
 
     group: str
@@ -165,13 +165,16 @@ def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str)
         )
 
 
-def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[Part]) -> int:
+def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[RowGroup]) -> int:
     """Return an upper bound of the rows to predict."""
     return sum(len(part.rows) for part in parts) * sum(len(grid[0]) for grid in points)
 
 
 def compute(
-    effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], parts: Sequence[Part]
+    effects: Effects,
+    options: Options,
+    points: Sequence[tuple[Array, ...]],
+    parts: Sequence[RowGroup],
 ) -> Result:
     """Compute curves over grids, for each part of the rows.
 
@@ -188,7 +191,7 @@ def compute(
 
 def _curves(
     effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], group: str
-) -> Iterator[Curve]:
+) -> Iterator[PartialDependenceCurve]:
     """Average over the rows of one part: a curve for each entry of `options.features`."""
     features, weight = effects.background.features, effects.background.weight()
     asked = []
@@ -199,7 +202,7 @@ def _curves(
     for names, grid, values, is_stepped in zip(
         options.features, points, effects.curves(asked), options.are_stepped, strict=True
     ):
-        yield Curve(names, group, grid, values, weight, is_stepped)
+        yield PartialDependenceCurve(names, group, grid, values, weight, is_stepped)
 
 
 def _samples(features: Features, names: set[str]) -> dict[str, Array]:

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
-from onnxplain_server.effects.effects import Effects
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.option_checks import choose, within
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.methods.undefined import check_finite_before, check_shares, infinite_after
-from onnxplain_server.model import Note
-from onnxplain_server.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Importance:
+class PermutedLoss:
     """How much some features are worth for the predictions.
 
     Attributes
@@ -69,7 +69,7 @@ class Result:
 
     output_names: tuple[str, ...]
     baseline_losses: Vector
-    importances: tuple[Importance, ...]
+    importances: tuple[PermutedLoss, ...]
     loss: Loss
     normalize: bool
     notes: tuple[Note, ...] = ()
@@ -128,7 +128,7 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
             after.append((losses - before).mean(axis=0))
             increases = (losses - before) / scale
             importances.append(
-                Importance(names, increases.mean(axis=0), _standard_error(increases))
+                PermutedLoss(names, increases.mean(axis=0), _standard_error(increases))
             )
     notes += infinite_after(comparison.loss, np.array(after), options.features, "shuffling")
     return Result(

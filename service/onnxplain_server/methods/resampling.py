@@ -13,9 +13,9 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
-from onnxplain_server.arrays import Matrix, Vector
-from onnxplain_server.methods.options import within
-from onnxplain_server.model import Note
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.model import Note
+from onnxplain_server.methods.option_checks import within
 
 LEAST_ROWS = 100
 """Rows from which intervals are told without a warning; of 50, few hold where tails are heavy."""
@@ -54,7 +54,7 @@ class Resampling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class ReplicateSpread:
     """What replicates tell of a number.
 
     Attributes
@@ -91,7 +91,9 @@ def replicate(resampling: Resampling, weights: Vector, seed: int) -> Matrix:
     return stays * weights
 
 
-def spread(resampling: Resampling, value: Vector, replicates: Matrix, row_count: float) -> Spread:
+def spread(
+    resampling: Resampling, value: Vector, replicates: Matrix, row_count: float
+) -> ReplicateSpread:
     """Tell the spread of a number that cannot be negative.
 
     Parameters
@@ -111,7 +113,7 @@ def spread(resampling: Resampling, value: Vector, replicates: Matrix, row_count:
         biases = (count - 1) * (center - value)
     reach = quantile(resampling.confidence_level, row_count, count) * errors
     lower, upper = around_square(value, value - biases, reach)
-    return Spread(errors, lower, upper, biases)
+    return ReplicateSpread(errors, lower, upper, biases)
 
 
 def quantile(level: float, row_count: float, repeat_count: int) -> float:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix
-from onnxplain_server.effects.weighted import mean
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import Table, listed
+from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
 from onnxplain_server.methods.losses import Loss, row_losses
-from onnxplain_server.table import Table, listed
 
 
 @dataclass(frozen=True, slots=True)

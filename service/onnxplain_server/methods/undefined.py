@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.caller import rows_named
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.effects.predictor import rows_named
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.model import Note
-from onnxplain_server.table import listed
 
 _CAUSES = {
     Loss.LOGLOSS: "a probability of 0 came true",

@@ -6,22 +6,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
-from onnxplain_server.effects.weighted import mean
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.average_loss import Result
-from onnxplain_server.plots import loss_words
-from onnxplain_server.plots.bars import Bars, Words, draw
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import MOST_BARS, each
-from onnxplain_server.plots.style import MOST_SERIES
-from onnxplain_server.plots.words import clean, distinguish, shorten, shorten_inside, spell_beside
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.bars import Bars, Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    distinguish,
+    shorten,
+    shorten_inside,
+    spell_beside,
+)
+from onnxplain_server.plots.elements.ranking import MOST_BARS, each
+from onnxplain_server.plots.elements.style import MOST_SERIES
 
 _LONGEST_LABEL = 42  # letters
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw one plot, "average-loss"."""
-    name = loss_words.heading(result.loss, result.output_names)
+    name = loss_names.heading(result.loss, result.output_names)
     grouped = any(one.group for one in result.losses)
     column = shorten(clean(result.group_column or "group"), 30)
     title = f"{name}, by {column}" if grouped else name
@@ -29,7 +35,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped), "Smaller is better"]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     words = Words(column if grouped else "output", "average loss")
-    body = draw(bars, words, f"{name} ({loss_words.unit(result.loss)})")
+    body = draw(bars, words, f"{name} ({loss_names.unit(result.loss)})")
     return (finish("average-loss", title, remarks, description, body),)
 
 

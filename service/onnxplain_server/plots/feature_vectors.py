@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix
-from onnxplain_server.methods.feature_vectors import Result, Source
+from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.methods.feature_vectors import PathSource, Result
 from onnxplain_server.methods.feature_vectors.interchange import in_order
 from onnxplain_server.methods.feature_vectors.result import (
     FAITHFUL,
@@ -15,12 +15,9 @@ from onnxplain_server.methods.feature_vectors.result import (
     is_ill_determined,
 )
 from onnxplain_server.plots import knockoffs
-from onnxplain_server.plots.bars import Lines, Words, draw
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.plane import circles, labels, lay, spokes
-from onnxplain_server.plots.ranking import counts, strongest
-from onnxplain_server.plots.style import PLOT_WIDTH, Spec
-from onnxplain_server.plots.words import (
+from onnxplain_server.plots.elements.bars import Lines, Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
     clean,
     data_number,
     distinguish,
@@ -28,6 +25,9 @@ from onnxplain_server.plots.words import (
     shorten,
     shorten_inside,
 )
+from onnxplain_server.plots.elements.plane import circles, labels, lay, spokes
+from onnxplain_server.plots.elements.ranking import counts, strongest
+from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
 _MOST_DOTS = 300
 _MOST_LABELS = 20
@@ -38,9 +38,9 @@ _LOOSE = 5.0
 """Standard error of angles in degrees, above which they are told with low trust."""
 _UNLIKE_TO_ALIKE = ("#0072B2", "#f1f3f4", "#D55E00")
 _WHOSE = {
-    Source.MODEL: "the model's own trees",
-    Source.SURROGATE: "a forest grown on the model's predictions",
-    Source.LABELS: "a forest grown on the target",
+    PathSource.MODEL: "the model's own trees",
+    PathSource.SURROGATE: "a forest grown on the model's predictions",
+    PathSource.LABELS: "a forest grown on the target",
 }
 
 

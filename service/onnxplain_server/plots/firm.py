@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.plots import firm_curves, firm_squares
-from onnxplain_server.plots.bars import Bars, Lines, Words, draw, label
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import MOST_BARS, counts, finding
-from onnxplain_server.plots.style import MOST_SERIES
-from onnxplain_server.plots.words import clean, distinguish, shorten
+from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw, label
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
+from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
+from onnxplain_server.plots.elements.style import MOST_SERIES
 
 _TITLE = "Feature importance ranking measure"
 

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.firm import Result
-from onnxplain_server.methods.firm.result import Importance
-from onnxplain_server.plots.axes import Axis, NumberLine, is_missing, lay_axis
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.style import PANEL_WIDTH, SERIES_COLOURS, Spec
-from onnxplain_server.plots.words import clean, data_number, distinguish, scale_format, shorten
+from onnxplain_server.methods.firm.result import FirmImportance
+from onnxplain_server.plots.elements.axes import Axis, NumberLine, is_missing, lay_axis
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    distinguish,
+    scale_format,
+    shorten,
+)
+from onnxplain_server.plots.elements.style import PANEL_WIDTH, SERIES_COLOURS, Spec
 
 _PANELS = 6
 _COLUMNS = 3
@@ -45,7 +51,7 @@ def plots(result: Result) -> Iterator[Plot]:
     yield finish("firm-curves", _TITLE, remarks, description, body)
 
 
-def _strongest(result: Result) -> list[Importance]:
+def _strongest(result: Result) -> list[FirmImportance]:
     sizes = [-np.nan_to_num(np.abs(i.values)).sum() for i in result.importances]
     order = np.argsort(sizes, kind="stable").tolist()
     kept = [result.importances[i] for i in order if result.importances[i].curve.levels.size > 1]
@@ -60,7 +66,7 @@ def _outputs(result: Result) -> list[int]:
 
 
 def _panel(
-    result: Result, importance: Importance, outputs: Sequence[int], names: Sequence[str]
+    result: Result, importance: FirmImportance, outputs: Sequence[int], names: Sequence[str]
 ) -> Spec:
     levels = importance.curve.levels
     cloud = result.cloud.values[importance.feature]
@@ -116,7 +122,7 @@ def _score_axis(result: Result, outputs: Sequence[int]) -> Spec:
 
 
 def _curve(
-    importance: Importance,
+    importance: FirmImportance,
     axis: Axis,
     outputs: Sequence[int],
     names: Sequence[str],
@@ -164,7 +170,7 @@ def _colour(names: Sequence[str]) -> Spec:
     return {"field": "output", "type": "nominal", "scale": scale, "legend": legend}
 
 
-def _strip(importance: Importance, cloud: Array, axis: Axis, across: Spec) -> Spec:
+def _strip(importance: FirmImportance, cloud: Array, axis: Axis, across: Spec) -> Spec:
     """Bars of where rows are: by level, or by equal stretches of numbers."""
     bare = {**across, "axis": None}
     up = {"field": "share", "type": "quantitative", "axis": None, "scale": {"zero": True}}

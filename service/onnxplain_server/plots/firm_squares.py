@@ -8,9 +8,8 @@ import numpy as np
 
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import Literals
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.style import PLOT_WIDTH, Spec
-from onnxplain_server.plots.words import (
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
     clean,
     data_number,
     distinguish,
@@ -19,6 +18,7 @@ from onnxplain_server.plots.words import (
     shorten,
     shorten_inside,
 )
+from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
 _MOST_LITERALS = 30
 _MOST_OUTPUTS = 2

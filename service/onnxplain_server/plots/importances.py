@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.methods import interactions, permutation_importance
-from onnxplain_server.plots.bars import Words, draw
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import counts, strongest
-from onnxplain_server.plots.words import clean, shorten
+from onnxplain_server.plots.elements.bars import Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.ranking import counts, strongest
 
 _TITLE = "Feature importance, two ways"
 _WAYS = ("partial dependence", "permutation")

@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, middle_of
-from onnxplain_server.plots import bundles
-from onnxplain_server.plots.axes import Axis, NumberLine, lay_axis
-from onnxplain_server.plots.bundles import Bundle
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.curves import Legend
-from onnxplain_server.plots.selection import comparable, most_moved
-from onnxplain_server.plots.splits import Split, no_split, split
-from onnxplain_server.plots.style import MOST_SERIES
-from onnxplain_server.plots.words import (
+from onnxplain_server.plots.elements import bundles
+from onnxplain_server.plots.elements.axes import Axis, NumberLine, lay_axis
+from onnxplain_server.plots.elements.bundles import Bundle
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.curves import Legend
+from onnxplain_server.plots.elements.labels import (
     distinguish,
     enumerate_words,
     identifiers,
@@ -25,6 +22,9 @@ from onnxplain_server.plots.words import (
     shorten,
     spell_on_scale,
 )
+from onnxplain_server.plots.elements.selection import comparable, most_moved
+from onnxplain_server.plots.elements.splits import Split, no_split, split
+from onnxplain_server.plots.elements.style import MOST_SERIES
 
 _MOST_CURVES = 100  # of one output
 _MOST_POINTS, _MOST_CATEGORIES = 100, 40  # along the feature

@@ -11,11 +11,11 @@ from itertools import starmap
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
-from onnxplain_server.plots.bars import Bars, Lines, Words, draw
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import counts, each, finding, strongest
+from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
 
 
 @dataclass(frozen=True, slots=True)

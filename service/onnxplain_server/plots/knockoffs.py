@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.plane import Plane, circles, labels, lay
-from onnxplain_server.plots.style import PLAIN_COLOUR, PLOT_HEIGHT, PLOT_WIDTH, SERIES_COLOURS, Spec
-from onnxplain_server.plots.words import data_number, distinguish, shorten_inside
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import data_number, distinguish, shorten_inside
+from onnxplain_server.plots.elements.plane import PlaneExtent, circles, labels, lay
+from onnxplain_server.plots.elements.style import (
+    PLAIN_COLOUR,
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
+    SERIES_COLOURS,
+    Spec,
+)
 
 _KINDS = ("feature", "knockoff")
 _MOST = 100
@@ -59,7 +65,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
     return finish("feature-vector-knockoffs", title, remarks, description, body)
 
 
-def _links(rows: list[Spec], plane: Plane) -> Spec:
+def _links(rows: list[Spec], plane: PlaneExtent) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "line", "color": "#9aa0a6", "strokeWidth": 1, "clip": True},
@@ -67,7 +73,7 @@ def _links(rows: list[Spec], plane: Plane) -> Spec:
     }
 
 
-def _dots(rows: list[Spec], plane: Plane) -> Spec:
+def _dots(rows: list[Spec], plane: PlaneExtent) -> Spec:
     kinds = list(_KINDS)
     kind: Spec = {"field": "kind", "type": "nominal", "sort": kinds, "title": None}
     return {

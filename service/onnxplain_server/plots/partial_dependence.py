@@ -11,14 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.partial_dependence import Result
-from onnxplain_server.plots import curves, surfaces
-from onnxplain_server.plots.axes import Axis, NumberLine, distinct, key, lay_axis
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.selection import Piece, View, views
-from onnxplain_server.plots.style import Spec
-from onnxplain_server.plots.words import distinguish, identifiers, is_flat, shorten, spell_on_scale
+from onnxplain_server.plots.elements import curves, surfaces
+from onnxplain_server.plots.elements.axes import Axis, NumberLine, distinct, key, lay_axis
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import (
+    distinguish,
+    identifiers,
+    is_flat,
+    shorten,
+    spell_on_scale,
+)
+from onnxplain_server.plots.elements.selection import Piece, View, views
+from onnxplain_server.plots.elements.style import Spec
 
 _MOST_PANELS = 12
 _MOST_POINTS, _MOST_CATEGORIES, _MOST_CELLS = 400, 40, 50  # along one axis

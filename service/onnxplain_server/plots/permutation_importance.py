@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from onnxplain_server.methods.permutation_importance import Result
-from onnxplain_server.plots import loss_words
-from onnxplain_server.plots.bars import Bars, Lines, Words, draw
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import counts, each, finding, strongest
-from onnxplain_server.plots.words import clean, enumerate_words, shorten
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
+from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
 
 _TITLE = "Permutation importance"
 
@@ -44,15 +44,15 @@ def _noun(result: Result) -> str:
 
 
 def _axis_title(result: Result) -> str:
-    increase = f"Increase of {loss_words.name(result.loss)} after shuffling"
+    increase = f"Increase of {loss_names.name(result.loss)} after shuffling"
     if result.normalize:
         return f"{increase}, as a share of that before"
-    return f"{increase} ({loss_words.unit(result.loss)})"
+    return f"{increase} ({loss_names.unit(result.loss)})"
 
 
 def _baseline(result: Result, bars: Bars) -> str:
     before = result.baseline_losses[list(bars.columns)]
-    name = loss_words.heading(result.loss, result.output_names)
+    name = loss_names.heading(result.loss, result.output_names)
     return f"{name} before shuffling: {each(bars.outputs, before, before)}"
 
 

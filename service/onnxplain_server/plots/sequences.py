@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
-from onnxplain_server.methods.firm.sequences import Result
-from onnxplain_server.methods.firm.sequences.kmers import text_of
-from onnxplain_server.methods.firm.sequences.result import Kmers, Mismatched, Motif
-from onnxplain_server.plots.chart import Plot, finish, tooltip
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.methods.sequences import Result
+from onnxplain_server.methods.sequences.kmers import text_of
+from onnxplain_server.methods.sequences.result import Kmers, Mismatched, Motif
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    identifiers,
+    share_format,
+    shorten,
+)
+from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
 from onnxplain_server.plots.firm_squares import DIVERGING
-from onnxplain_server.plots.style import PLOT_WIDTH, SERIES_COLOURS, Spec
-from onnxplain_server.plots.words import clean, data_number, identifiers, share_format, shorten
 
 _MOST_STRINGS = 20
 _MOST_MISMATCHES = 2

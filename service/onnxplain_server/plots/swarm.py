@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Result
-from onnxplain_server.plots import loss_words, swarm_detail, swarm_similarity
-from onnxplain_server.plots.bars import Words, draw
-from onnxplain_server.plots.chart import Plot, finish
-from onnxplain_server.plots.ranking import counts, finding, strongest
-from onnxplain_server.plots.style import MOST_SERIES
+from onnxplain_server.plots import swarm_detail, swarm_similarity
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.bars import Words, draw
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
+from onnxplain_server.plots.elements.ranking import counts, finding, strongest
+from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.swarm_detail import outside
-from onnxplain_server.plots.words import clean, identifiers, shorten
 
 _TITLE = "Stress test: harm done by moving a feature"
 
@@ -70,7 +71,7 @@ def _unit(result: Result) -> str:
             f"Importance: fall of {'F1' if measure == 'f1' else measure} × largest weight {limit}"
         )
     assert result.loss is not None  # noqa: S101 - either is given
-    return f"Importance: rise of the {loss_words.name(result.loss)} × largest weight {limit}"
+    return f"Importance: rise of the {loss_names.name(result.loss)} × largest weight {limit}"
 
 
 def _range(result: Result) -> str:

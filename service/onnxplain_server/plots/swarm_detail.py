@@ -8,10 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.ranking import MOST_BARS
-from onnxplain_server.plots.style import AREA_SCHEME, MOST_SERIES, SERIES_COLOURS, Spec
-from onnxplain_server.plots.words import clean, data_number, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    distinguish,
+    shorten,
+    shorten_inside,
+)
+from onnxplain_server.plots.elements.ranking import MOST_BARS
+from onnxplain_server.plots.elements.style import AREA_SCHEME, MOST_SERIES, SERIES_COLOURS, Spec
 
 _SHOWN_FIRST = 2
 _MOST_DOTS = 150

@@ -7,11 +7,17 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices
+from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.swarm import Result
-from onnxplain_server.plots.chart import Plot, finish, tooltip
-from onnxplain_server.plots.style import MOST_SERIES, SERIES_COLOURS, Spec
-from onnxplain_server.plots.words import clean, data_number, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    distinguish,
+    shorten,
+    shorten_inside,
+)
+from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
 
 _TITLE = "Which classes are taken for each other"
 _SHARES = "Shares of rows, over all weights and features, weights near 0 counting most"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from onnxplain.v1.explanation_service_pb2 import ClassPairing
 
-from onnxplain_server.plots.words import clean
+from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.finding import Finding, Heading, first
 
 

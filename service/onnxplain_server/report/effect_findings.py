@@ -13,9 +13,9 @@ from onnxplain.v1.individual_conditional_expectation_pb2 import (
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
-from onnxplain_server.arrays import Matrix
-from onnxplain_server.plots.selection import ascending
-from onnxplain_server.plots.words import clean, distinguish, spell, spell_beside
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.plots.elements.labels import clean, distinguish, spell, spell_beside
+from onnxplain_server.plots.elements.selection import ascending
 from onnxplain_server.report.finding import (
     Finding,
     Heading,

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from onnxplain_server.arrays import Vector
-from onnxplain_server.plots.words import clean, scale_format, spell
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.plots.elements.labels import clean, scale_format, spell
 
 MOST_ROWS = 30
 """Rows that somebody reads; the JSON has all."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult, FirmSequencesResult
 
-from onnxplain_server.plots.words import clean, distinguish, spell_beside
+from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside
 from onnxplain_server.report.finding import Finding, Heading, first, if_several, unit
 
 

@@ -11,10 +11,10 @@ from onnxplain.v1.permutation_importance_pb2 import (
     PermutationImportanceResult,
 )
 
-from onnxplain_server.arrays import Vector
+from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.plots import loss_words
-from onnxplain_server.plots.words import clean, distinguish, spell_beside, spell_whole
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside, spell_whole
 from onnxplain_server.report.finding import Finding, Heading, first, if_several, joined
 
 
@@ -37,7 +37,7 @@ def of_permutation_importance(
         for importance in kept
         for column, output in enumerate(outputs)
     ]
-    scale = "share of the loss before" if options.normalize else loss_words.unit(loss)
+    scale = "share of the loss before" if options.normalize else loss_names.unit(loss)
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
@@ -46,7 +46,7 @@ def of_permutation_importance(
     )
     yield Finding(
         "Permutation importance",
-        f"increase of the {loss_words.name(loss)} when the values are shuffled; "
+        f"increase of the {loss_names.name(loss)} when the values are shuffled; "
         "the standard error is that of shuffling anew",
         "features that stand in for each other look unimportant; another table adds its own error",
         columns,
@@ -66,7 +66,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
-        Heading(f"average ({loss_words.unit(loss)})", is_number=True),
+        Heading(f"average ({loss_names.unit(loss)})", is_number=True),
         Heading("weight", is_number=True),
     )
     rows = [
@@ -80,7 +80,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
         for column, output in enumerate(outputs)
     ]
     yield Finding(
-        loss_words.heading(loss, tuple(result.output_names)),
+        loss_names.heading(loss, tuple(result.output_names)),
         "smaller is better; weight = number of rows, or the sum of their case weights",
         "the average of a small group is one of few rows; on rows used in training it is too small",
         columns,
@@ -94,7 +94,7 @@ def _baseline(result: PermutationImportanceResult, loss: Loss) -> Finding:
     losses: Vector = np.array(result.baseline_losses)
     columns = (
         *if_several(outputs, Heading("output")),
-        Heading(f"average ({loss_words.unit(loss)})", is_number=True),
+        Heading(f"average ({loss_names.unit(loss)})", is_number=True),
     )
     rows = [
         (*if_several(outputs, output), spell_beside(value, losses))

@@ -16,12 +16,12 @@ from markupsafe import Markup
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
-from onnxplain_server.errors import ExplainError
-from onnxplain_server.plots.words import clean, distinguish
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.findings import of_explanation
 from onnxplain_server.report.guide import of_method
+from onnxplain_server.report.registry import of_explanation
 from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
@@ -54,7 +54,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _TemplateParser:
     title: str
     sections: list[Section]
     warnings: list[facts.Caution] = field(default_factory=list)
@@ -78,7 +78,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
         INVALID_REQUEST, where a plot is no JSON.
     """
     return _rendered(
-        _Page(
+        _TemplateParser(
             title=f"What {clean(model_name) if model_name else 'the model'} has learned",
             sections=_sections(answer),
             warnings=facts.warnings(answer),
@@ -90,7 +90,9 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
 
 def of_plot(plot: Plot) -> str:
     """Write a page with one plot; raises as `of_response`."""
-    return _rendered(_Page(title=clean(plot.title), sections=[Section("", [_figure(plot)])]))
+    return _rendered(
+        _TemplateParser(title=clean(plot.title), sections=[Section("", [_figure(plot)])])
+    )
 
 
 def _sections(answer: ExplainResponse) -> list[Section]:
@@ -129,7 +131,7 @@ def _specification(plot: Plot) -> Any:
         raise ExplainError(error.reason, message, "vega_lite") from None
 
 
-def _rendered(page: _Page) -> str:
+def _rendered(page: _TemplateParser) -> str:
     scripts = [_library(), _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(

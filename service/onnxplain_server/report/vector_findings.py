@@ -12,7 +12,7 @@ from onnxplain.v1.feature_vectors_pb2 import (
     KnockoffCheck,
 )
 
-from onnxplain_server.plots.words import clean
+from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.finding import Finding, Heading, first
 
 _NONE = "–"

@@ -19,14 +19,14 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
-from onnxplain_server.call import Call
-from onnxplain_server.run import Blobs, BlobStore, Cache, Runner
-from onnxplain_server.spans import span
-from onnxplain_server.transport.admission import Caller, Limits, admit
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.place import Place
+from onnxplain_server.core.interfaces import Blobs, BlobStore, Cache, Runner
+from onnxplain_server.telemetry.spans import span
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits, admit
+from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.progress import Latest
-from onnxplain_server.transport.turns import Turns
 from onnxplain_server.transport.uploads import Uploads
 
 _EVENT_SECONDS = 0.1
@@ -43,9 +43,9 @@ class Service:
         Shared by all requests.
     store : BlobStore
         Keeps uploaded files.
-    limits : Limits
+    limits : RequestLimits
         What is admitted.
-    turns : Turns
+    turns : Scheduler
         How many are admitted.
     metrics : Metrics
         Counts the answers.
@@ -59,8 +59,8 @@ class Service:
         cache: Cache,
         store: BlobStore,
         *,
-        limits: Limits,
-        turns: Turns,
+        limits: RequestLimits,
+        turns: Scheduler,
         metrics: Metrics,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -77,33 +77,33 @@ class Service:
         """Whether new requests are taken, and can be answered."""
         return not self._turns.closed and self._ready()
 
-    def place(self, caller: Caller) -> AbstractContextManager[Place]:
-        """Hold a place among the requests; to be taken before one is read. See `Turns.place`."""
+    def place(self, caller: Caller) -> AbstractContextManager[Ticket]:
+        """Hold a place among the requests, before one is read; see `Scheduler.place`."""
         return self._turns.place(caller)
 
-    def explain(self, request: ExplainRequest, place: Place) -> ExplainResponse:
+    def explain(self, request: ExplainRequest, place: Ticket) -> ExplainResponse:
         """Answer by an explanation."""
         blobs, call = self._admit(request.model, request.table, place.caller)
         return self._explain(request, place, blobs, call)
 
-    def events(self, request: ExplainRequest, place: Place) -> Iterator[ExplainStreamResponse]:
+    def events(self, request: ExplainRequest, place: Ticket) -> Iterator[ExplainStreamResponse]:
         """Admit at once; then tell the progress, and the response as the last event."""
         latest = Latest()
         blobs, call = self._admit(request.model, request.table, place.caller, latest.advance)
         return self._events(call, latest, partial(self._explain, request, place, blobs, call))
 
-    def describe(self, request: DescribeModelRequest, place: Place) -> DescribeModelResponse:
+    def describe(self, request: DescribeModelRequest, place: Ticket) -> DescribeModelResponse:
         """Answer by what a model takes and gives."""
         blobs, call = self._admit(request.model, Table(), place.caller)
         with self._turn(place, call):
             reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
 
-    def upload_model(self, parts: Iterable[bytes], place: Place) -> UploadModelResponse:
+    def upload_model(self, parts: Iterable[bytes], place: Ticket) -> UploadModelResponse:
         """Keep a model for later requests."""
         return UploadModelResponse(id=self._uploads.take_model(parts, place.caller))
 
-    def upload_table(self, form: str, parts: Iterable[bytes], place: Place) -> UploadTableResponse:
+    def upload_table(self, form: str, parts: Iterable[bytes], place: Ticket) -> UploadTableResponse:
         """Keep a table for later requests."""
         return UploadTableResponse(id=self._uploads.take_table(form, parts, place.caller))
 
@@ -113,7 +113,7 @@ class Service:
         table: Table,
         caller: Caller,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
-    ) -> tuple[Blobs, Call]:
+    ) -> tuple[Blobs, RequestContext]:
         blobs = self._uploads.find(model, table, caller)
         call = admit(
             model, table, blobs, caller, cache=self._cache, limits=self._limits, progress=progress
@@ -121,7 +121,7 @@ class Service:
         return blobs, call
 
     def _explain(
-        self, request: ExplainRequest, place: Place, blobs: Blobs, call: Call
+        self, request: ExplainRequest, place: Ticket, blobs: Blobs, call: RequestContext
     ) -> ExplainResponse:
         with self._turn(place, call):
             start = time.monotonic()
@@ -134,7 +134,7 @@ class Service:
         return response
 
     @contextmanager
-    def _turn(self, place: Place, call: Call) -> Iterator[None]:
+    def _turn(self, place: Ticket, call: RequestContext) -> Iterator[None]:
         """Hold a turn; what waiting and working take is noted, and counted."""
         spans = place.caller.spans
         try:
@@ -147,7 +147,7 @@ class Service:
             self._metrics.timed(spans.taken())
 
     def _events(
-        self, call: Call, latest: Latest, explain: Callable[[], ExplainResponse]
+        self, call: RequestContext, latest: Latest, explain: Callable[[], ExplainResponse]
     ) -> Iterator[ExplainStreamResponse]:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
             reply = thread.submit(explain)

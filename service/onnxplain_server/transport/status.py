@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from grpc import StatusCode
 
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Blob, Blobs, BlobStore
-from onnxplain_server.transport.admission import Caller, Limits
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 
 _MODEL_FORM = "onnx"
@@ -24,11 +24,11 @@ class Uploads:
     ----------
     store : BlobStore
         Keeps them.
-    limits : Limits
+    limits : RequestLimits
         What is taken.
     """
 
-    def __init__(self, store: BlobStore, limits: Limits) -> None:
+    def __init__(self, store: BlobStore, limits: RequestLimits) -> None:
         self._store = store
         self._limits = limits
 

@@ -8,20 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.caller import check_finite, rows_named
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
-from onnxplain_server.trees.ranked import Ranked, rank
-from onnxplain_server.trees.summing import sums
+from onnxplain_server.effects.predictor import check_finite, rows_named
+from onnxplain_server.trees.counting.ranked_rows import Ranked, rank
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.kernels.summing import sums
+from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
 
 _HYBRIDS = 1 << 18
 """Rows with moved features that are predicted at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundRows:
     """Rows as trees see them, and what a model makes of the sums.
 
     Attributes
@@ -34,7 +34,7 @@ class Bound:
         Which of them are wanted.
     answer : callable ((n, n_targets)) -> (n, n_outputs)
         The wanted outputs, from what the trees add up.
-    crew : Crew
+    crew : BlockPool
     """
 
     ensemble: Ensemble
@@ -42,7 +42,7 @@ class Bound:
     all_names: tuple[str, ...]
     wanted: Indices
     answer: Callable[[Matrix], Matrix]
-    crew: Crew
+    crew: BlockPool
 
     @property
     def output_names(self) -> tuple[str, ...]:

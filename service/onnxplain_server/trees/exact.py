@@ -9,25 +9,25 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.noise import AVERAGING
-from onnxplain_server.trees.bound import Bound
-from onnxplain_server.trees.check import magnitude
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Numbers
-from onnxplain_server.trees.forms import (
-    Counting,
+from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.bound import BoundRows
+from onnxplain_server.trees.counting.forms import (
+    BitsetCounting,
     Form,
     Held,
     Leaves,
     Spreading,
     prefers_counting,
 )
+from onnxplain_server.trees.counting.surfaces import Points, evaluate
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.check import magnitude
+from onnxplain_server.trees.reading.ensemble import Numbers
 from onnxplain_server.trees.replicates import Replicates
-from onnxplain_server.trees.surfaces import Points, evaluate
 
 _BATCH_BYTES = 16 << 20
 """For an effect under several weights."""
@@ -82,8 +82,8 @@ class Exact:
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
-        self._crew = Crew(threads, ledger)
-        self._bound = Bound(
+        self._crew = BlockPool(threads, ledger)
+        self._bound = BoundRows(
             leaves.ensemble, background, output_names, outputs, self._level, self._crew
         )
         self._pure: dict[tuple[int, ...], Matrix] = {}
@@ -208,7 +208,7 @@ class Exact:
     @cached_property
     def _form(self) -> Form:
         if prefers_counting(self._ensemble, len(self._bound.background)):
-            return Counting(self._leaves, self._bound.ranked)
+            return BitsetCounting(self._leaves, self._bound.ranked)
         return Spreading(self._leaves, self._bound.ranked)
 
     @cached_property

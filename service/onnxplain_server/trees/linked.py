@@ -9,20 +9,20 @@ from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.table import draw
 from onnxplain_server.effects.background import Background, combine
-from onnxplain_server.effects.effects import Joint, Single
+from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.noise import AVERAGING
-from onnxplain_server.table import draw
-from onnxplain_server.trees.bound import Bound
-from onnxplain_server.trees.check import magnitude
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Numbers
-from onnxplain_server.trees.links import LinkedEnsemble
-from onnxplain_server.trees.planes import fits, means
+from onnxplain_server.effects.rounding import AVERAGING
+from onnxplain_server.trees.bound import BoundRows
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.check import magnitude
+from onnxplain_server.trees.reading.ensemble import Numbers
+from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.replicates import Replicates
-from onnxplain_server.trees.steps import Stepper
+from onnxplain_server.trees.stepping.planes import fits, means
+from onnxplain_server.trees.stepping.step_functions import Stepper
 
 _HYBRIDS = 16_384
 """Rows with features moved that are sent down together, so that memory does not grow with them."""
@@ -73,8 +73,8 @@ class Linked:
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
-        self._crew = Crew(threads, ledger)
-        self._bound = Bound(
+        self._crew = BlockPool(threads, ledger)
+        self._bound = BoundRows(
             linked.ensemble, background, output_names, outputs, self._answer, self._crew
         )
         self._effects: dict[tuple[int, ...], Matrix] = {}

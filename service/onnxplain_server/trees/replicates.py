@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
-from onnxplain_server.effects.effects import Effects, Joint, Single
+from onnxplain_server.core.arrays import Array, Indices, Matrix
+from onnxplain_server.effects.engine import Effects, Joint, Single
 
 
 class Replicates:

@@ -7,10 +7,10 @@ import json
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2, plot_pb2
 
+from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, RowsUsed
-from onnxplain_server.model import Description
-from onnxplain_server.plots.chart import Plot
-from onnxplain_server.wire import options, results
+from onnxplain_server.plots.elements.chart import Plot
+from onnxplain_server.wire import method_options, method_results
 
 
 def write(answer: Answer) -> service_pb2.ExplainResponse:
@@ -50,13 +50,13 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
 def _explanation(explanation: Explanation) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],
-        options=options.write(explanation.options),
+        options=method_options.write(explanation.options),
         class_pairings=[
             service_pb2.ClassPairing(label=pairing.label, output_name=pairing.output_name)
             for pairing in explanation.pairings
         ],
     )
-    results.fill(message, explanation.result)
+    method_results.fill(message, explanation.result)
     if explanation.rows:
         message.rows.CopyFrom(_rows(explanation.rows))
     return message

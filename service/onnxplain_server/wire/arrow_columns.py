@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 
 _EXACT = 2**53
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Blob, Blobs
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob, Blobs
 
 _ID = re.compile(r"sha256:[0-9a-f]{64}")
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.json_shape import find_fault
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)

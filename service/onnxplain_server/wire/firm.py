@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from onnxplain.v1 import firm_pb2 as pb
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods import sequences as firm_sequences
 from onnxplain_server.methods.firm import (
     Combination,
     Contrast,
@@ -13,13 +14,12 @@ from onnxplain_server.methods.firm import (
     Options,
     Pairs,
     Result,
-    Source,
+    ScoreSource,
 )
-from onnxplain_server.methods.firm import sequences as firm_sequences
-from onnxplain_server.methods.firm.result import Curve, Importance
+from onnxplain_server.methods.firm.result import ConditionalExpectation, FirmImportance
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.wire import sequences
-from onnxplain_server.wire.fields import enum, given
+from onnxplain_server.wire.message_fields import enum, given
 
 
 def read_options(message: pb.FirmOptions, path: str) -> Options | firm_sequences.Options:
@@ -31,7 +31,7 @@ def read_options(message: pb.FirmOptions, path: str) -> Options | firm_sequences
         features=tuple(message.features),
         pairs=tuple(_pairs(m, f"{path}.pairs[{i}]") for i, m in enumerate(message.pairs)),
         estimator=Estimator(estimator) if estimator else None,
-        source=Source(enum(message, "source", f"{path}.source") or "MODEL"),
+        source=ScoreSource(enum(message, "source", f"{path}.source") or "MODEL"),
         covariance=Covariance(enum(message, "covariance", f"{path}.covariance") or "EMPIRICAL"),
         keep_bias=message.keep_bias,
         standardize=message.standardize,
@@ -95,7 +95,7 @@ def write_result(result: Result) -> pb.FirmResult:
     )
 
 
-def _importance(importance: Importance) -> pb.FirmImportance:
+def _importance(importance: FirmImportance) -> pb.FirmImportance:
     message = pb.FirmImportance(
         feature=importance.feature,
         values=importance.values,
@@ -109,7 +109,7 @@ def _importance(importance: Importance) -> pb.FirmImportance:
     return message
 
 
-def _curve(curve: Curve) -> pb.FirmCurve:
+def _curve(curve: ConditionalExpectation) -> pb.FirmCurve:
     message = pb.FirmCurve(expected_scores=curve.expected.ravel(), shares=curve.shares)
     if curve.levels.dtype == object:
         message.texts.extend(curve.levels)

@@ -6,14 +6,14 @@ from google.protobuf.message import DecodeError, Message
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
+from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Engine, Question
-from onnxplain_server.methods.options import within
-from onnxplain_server.model import Scale
-from onnxplain_server.run import NO_BLOBS, Blobs
-from onnxplain_server.wire import options
+from onnxplain_server.methods.option_checks import within
+from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find
-from onnxplain_server.wire.fields import enum
+from onnxplain_server.wire.message_fields import enum
 
 
 def parse(content: bytes, message: Message) -> None:
@@ -67,7 +67,9 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         within(row_count, 2, 2**31, "row_count")
     within(request.seed, 0, 2**31, "seed")
     return Question(
-        methods=tuple(options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)),
+        methods=tuple(
+            method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
+        ),
         feature_columns=tuple(request.feature_columns),
         target_column=request.target_column,
         weight_column=request.weight_column,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.question import needs_model
 from onnxplain_server.wire.rest_table import FORMS, read_table

@@ -18,7 +18,7 @@ from typing import Any
 
 from onnxplain.v1.table_pb2 import Column, Columns
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.canonical import MAX_VALUE_COUNT
 
 _EXACT = 2**53

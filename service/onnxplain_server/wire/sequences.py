@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from onnxplain.v1 import firm_pb2 as pb
 
-from onnxplain_server.arrays import Array
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.methods.firm.sequences import Chain, Layout, Listed, Options, Result
-from onnxplain_server.methods.firm.sequences.result import Kmers, Mismatched
-from onnxplain_server.wire.fields import enum, given
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.sequences import (
+    Listed,
+    Options,
+    Result,
+    SequenceLayout,
+    SequenceModel,
+)
+from onnxplain_server.methods.sequences.result import Kmers, Mismatched
+from onnxplain_server.wire.message_fields import enum, given
 
 _NUMBERS = ("length", "max_length", "top_count", "sample_count")
 
@@ -33,14 +39,14 @@ def read_options(message: pb.FirmOptions, path: str) -> Options:
     return Options(
         column=asked.column,
         alphabet=asked.alphabet or "ACGT",
-        background=Chain(
+        background=SequenceModel(
             initial=tuple(asked.background.initial),
             transitions=tuple(asked.background.transitions),
             **given(asked.background, "order", "pseudo_count"),
         ),
         weights=_weights(asked.weights) if asked.HasField("weights") else None,
         motifs=tuple(asked.motifs),
-        layout=Layout(layout),
+        layout=SequenceLayout(layout),
         **given(asked, *_NUMBERS),
     )
 

@@ -12,15 +12,15 @@ from onnxplain_server.methods.swarm import (
     Flight,
     Motion,
     Options,
+    ParticleStart,
     Perturbation,
     Report,
     Result,
     Score,
     Search,
-    Start,
 )
 from onnxplain_server.methods.swarm.searching import Optimum
-from onnxplain_server.wire.fields import enum, given
+from onnxplain_server.wire.message_fields import enum, given
 
 _FLIGHT = ("particle_count", "iteration_count", "restart_count", "velocity_limit")
 _MOTION = ("weight_limit", "zero_offset")
@@ -41,7 +41,9 @@ def read_options(message: pb.SwarmOptions, path: str) -> Options:
         score=Score(score) if score else None,
         loss=Loss(loss) if loss else None,
         target_columns=tuple(message.target_columns),
-        flight=Flight(start=Start(chosen("start") or "UNPERTURBED"), **given(message, *_FLIGHT)),
+        flight=Flight(
+            start=ParticleStart(chosen("start") or "UNPERTURBED"), **given(message, *_FLIGHT)
+        ),
         motion=Motion(
             Perturbation(chosen("perturbation") or "MULTIPLICATION"), **given(message, *_MOTION)
         ),

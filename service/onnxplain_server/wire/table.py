@@ -13,10 +13,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 from onnxplain.v1 import table_pb2
 
-from onnxplain_server.arrays import Array
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import NO_BLOBS, Blobs
-from onnxplain_server.table import Table, listed
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
+from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find, identify
 

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
+from onnxplain_server.adapters.access.key_requests import KeySet, ProviderError
 from onnxplain_server.adapters.access.keys import Keys
-from onnxplain_server.adapters.access.provider import KeySet, ProviderError
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 
 class Clock:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.adapters.access.tokens import TokenFile, line_of, new_token
-from onnxplain_server.adapters.access.watched import FileError
+from onnxplain_server.adapters.access.watched_files import FileError
 
 
 def digest(token: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
-from onnxplain_server.arrays import Array
-from onnxplain_server.model import Input
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.model import Input
 
 MODELS = Path(__file__).parents[2] / "models"
 DTYPES: Mapping[str, Any] = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 X = np.arange(21, dtype=np.float32).reshape(7, 3)
 WEIGHT = np.array([[1.0], [2.0], [-1.0]], np.float32)

@@ -9,7 +9,7 @@ from onnxplain_server.adapters.onnx import USUAL_LIMITS, describe, load
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores
 from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read
-from onnxplain_server.model import Scale
+from onnxplain_server.core.model import Scale
 
 ML = "ai.onnx.ml"
 WEIGHTS = np.array([[1.0, -1], [0, 1], [1, 1]], np.float32)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 from onnxplain_server.adapters.onnx import describe, load
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Scale
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Scale
 
 BINARY = [
     "catboost_binary",

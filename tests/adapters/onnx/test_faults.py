@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from onnxplain_server.adapters.onnx import describe, load
 from onnxplain_server.adapters.onnx.faults import cause
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 X = np.ones((2, 3), np.float32)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Input
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
 
 X = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]], np.float32)
 

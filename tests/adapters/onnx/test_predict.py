@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from onnxplain_server.adapters.onnx import load, run
-from onnxplain_server.model import Model
+from onnxplain_server.adapters.onnx import evaluation, load
+from onnxplain_server.core.model import Model
 
 
 def identity(build):
@@ -72,7 +72,7 @@ def test_a_call_of_many_rows_equals_calls_of_few(cases) -> None:
 
 
 def test_one_session_uses_one_thread(build) -> None:
-    options = run.open_session(build([build.node("Neg", "X", "y")])).get_session_options()
+    options = evaluation.open_session(build([build.node("Neg", "X", "y")])).get_session_options()
 
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
@@ -87,7 +87,10 @@ def test_large_constants_are_not_computed_at_load(build) -> None:
 
     # The chain is 30 of these products.
     product = min(processor_seconds(lambda: matrix @ matrix) for _ in range(5))
-    assert min(processor_seconds(lambda: run.open_session(huge)) for _ in range(3)) < 10 * product
+    assert (
+        min(processor_seconds(lambda: evaluation.open_session(huge)) for _ in range(3))
+        < 10 * product
+    )
 
 
 def processor_seconds(work: Callable[[], object]) -> float:

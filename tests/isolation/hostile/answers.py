@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from hostile.base import ML, Hostile, hostile, model, node, whole
 from onnx import TensorProto, helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _ANY = frozenset({Reason.INVALID_MODEL, Reason.UNSUPPORTED_MODEL, Reason.PREDICTION_FAILED})
 _UNSTEADY = frozenset({Reason.INCONSISTENT_MODEL})

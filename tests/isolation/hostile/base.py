@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 ML = "ai.onnx.ml"
 

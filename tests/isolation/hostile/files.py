@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from hostile.base import Hostile, hostile, model, node
 from onnx import ModelProto, TensorProto, helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _REFUSED = frozenset({Reason.EXTERNAL_DATA})
 

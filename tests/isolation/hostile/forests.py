@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hostile.base import BROKEN, COMPLEX, ML, Hostile, hostile, model, node
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 # A root, a second split below it, and three leaves.
 _NODES: Mapping[str, Any] = {

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from hostile.base import BROKEN, REFUSED, Hostile, hostile, model, node
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _MEMORY = frozenset(
     {Reason.OUT_OF_MEMORY, Reason.MODEL_TOO_COMPLEX, Reason.LOADING_TOO_LONG, Reason.WORKER_DIED}

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from hostile.base import BROKEN, COMPLEX, ML, REFUSED, Hostile, hostile, model, node
 from onnx import ModelProto, TensorProto, helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _UNSUPPORTED = frozenset({Reason.UNSUPPORTED_MODEL})
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from hostile.base import REFUSED, Hostile, hostile, model, node, whole
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _HUGE = 25 * 10**9
 _MEMORY = frozenset({Reason.OUT_OF_MEMORY}) | REFUSED

@@ -10,7 +10,7 @@ from typing import Any
 from hostile import forests, greedy
 from hostile.base import Hostile, hostile, model, node
 from onnx import ModelProto
-from onnxplain_server.errors import Reason
+from onnxplain_server.core.errors import Reason
 
 _MODELS = Path(__file__).parents[2] / "models"
 _LARGEST_BYTES = 60_000

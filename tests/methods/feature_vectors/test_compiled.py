@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnxplain_server.methods.feature_vectors import cooccurrence
 from onnxplain_server.methods.feature_vectors.paths import of_children, of_ensemble, of_sentences
-from onnxplain_server.trees.grove import read_grove
+from onnxplain_server.trees.reading.forest import read_grove
 
 loops = (cooccurrence._ends, cooccurrence._pairs)
 cooccurrence.count(of_sentences([[0, 1, 2]], 3), cooccurrence.Rule())
@@ -22,7 +22,10 @@ grove = read_grove(onnx.load(sys.argv[1]))
 tree = np.array([1, -1, -1]), np.array([2, -1, -1]), np.array([0, -2, -2])
 for paths in (of_ensemble(grove.ensemble), of_children([tree], np.arange(2), 2)):
     some = paths.of_features(np.arange(2))
-    for rule in (cooccurrence.Rule(), cooccurrence.Rule(2, cooccurrence.Counting.PER_PATH, True)):
+    for rule in (
+        cooccurrence.Rule(),
+        cooccurrence.Rule(2, cooccurrence.CountingUnit.PER_PATH, True),
+    ):
         for each in (paths, some):
             cooccurrence.count(each, rule)
             cooccurrence.count(each, rule, np.ones(len(each), dtype=np.int64))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
-    Counting,
+    CountingUnit,
     Rule,
     count,
     counted_paths,
@@ -17,7 +17,7 @@ from onnxplain_server.methods.feature_vectors.cooccurrence import (
 from onnxplain_server.methods.feature_vectors.paths import Paths, of_children, of_sentences
 
 SENTENCES = st.lists(st.lists(st.integers(0, 4), max_size=7), min_size=1, max_size=8)
-PER_PATH = Counting.PER_PATH
+PER_PATH = CountingUnit.PER_PATH
 
 
 def slowly(sentences: Sequence[Sequence[int]], rule: Rule) -> np.ndarray:
@@ -72,10 +72,10 @@ def test_the_paper_counts_four_windows_with_x1_and_x3() -> None:
 
 
 @pytest.mark.parametrize("fill", [False, True])
-@pytest.mark.parametrize("counting", list(Counting))
+@pytest.mark.parametrize("counting", list(CountingUnit))
 @given(sentences=SENTENCES, window=st.integers(2, 8), shortest=st.integers(0, 4))
 def test_counts_are_those_of_the_definition(
-    sentences: list[list[int]], window: int, shortest: int, counting: Counting, fill: bool
+    sentences: list[list[int]], window: int, shortest: int, counting: CountingUnit, fill: bool
 ) -> None:
     rule = Rule(window, counting, fill, shortest)
 
@@ -84,9 +84,9 @@ def test_counts_are_those_of_the_definition(
     assert found.tolist() == slowly(sentences, rule).tolist()
 
 
-@pytest.mark.parametrize("counting", list(Counting))
+@pytest.mark.parametrize("counting", list(CountingUnit))
 @pytest.mark.parametrize("seed", range(4))
-def test_trees_count_as_their_paths_do_one_by_one(seed: int, counting: Counting) -> None:
+def test_trees_count_as_their_paths_do_one_by_one(seed: int, counting: CountingUnit) -> None:
     paths, sentences = forest(seed)
     rule = Rule(3, counting)
 

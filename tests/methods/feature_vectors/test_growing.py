@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.feature_vectors.encoding import encode
-from onnxplain_server.methods.feature_vectors.growing import Task, fit, grow
+from onnxplain_server.methods.feature_vectors.growing import LearningTask, fit, grow
 from onnxplain_server.methods.feature_vectors.options import Growth
 
 
-def task(function, n: int = 300, d: int = 5, seed: int = 0) -> Task:
+def task(function, n: int = 300, d: int = 5, seed: int = 0) -> LearningTask:
     values = np.random.default_rng(seed).normal(size=(n, d))
-    return Task(encode(tuple(values.T)), function(values)[:, None], np.ones(n), False, d)
+    return LearningTask(encode(tuple(values.T)), function(values)[:, None], np.ones(n), False, d)
 
 
 def additive(values: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def test_rows_of_weight_0_teach_nothing(run) -> None:
     lesson = task(lambda values: values[:, 3])
     counts = np.arange(300) % 2 == 0
     target = np.where(counts[:, None], lesson.target, 100 * lesson.rows.values[:, :1])
-    weighted = Task(lesson.rows, target, counts * 1.0, False, 5)
+    weighted = LearningTask(lesson.rows, target, counts * 1.0, False, 5)
 
     paths = grow(weighted, 1, 400, 0, run).paths
 
@@ -89,7 +89,7 @@ def test_text_is_split_on_as_the_column_that_it_is(run) -> None:
     rows = encode((number, kind))
     target = ((kind == "red") + number)[:, None]
 
-    paths = grow(Task(rows, target, np.ones(300), False, 2), 3, 500, 0, run).paths
+    paths = grow(LearningTask(rows, target, np.ones(300), False, 2), 3, 500, 0, run).paths
 
     assert rows.column_of.tolist() == [0, 1, 1, 1]
     assert set(paths.feature.tolist()) == {-1, 0, 1}
@@ -116,7 +116,7 @@ def test_missing_and_infinite_numbers_can_be_learned_from(run) -> None:
     rows = encode((values, np.arange(200.0)))
 
     paths = grow(
-        Task(rows, np.isnan(values)[:, None] * 1.0, np.ones(200), False, 2), 2, 200, 0, run
+        LearningTask(rows, np.isnan(values)[:, None] * 1.0, np.ones(200), False, 2), 2, 200, 0, run
     )
 
     assert len(paths.paths) >= 200
@@ -166,7 +166,7 @@ def test_fidelity_to_classes_is_the_share_that_is_told(run) -> None:
     rows = encode(tuple(np.random.default_rng(0).normal(size=(2, 300))))
     names = np.where(rows.values[:, 0] > 0, "up", "down")
 
-    fitted = fit(Task(rows, names, np.ones(300), True, 2), Growth(depth=3), run)
+    fitted = fit(LearningTask(rows, names, np.ones(300), True, 2), Growth(depth=3), run)
 
     assert fitted.depth == 3
     assert 0.95 < fitted.fidelity <= 1
@@ -175,7 +175,7 @@ def test_fidelity_to_classes_is_the_share_that_is_told(run) -> None:
 @pytest.mark.parametrize("weight", [2.0, 0.5])
 def test_the_unit_of_weights_changes_nothing(run, weight: float) -> None:
     lesson = task(additive)
-    heavier = Task(lesson.rows, lesson.target, weight * lesson.weights, False, 5)
+    heavier = LearningTask(lesson.rows, lesson.target, weight * lesson.weights, False, 5)
 
     one, other = (grow(each, 3, 500, 0, run).paths for each in (lesson, heavier))
 

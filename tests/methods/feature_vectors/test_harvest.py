@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Rule, of_lesson
-from onnxplain_server.methods.feature_vectors.options import Knockoffs, Source
+from onnxplain_server.methods.feature_vectors.options import Knockoffs, PathSource
 
 VALUES = np.random.default_rng(0).normal(size=(120, 3))
 OPTIONS = Options(
-    Source.LABELS, ("a", "b", "c"), growth=Growth(200, depth=3), repeat_count=2,
+    PathSource.LABELS, ("a", "b", "c"), growth=Growth(200, depth=3), repeat_count=2,
     knockoffs=Knockoffs(100, component_count=1),
 )  # fmt: skip
 
@@ -109,7 +109,7 @@ def test_rows_asked_for_are_told_from_one_another(run) -> None:
 
 def test_counts_of_very_many_features_are_not_kept(run) -> None:
     wide = np.random.default_rng(0).normal(size=(120, 300))
-    options = Options(Source.LABELS, tuple(f"x{j}" for j in range(300)), growth=Growth(100, 3))
+    options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(300)), growth=Growth(100, 3))
     keep = Kept()
 
     of_lesson(options, lesson(wide), 0, run, keep)

@@ -17,7 +17,7 @@ from onnxplain_server.methods.feature_vectors.interchange import (
     split_pairs,
     told,
 )
-from onnxplain_server.methods.feature_vectors.options import Options, Source
+from onnxplain_server.methods.feature_vectors.options import Options, PathSource
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
 from onnxplain_server.methods.feature_vectors.result import Trunk, embed_counts, finish
 from scipy import sparse
@@ -158,7 +158,7 @@ def test_no_pair_is_told_where_the_rule_does_not_apply(
     counts = split(drawn(count - 1), 0, 0.5)
     counts[np.ix_([0, -1], [0, -1])] = 1
     matrix = sparse.csr_array(counts.round().astype(int))
-    options = Options(Source.LABELS, tuple(f"x{j}" for j in range(count)))
+    options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(count)))
     trunk = Trunk(matrix, matrix, 100, 10, fit, is_boosted=is_boosted)
 
     result = finish(options, trunk, embed_counts(matrix, options))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnxplain_server.methods.feature_vectors.growing import Fit
-from onnxplain_server.methods.feature_vectors.options import Options, Source
+from onnxplain_server.methods.feature_vectors.options import Options, PathSource
 from onnxplain_server.methods.feature_vectors.result import Trunk, embed_counts, finish
 from scipy import sparse
 
@@ -13,7 +13,7 @@ EQUAL = [[0, 8, 5, 5], [8, 0, 5, 5], [5, 5, 0, 8], [5, 5, 8, 0]]
 
 
 def codes(counts: list[list[int]], sentence_count: int, fit: Fit | None = None) -> list[str]:
-    options = Options(Source.LABELS, tuple(f"x{j}" for j in range(len(counts))))
+    options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(len(counts))))
     matrix = sparse.csr_array(np.array(counts))
     trunk = Trunk(matrix, matrix, sentence_count, 100, fit)
     result = finish(options, trunk, embed_counts(trunk.counted, options))

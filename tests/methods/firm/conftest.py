@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.firm import Moments, Options, Result, Sheet, compute
-from onnxplain_server.methods.firm.language import Columns, parse
+from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.resampling import Resampling
 
 
@@ -24,7 +24,7 @@ def firm() -> Callable[..., Result]:
         seed: int = 0,
         **options,
     ) -> Result:
-        held = Columns(columns)
+        held = ColumnValues(columns)
         expressions = [parse(text, held.kinds, "features") for text in features]
         score = np.asarray(scores, dtype=float)
         score = score if score.ndim == 2 else score[:, None]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.errors import ExplainError
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.firm import Covariance, Estimator, Moments, Result
 from onnxplain_server.methods.firm.bins import OTHERS, cut
 from onnxplain_server.methods.firm.covariance import covariance, shrunk

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.language import (
-    Columns,
-    Kind,
+    ColumnValues,
     Linear,
     Threshold,
+    ValueKind,
     evaluate,
     form_of,
     parse,
@@ -29,7 +29,7 @@ COLUMNS = {
     "größe": np.array([1.0, 2.0, 3.0, 4.0]),
     "class": np.array([0.0, 1.0, 2.0, 3.0]),
 }
-TABLE = Columns(COLUMNS)
+TABLE = ColumnValues(COLUMNS)
 
 
 def found(text: str) -> list[Any]:
@@ -202,5 +202,5 @@ def test_sums_and_thresholds_are_told_from_other_features(
 
 
 def test_a_column_of_text_is_told_from_one_of_numbers() -> None:
-    assert TABLE.kinds["sex"] is Kind.TEXT
-    assert TABLE.kinds["age"] is Kind.NUMBER
+    assert TABLE.kinds["sex"] is ValueKind.TEXT
+    assert TABLE.kinds["age"] is ValueKind.NUMBER

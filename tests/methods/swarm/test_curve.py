@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.swarm.curve import Curve, tried
+from onnxplain_server.methods.swarm.curve import ScoreCurve, tried
 
 # Weights 1, 4 and 9, with which 0, 2 and 4 of 4 rows are taken for the second class.
 TRIED = tried(
@@ -11,7 +11,7 @@ TRIED = tried(
     np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]),
 )
 # All weights: none of the rows up to 4, then half of them, from 9 on all.
-PIECES = Curve(
+PIECES = ScoreCurve(
     np.array([0.0, 4.0, 9.0]),
     np.array([4.0, 9.0, 10.0]),
     np.array([1.0, 0.5, 0.0]),
@@ -43,7 +43,7 @@ def test_a_piece_holds_from_its_first_weight_on() -> None:
 
 
 @pytest.mark.parametrize("curve", [TRIED, PIECES], ids=["tried", "pieces"])
-def test_similarities_of_a_class_add_up_to_1(curve: Curve) -> None:
+def test_similarities_of_a_class_add_up_to_1(curve: ScoreCurve) -> None:
     assert curve.similarities(10).sum() == pytest.approx(1)
 
 
@@ -61,7 +61,7 @@ def test_windows_of_pieces_weigh_by_length_and_are_never_empty() -> None:
 
 
 def test_the_last_window_holds_the_limit() -> None:
-    curve = Curve(np.array([10.0]), np.array([10.0]), np.array([0.3]), np.array([[1.0, 0.0]]))
+    curve = ScoreCurve(np.array([10.0]), np.array([10.0]), np.array([0.3]), np.array([[1.0, 0.0]]))
 
     assert curve.windows(np.array([0.0, 5.0, 10.0]))[0][1] == pytest.approx(0.3)
 

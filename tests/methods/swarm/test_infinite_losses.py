@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import Options
 

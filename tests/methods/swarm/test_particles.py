@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.swarm.options import Flight, Motion, Perturbation, Start
+from onnxplain_server.methods.swarm.options import Flight, Motion, ParticleStart, Perturbation
 from onnxplain_server.methods.swarm.particles import Particles, better
 
 
@@ -69,7 +69,7 @@ def test_particles_start_unperturbed_with_velocities_within_the_limit() -> None:
 
 
 def test_particles_can_start_anywhere() -> None:
-    flight = Flight(particle_count=200, start=Start.UNIFORM)
+    flight = Flight(particle_count=200, start=ParticleStart.UNIFORM)
     made = Particles.begin(Motion(weight_limit=4.0), flight, [np.random.default_rng(0)], np.float32)
 
     assert (made.position.min() < 0.2, made.position.max() > 3.8) == (True, True)

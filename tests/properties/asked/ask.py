@@ -10,8 +10,8 @@ from asked.answers import FLOAT32, SUMS, Rounding, differences, leaves, unexplai
 from asked.case import Case
 from asked.changes import CHANGES, Changed, grown_from
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Runner
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Runner
 
 FAULTS_OF_OURS = {Reason.INTERNAL, Reason.WORKER_DIED}
 

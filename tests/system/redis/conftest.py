@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import redis
-from onnxplain_server.adapters.breaker import Breaker
-from onnxplain_server.adapters.redis_cache import RedisCache
-from onnxplain_server.adapters.redis_link import Link
-from onnxplain_server.adapters.seal import Seal
+from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
+from onnxplain_server.adapters.storage.redis_cache import RedisCache
+from onnxplain_server.adapters.storage.redis_connection import RedisConnection
+from onnxplain_server.adapters.storage.signing import Signer
 
 SECRET = "0123456789abcdef" * 2
 
@@ -107,17 +107,17 @@ def redis_server(redis_binary: str, tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def link_to() -> Iterator[Callable[..., Link]]:
+def link_to() -> Iterator[Callable[..., RedisConnection]]:
     """Makes links to a Redis; commands may take long, unless a test says how long."""
-    links: list[Link] = []
+    links: list[RedisConnection] = []
 
     def make(
         url: str,
         pause: float = 5.0,
         timeout: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-    ) -> Link:
-        links.append(Link(url, Breaker(pause, clock), timeout))
+    ) -> RedisConnection:
+        links.append(RedisConnection(url, CircuitBreaker(pause, clock), timeout))
         return links[-1]
 
     yield make
@@ -129,13 +129,13 @@ def link_to() -> Iterator[Callable[..., Link]]:
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A letter for each command that a link has tried: each costs one timeout at most."""
     found: list[str] = []
-    ask = Link._ask
+    ask = RedisConnection._ask
 
-    def watched(link: Link, command: Callable[[redis.Redis], Any]):
+    def watched(link: RedisConnection, command: Callable[[redis.Redis], Any]):
         found.append("c")
         return ask(link, command)
 
-    monkeypatch.setattr(Link, "_ask", watched)
+    monkeypatch.setattr(RedisConnection, "_ask", watched)
     return found
 
 
@@ -201,12 +201,12 @@ def _is_back(server, ask: Callable[[Any], object]) -> bool:
 
 
 @pytest.fixture
-def link(redis_server: RedisServer, link_to: Callable[..., Link]) -> Link:
+def link(redis_server: RedisServer, link_to: Callable[..., RedisConnection]) -> RedisConnection:
     """A link to the test's Redis."""
     return link_to(redis_server.url)
 
 
 @pytest.fixture
-def cache(link: Link) -> RedisCache:
+def cache(link: RedisConnection) -> RedisCache:
     """A cache in the test's Redis."""
-    return RedisCache(link, Seal(SECRET.encode()), 3_600)
+    return RedisCache(link, Signer(SECRET.encode()), 3_600)

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnxplain_server.adapters.breaker import Breaker
-from onnxplain_server.adapters.redis_blobs import RedisBlobs
-from onnxplain_server.adapters.redis_cache import RedisCache
-from onnxplain_server.adapters.redis_link import Link, LinkError
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Blob
+from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
+from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
+from onnxplain_server.adapters.storage.redis_cache import RedisCache
+from onnxplain_server.adapters.storage.redis_connection import LinkError, RedisConnection
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Blob
 
-SEAL = Seal(b"0123456789abcdef" * 2)
+SEAL = Signer(b"0123456789abcdef" * 2)
 
 REPLIES = [
     b"*1\r\n$1\r\nx\r\n",
@@ -78,17 +78,17 @@ def _answer(line: socket.socket, reply: bytes) -> None:
 
 
 @contextmanager
-def linked(reply: bytes) -> Iterator[Link]:
+def linked(reply: bytes) -> Iterator[RedisConnection]:
     """A link that asks again and again, whatever comes."""
     with liar(reply) as url:
-        link = Link(url, Breaker(0.0))
+        link = RedisConnection(url, CircuitBreaker(0.0))
         try:
             yield link
         finally:
             link.close()
 
 
-def use(link: Link) -> None:
+def use(link: RedisConnection) -> None:
     """Do all that replicas do with what they share."""
     cache, blobs = RedisCache(link, SEAL, 60), RedisBlobs(link, SEAL, 2**20, 60)
     assert cache.recall(["a", "b"]) == [None, None]
@@ -114,7 +114,7 @@ def test_no_reply_at_all_makes_a_request_fail(reply: bytes) -> None:
 
 
 def test_what_a_command_stumbles_over_is_told_as_a_fault_of_redis(
-    link_to: Callable[..., Link], redis_server: object
+    link_to: Callable[..., RedisConnection], redis_server: object
 ) -> None:
     link = link_to(redis_server.url)  # type: ignore[attr-defined]
 

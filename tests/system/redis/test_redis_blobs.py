@@ -8,15 +8,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from onnxplain_server.adapters import redis_blob_room
-from onnxplain_server.adapters.layered_blobs import LayeredBlobs
-from onnxplain_server.adapters.memory_blobs import MemoryBlobs
-from onnxplain_server.adapters.redis_blobs import RedisBlobs
-from onnxplain_server.adapters.redis_link import TIMEOUT_SECONDS, Link
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import Blob
+from onnxplain_server.adapters.storage import redis_eviction
+from onnxplain_server.adapters.storage.layered_blobs import LayeredBlobs
+from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
+from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Blob
 
-SEAL = Seal(b"secret of the tests")
+SEAL = Signer(b"secret of the tests")
 MIB = 2**20
 
 
@@ -25,7 +25,7 @@ def blob(size: int, seed: int = 0) -> Blob:
 
 
 @pytest.fixture
-def blobs(link: Link) -> RedisBlobs:
+def blobs(link: RedisConnection) -> RedisBlobs:
     return RedisBlobs(link, SEAL, 20 * MIB, 3_600)
 
 
@@ -53,7 +53,7 @@ def test_no_value_in_redis_is_larger_than_one_mebibyte(redis_server, blobs: Redi
 
 
 def test_another_process_finds_it(
-    redis_server, blobs: RedisBlobs, link_to: Callable[..., Link]
+    redis_server, blobs: RedisBlobs, link_to: Callable[..., RedisConnection]
 ) -> None:
     given = blob(3 * MIB)
     blobs.put("a", given)
@@ -78,12 +78,12 @@ def later(monkeypatch: pytest.MonkeyPatch, redis_server) -> Callable[[float], No
         for key in [*redis_server.keys("part"), *redis_server.keys("blob")]:
             admin.pexpire(key, admin.pttl(key) - round(1000 * seconds))
 
-    monkeypatch.setattr(redis_blob_room, "time", Clock)
+    monkeypatch.setattr(redis_eviction, "time", Clock)
     return go_on
 
 
 def test_all_of_it_goes_when_its_time_is_over(
-    redis_server, link: Link, later: Callable[[float], None]
+    redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
     store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
     store.put("a", blob(3 * MIB))
@@ -95,7 +95,7 @@ def test_all_of_it_goes_when_its_time_is_over(
 
 
 def test_uploading_again_begins_its_time_anew_without_storing_it_twice(
-    redis_server, link: Link, later: Callable[[float], None]
+    redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
     store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(3 * MIB)
     store.put("a", given)
@@ -168,7 +168,7 @@ def test_who_holds_most_makes_room_for_others(blobs: RedisBlobs) -> None:
 
 
 def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
-    redis_server, link: Link, later: Callable[[float], None]
+    redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
     store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
     for seed in range(5):
@@ -180,7 +180,7 @@ def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
     assert redis_server.admin.zcard("onnxplain:blobs") == 1
 
 
-def test_small_files_are_not_kept_in_any_number(redis_server, link: Link) -> None:
+def test_small_files_are_not_kept_in_any_number(redis_server, link: RedisConnection) -> None:
     store = RedisBlobs(link, SEAL, MIB, 3_600)
     for seed in range(30):
         store.put(str(seed), blob(100, seed))
@@ -189,7 +189,7 @@ def test_small_files_are_not_kept_in_any_number(redis_server, link: Link) -> Non
 
 
 def test_what_is_over_its_time_takes_no_room(
-    redis_server, link: Link, later: Callable[[float], None]
+    redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
     """Eve holds most, and would lose what is left of hers to what was Bob's."""
     store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(10 * MIB)
@@ -279,7 +279,7 @@ def test_redis_that_is_full_keeps_nothing_of_a_file(redis_server, blobs: RedisBl
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_where_redis_fails_this_process_still_keeps_files(
-    redis_server, link_to: Callable[..., Link], tries: list[str], fault: str
+    redis_server, link_to: Callable[..., RedisConnection], tries: list[str], fault: str
 ) -> None:
     """At the cost of one timeout, though the file has ten parts."""
     link = link_to(redis_server.url, pause=1e9, timeout=TIMEOUT_SECONDS)

@@ -10,14 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from onnxplain_server.adapters.layered_cache import LayeredCache
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.redis_cache import VALUE_BYTES, RedisCache
-from onnxplain_server.adapters.redis_link import TIMEOUT_SECONDS, Link, LinkError
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.run import CacheCounts
+from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.redis_cache import VALUE_BYTES, RedisCache
+from onnxplain_server.adapters.storage.redis_connection import (
+    TIMEOUT_SECONDS,
+    LinkError,
+    RedisConnection,
+)
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import CacheCounts
 
-SEAL_BYTES = len(Seal(b"secret").close("", b""))
+SEAL_BYTES = len(Signer(b"secret").close("", b""))
 
 
 NEVER = 1e9
@@ -33,9 +37,9 @@ class Clock:
         return self.now
 
 
-def cache_on(link: Link) -> RedisCache:
+def cache_on(link: RedisConnection) -> RedisCache:
     """A cache with a seal as good as any."""
-    return RedisCache(link, Seal(b"secret"), 60)
+    return RedisCache(link, Signer(b"secret"), 60)
 
 
 def remember_often(cache: RedisCache, times: int) -> None:
@@ -144,7 +148,7 @@ class Bomb:
         b"\x00" * 100,
         b"ONXS\x02" + bytes(100),
         pickle.dumps(Bomb()),
-        Seal(b"another secret of enough bytes").close("a", b"payload"),
+        Signer(b"another secret of enough bytes").close("a", b"payload"),
     ],
     ids=["nothing", "zeros", "later version", "pickle", "another secret"],
 )
@@ -193,7 +197,7 @@ def test_a_key_of_another_type_is_absent(redis_server, cache: RedisCache) -> Non
 
 
 def test_with_redis_gone_nothing_is_found_and_nothing_waits(
-    redis_server, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER))
     cache.remember({"a": b"1"})
@@ -206,7 +210,7 @@ def test_with_redis_gone_nothing_is_found_and_nothing_waits(
 
 
 def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
-    redis_server, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., RedisConnection]
 ) -> None:
     redis_server.kill()
     clock = Clock()
@@ -223,7 +227,7 @@ def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
 
 
 def test_frozen_redis_costs_one_timeout_and_then_nothing(
-    redis_server, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS))
     redis_server.freeze()
@@ -237,7 +241,7 @@ def test_frozen_redis_costs_one_timeout_and_then_nothing(
 
 
 def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
-    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., RedisConnection], soon: Callable[..., bool]
 ) -> None:
     """More threads than the link has, each of which is busy until all who asked have gone on."""
     link = link_to(redis_server.url, pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -261,7 +265,7 @@ def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
 
 
 def test_over_time_frozen_redis_costs_one_timeout_per_pause(
-    redis_server, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     clock = Clock()
     cache = cache_on(link_to(redis_server.url, pause=1.0, timeout=TIMEOUT_SECONDS, clock=clock))
@@ -274,7 +278,7 @@ def test_over_time_frozen_redis_costs_one_timeout_per_pause(
 
 
 def test_thawed_redis_gives_the_right_values_again(
-    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., RedisConnection], soon: Callable[..., bool]
 ) -> None:
     """The replies of commands that came too late must not be taken for those of later ones."""
     entries = {name: name.encode() for name in "abcdefgh"}
@@ -321,7 +325,7 @@ def test_restarted_redis_is_used_at_the_next_command(redis_server, cache: RedisC
 )
 def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
     redis_server,
-    link_to: Callable[..., Link],
+    link_to: Callable[..., RedisConnection],
     soon: Callable[..., bool],
     busy: Callable[[Any], Any],
 ) -> None:
@@ -378,7 +382,9 @@ def test_redis_that_refuses_everything_costs_numbers_only(redis_server, cache: R
     assert cache.counts().error_count == 2
 
 
-def test_a_wrong_password_costs_numbers_only(redis_server, link_to: Callable[..., Link]) -> None:
+def test_a_wrong_password_costs_numbers_only(
+    redis_server, link_to: Callable[..., RedisConnection]
+) -> None:
     redis_server.admin.config_set("requirepass", "right")
     url = redis_server.url.replace("//", "//:wrong@")
     cache = cache_on(link_to(url))
@@ -387,7 +393,7 @@ def test_a_wrong_password_costs_numbers_only(redis_server, link_to: Callable[...
 
 
 def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
-    redis_server, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., RedisConnection]
 ) -> None:
     redis_server.admin.execute_command(
         "ACL", "SETUSER", "ours", "on", ">pw", "~onnxplain:*", "+mget", "+set", "+del"
@@ -401,7 +407,7 @@ def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
 
 
 def test_an_address_that_swallows_everything_costs_one_timeout(
-    link_to: Callable[..., Link], tries: list[str]
+    link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     """TEST-NET-1 (RFC 5737): nobody answers there, or nobody lets us."""
     link = link_to("redis://192.0.2.1:6379/0", pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -419,7 +425,7 @@ def test_an_address_that_swallows_everything_costs_one_timeout(
 
 
 def test_a_slow_look_up_of_the_address_costs_one_timeout(
-    link_to: Callable[..., Link], tries: list[str], monkeypatch: pytest.MonkeyPatch
+    link_to: Callable[..., RedisConnection], tries: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who asks goes on before the address is found, or is not."""
     link = link_to("redis://redis.example:6379/0", pause=NEVER, timeout=TIMEOUT_SECONDS)
@@ -446,7 +452,7 @@ def test_a_slow_look_up_of_the_address_costs_one_timeout(
 
 
 def test_a_command_that_came_too_late_is_not_tried_again(
-    link_to: Callable[..., Link],
+    link_to: Callable[..., RedisConnection],
 ) -> None:
     """redis-py's own habit, on a thread that would be missing for later commands."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
@@ -461,7 +467,7 @@ def test_a_command_that_came_too_late_is_not_tried_again(
 
 
 def test_redis_is_asked_only_for_what_this_process_lacks(redis_server, cache: RedisCache) -> None:
-    layered = LayeredCache(MemoryCache(100_000, Seal(b"front")), cache)
+    layered = LayeredCache(MemoryCache(100_000, Signer(b"front")), cache)
     layered.remember({"a": b"1", "b": b"2"})
     redis_server.admin.flushall()
 
@@ -472,7 +478,7 @@ def test_redis_is_asked_only_for_what_this_process_lacks(redis_server, cache: Re
 
 def test_numbers_of_another_process_are_fetched_once(cache: RedisCache) -> None:
     cache.remember({"a": b"1"})
-    layered = LayeredCache(MemoryCache(100_000, Seal(b"front")), cache)
+    layered = LayeredCache(MemoryCache(100_000, Signer(b"front")), cache)
 
     assert [layered.recall(["a"]), layered.recall(["a"])] == [[b"1"], [b"1"]]
     assert cache.counts().hit_count == 1

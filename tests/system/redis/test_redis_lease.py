@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 
 import pytest
-from onnxplain_server.adapters import redis_lease
-from onnxplain_server.adapters.layered_cache import LayeredCache
-from onnxplain_server.adapters.memory_cache import MemoryCache
-from onnxplain_server.adapters.redis_cache import RedisCache
-from onnxplain_server.adapters.redis_lease import Leases
-from onnxplain_server.adapters.redis_link import TIMEOUT_SECONDS, Link
-from onnxplain_server.adapters.seal import Seal
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.storage import redis_lease
+from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.redis_cache import RedisCache
+from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection
+from onnxplain_server.adapters.storage.redis_lease import Leases
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.errors import ExplainError, Reason
 
 LONG_SECONDS = 60.0
 """A lease that nobody loses on a machine that has much else to do."""
@@ -93,12 +93,12 @@ def asked(leases: Leases, keep_waiting: Callable[[], bool] = patient) -> bool:
 
 
 @pytest.fixture
-def here(redis_server, link_to: Callable[..., Link]) -> Leases:
+def here(redis_server, link_to: Callable[..., RedisConnection]) -> Leases:
     return Leases(link_to(redis_server.url), LONG_SECONDS)
 
 
 @pytest.fixture
-def there(redis_server, link_to: Callable[..., Link]) -> Leases:
+def there(redis_server, link_to: Callable[..., RedisConnection]) -> Leases:
     return Leases(link_to(redis_server.url), LONG_SECONDS)
 
 
@@ -113,7 +113,7 @@ def test_who_asks_while_another_works_waits_until_it_is_done(here: Leases, there
 
 
 def test_all_who_wait_go_on_together_once_the_work_is_done(
-    redis_server, here: Leases, link_to: Callable[..., Link]
+    redis_server, here: Leases, link_to: Callable[..., RedisConnection]
 ) -> None:
     holder = Holder(here)
     askers = [Asker(Leases(link_to(redis_server.url), LONG_SECONDS)) for _ in range(10)]
@@ -131,7 +131,7 @@ class OftenRenewed(Leases):
 
 
 def test_a_lease_is_kept_for_as_long_as_the_work_takes(
-    redis_server, link_to: Callable[..., Link], there: Leases, soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., RedisConnection], there: Leases, soon: Callable[..., bool]
 ) -> None:
     """Whenever half of its time is over, it is renewed."""
     holder = Holder(OftenRenewed(link_to(redis_server.url), seconds=0.2))
@@ -236,7 +236,7 @@ def test_what_ends_the_waiting_is_raised_to_the_one_who_waits(here: Leases, ther
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_who_waits_goes_on_where_redis_fails(
-    redis_server, here: Leases, link_to: Callable[..., Link], fault: str
+    redis_server, here: Leases, link_to: Callable[..., RedisConnection], fault: str
 ) -> None:
     """Before the work is done: frozen, Redis gives nobody the lease and tells of no end."""
     holder = Holder(here)
@@ -250,7 +250,7 @@ def test_who_waits_goes_on_where_redis_fails(
 
 
 def test_without_redis_nobody_waits(
-    redis_server, link_to: Callable[..., Link], tries: list[str]
+    redis_server, link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     leases = Leases(link_to(redis_server.url, pause=1e9), LONG_SECONDS)
     redis_server.kill()
@@ -260,7 +260,7 @@ def test_without_redis_nobody_waits(
 
 
 def test_where_scripts_are_refused_a_lease_ends_by_its_time(
-    redis_server, link_to: Callable[..., Link]
+    redis_server, link_to: Callable[..., RedisConnection]
 ) -> None:
     redis_server.admin.execute_command(
         "ACL", "SETUSER", "ours", "on", ">pw", "~onnxplain:*", "+get", "+set", "+pexpire"
@@ -280,12 +280,12 @@ def test_where_scripts_are_refused_a_lease_ends_by_its_time(
 
 
 def test_of_a_process_one_asker_at_a_time_asks_redis(
-    redis_server, link_to: Callable[..., Link], soon: Callable[..., bool]
+    redis_server, link_to: Callable[..., RedisConnection], soon: Callable[..., bool]
 ) -> None:
     caches = [
         LayeredCache(
-            MemoryCache(10_000, Seal(b"front")),
-            RedisCache(link_to(redis_server.url), Seal(b"secret"), 60),
+            MemoryCache(10_000, Signer(b"front")),
+            RedisCache(link_to(redis_server.url), Signer(b"secret"), 60),
         )
         for _ in range(2)
     ]

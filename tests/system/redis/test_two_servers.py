@@ -14,7 +14,7 @@ import onnxplain
 import pytest
 from google.protobuf.json_format import MessageToDict
 from harness import difference
-from onnxplain_server.adapters.redis_link import TIMEOUT_SECONDS
+from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS
 
 Rows = dict[str, list[float]]
 Undisturbed = Callable[..., None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnxplain_server.arrays import Vector
+from onnxplain_server.core.arrays import Vector
 from rig.history import Sample
 from scipy.stats import theilslopes
 

@@ -119,7 +119,7 @@ def test_certificates_change_without_a_restart(
     monkeypatch,
 ) -> None:
     """As a volume of Kubernetes changes: its link is swapped, for server and authority at once."""
-    monkeypatch.setattr("onnxplain_server.adapters.access.watched.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("onnxplain_server.adapters.access.watched_files.LOOK_SECONDS", 0.0)
     old, new = make_authority("old"), make_authority("new")
     for authority in (old, new):
         folder = tmp_path / f"..{authority.file.stem}"

@@ -180,7 +180,7 @@ def run(tmp_path: Path) -> Callable[..., Result]:
 
     def invoke(*words: str | Path, **variables: str) -> Result:
         texts = [str(word).replace("MODEL", str(tmp_path / "model.onnx")) for word in words]
-        return CliRunner().invoke(cli.app, texts, env=variables, obj=cli.Parts(*[_none] * 3))
+        return CliRunner().invoke(cli.app, texts, env=variables, obj=cli.ServiceParts(*[_none] * 3))
 
     return invoke
 

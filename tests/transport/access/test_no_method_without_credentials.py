@@ -28,8 +28,8 @@ from grpc_status import rpc_status
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.upload_pb2 import UploadModelRequest
-from onnxplain_server.transport.metrics import Metrics
-from onnxplain_server.transport.rest import create_app
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.rest.routes import create_app
 
 HEALTH = "grpc.health.v1.Health"
 PROBES = {"/livez", "/healthz", "/readyz", "/ping", "/v2/health/live", "/v2/health/ready"}

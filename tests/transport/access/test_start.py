@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.access import access
-from onnxplain_server.settings import SettingsError, load
+from onnxplain_server.config.settings import SettingsError, load
 
 ISSUER = "https://issuer.example"
 GOOD = {"oidc_issuer": ISSUER, "oidc_audience": "a"}

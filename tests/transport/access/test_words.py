@@ -7,8 +7,8 @@ import logging
 import grpc
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
-from onnxplain_server.transport.callers import Credentials
-from onnxplain_server.transport.record import Record
+from onnxplain_server.transport.admission.authentication import Credentials
+from onnxplain_server.transport.request_log import Record
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",

@@ -19,14 +19,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from onnxplain_server.adapters.access.watched import FileError, Watched
+from onnxplain_server.adapters.access.watched_files import FileError, Watched
 
 _SPIFFE = "spiffe://"
 _LONGEST_NAME = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Certificates:
+class CertificateFiles:
     """What TLS needs, as PEM.
 
     Attributes
@@ -42,20 +42,20 @@ class Certificates:
     client_ca: bytes | None
 
 
-def watched(certificate: Path, key: Path, client_ca: Path | None) -> Watched[Certificates]:
+def watched(certificate: Path, key: Path, client_ca: Path | None) -> Watched[CertificateFiles]:
     """Read certificates, and read them again when they change; raises FileError."""
     files = [certificate, key, *([client_ca] if client_ca else [])]
     return Watched(files, lambda contents: _parse(files, contents))
 
 
-def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> Certificates:
+def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> CertificateFiles:
     chain, key, *rest = contents
     public = _certificate(files[0], chain).public_key()
     if _bytes(public) != _bytes(_key(files[1], key).public_key()):
         raise FileError(f"{files[1]}: the key is not that of {files[0]}")
     if rest:
         _certificate(files[2], rest[0])
-    return Certificates(key, chain, rest[0] if rest else None)
+    return CertificateFiles(key, chain, rest[0] if rest else None)
 
 
 def _certificate(file: Path, content: bytes) -> x509.Certificate:

@@ -11,8 +11,8 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 import jwt
 
-from onnxplain_server.adapters.access.provider import KeySet, ProviderError
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.access.key_requests import KeySet, ProviderError
+from onnxplain_server.core.errors import ExplainError, Reason
 
 LOG = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import jwt
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 # The clocks of two machines are never quite the same.
 _LEEWAY_SECONDS = 5.0

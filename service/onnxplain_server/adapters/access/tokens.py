@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from onnxplain_server.adapters.access.watched import FileError, Watched
+from onnxplain_server.adapters.access.watched_files import FileError, Watched
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,127}")
 _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")

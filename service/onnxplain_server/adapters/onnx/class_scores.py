@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import NodeProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.additive import PASSING, is_all_ones
-from onnxplain_server.adapters.onnx.ensembles import link_of
-from onnxplain_server.adapters.onnx.graph import Graph
-from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, Part
+from onnxplain_server.adapters.onnx.analysis.additive import PASSING, is_all_ones
+from onnxplain_server.adapters.onnx.analysis.ensembles import link_of
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, OutputTensor
 
 _CLASSIFIERS = frozenset({"TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier"})
 _LINKED_SUMS = frozenset({"TreeEnsembleRegressor", "TreeEnsemble", "LinearRegressor"})
@@ -32,7 +32,7 @@ _METADATA = frozenset({"classes", "class_names", "class_labels"})
 _EMPTY = frozenset({"", "[]", "{}", "null", "None"})
 
 
-def has_class_scores(graph: Graph, parts: Sequence[Part]) -> bool:
+def has_class_scores(graph: Graph, parts: Sequence[OutputTensor]) -> bool:
     """Whether a prediction scores classes.
 
     It does where the model has a label output or a ZipMap, names its classes in its metadata, or

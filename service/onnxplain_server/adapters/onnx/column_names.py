@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 
-from onnxplain_server.adapters.onnx.graph import Graph
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
 
 _KEYS = (
     *("feature_names", "feature_names_in_", "feature_name", "feature_columns", "feature_list"),

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from onnx import TensorProto, ValueInfoProto
 
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
 from onnxplain_server.adapters.onnx.column_names import column_names
-from onnxplain_server.adapters.onnx.graph import Graph, shown
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Input
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input
 
 _TYPES = (
     *("float", "double", "float16", "bool", "string"),

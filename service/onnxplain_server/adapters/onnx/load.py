@@ -10,21 +10,21 @@ from functools import partial
 import numpy as np
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
+from onnxplain_server.adapters.onnx.analysis.margin import read_margin, refuse_mismatch, unavailable
+from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS, ModelLimits
+from onnxplain_server.adapters.onnx.checks.row_consistency import named
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
-from onnxplain_server.adapters.onnx.columns import Columns
-from onnxplain_server.adapters.onnx.consistency import named
 from onnxplain_server.adapters.onnx.faults import loading
-from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits
-from onnxplain_server.adapters.onnx.graph import Graph, shown
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
-from onnxplain_server.adapters.onnx.margin import read_margin, refuse_mismatch, unavailable
-from onnxplain_server.adapters.onnx.outputs import Part, read_parts
+from onnxplain_server.adapters.onnx.output_columns import OutputColumns
+from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
-from onnxplain_server.adapters.onnx.trial import Trial, attempt, fault_of, judge
-from onnxplain_server.arrays import Array, Indices
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Description, Note, Scale
+from onnxplain_server.adapters.onnx.trial_rows import Trial, attempt, fault_of, judge
+from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Description, Note, Scale
 
 _ROW_BY_ROW = Note(
     "ROW_BY_ROW",
@@ -41,7 +41,9 @@ _INCONSISTENT = "The model is not a function of the row: "
 _TRUST_LITTLE = "The numbers hold for this computation only, and none of them were cached."
 
 
-def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_LIMITS) -> OnnxModel:
+def load(
+    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = USUAL_LIMITS
+) -> OnnxModel:
     """Load a model.
 
     Parameters
@@ -50,7 +52,7 @@ def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_L
         The whole .onnx file.
     scale : Scale
         What it predicts: its own answer, or the additive score before it.
-    limits : Limits
+    limits : ModelLimits
         The most complex model that is loaded.
 
     Raises
@@ -68,7 +70,7 @@ def load(content: bytes, scale: Scale = Scale.RESPONSE, limits: Limits = USUAL_L
         return _model(opened, notes, has_class_scores=are_classes)
 
 
-def describe(content: bytes, limits: Limits = USUAL_LIMITS) -> Description:
+def describe(content: bytes, limits: ModelLimits = USUAL_LIMITS) -> Description:
     """Read what a model takes and gives.
 
     Raises
@@ -100,16 +102,16 @@ class _Opened:
 
     model: ModelProto
     feeds: tuple[Feed, ...]
-    parts: tuple[Part, ...]
-    columns: Columns
+    parts: tuple[OutputTensor, ...]
+    columns: OutputColumns
     trial: Trial
 
 
-def _open(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
+def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     feeds = read_inputs(graph)
     model = graph.cut(part.tensor for part in parts)
     trial = attempt(model, feeds)
-    return _Opened(model, feeds, parts, Columns(parts, trial.answers), trial)
+    return _Opened(model, feeds, parts, OutputColumns(parts, trial.answers), trial)
 
 
 def _margin(graph: Graph, response: _Opened) -> _Opened:
@@ -128,7 +130,7 @@ def _margin(graph: Graph, response: _Opened) -> _Opened:
     return opened
 
 
-def _open_scores(graph: Graph, parts: tuple[Part, ...]) -> _Opened:
+def _open_scores(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     try:
         return _open(graph, parts)
     except Exception:  # noqa: BLE001 - the model is fine; what was made of it is not

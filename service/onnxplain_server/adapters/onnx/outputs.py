@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.graph import Graph, shown, texts
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown, texts
+from onnxplain_server.core.errors import ExplainError, Reason
 
 _NUMERIC = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 LABEL_TYPES = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
@@ -25,7 +25,7 @@ _PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutputTensor:
     """One tensor of the prediction.
 
     Attributes
@@ -54,7 +54,7 @@ class Part:
         return tuple(f"{self.output}_{column}" for column in range(column_count))
 
 
-def read_parts(graph: Graph) -> tuple[Part, ...]:
+def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
     """Choose the tensors: all that hold numbers, else the one that holds labels.
 
     Raises
@@ -78,22 +78,22 @@ def read_parts(graph: Graph) -> tuple[Part, ...]:
     )
 
 
-def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> Part | None:
+def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> OutputTensor | None:
     if output.type.tensor_type.elem_type in _NUMERIC:
-        return Part(output.name, output.name, labels)
+        return OutputTensor(output.name, output.name, labels)
     node = graph.producer(output.name)
     if node is not None and node.op_type == "ZipMap":
-        return Part(node.input[0], output.name, texts(node, *_LABEL_LISTS))
+        return OutputTensor(node.input[0], output.name, texts(node, *_LABEL_LISTS))
     return None
 
 
-def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> Part:
+def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> OutputTensor:
     if not labels:
         raise _unsupported(
             f"The model gives only labels, {shown(output.name)} ({_kind(output)}), and which ones "
             "there are cannot be read from it. Export it with its probabilities or scores."
         )
-    return Part(output.name, output.name, labels, is_label=True)
+    return OutputTensor(output.name, output.name, labels, is_label=True)
 
 
 def _labels(graph: Graph) -> tuple[str, ...]:

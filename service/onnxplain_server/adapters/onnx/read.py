@@ -5,14 +5,14 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, nodes_within
+from onnxplain_server.adapters.onnx.checks.allowed_operators import title
+from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS, ModelLimits, check
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
-from onnxplain_server.adapters.onnx.gate import USUAL_LIMITS, Limits, check
-from onnxplain_server.adapters.onnx.graph import Graph, nodes_within
-from onnxplain_server.adapters.onnx.operators import title
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 
-def read(content: bytes, limits: Limits = USUAL_LIMITS) -> Graph:
+def read(content: bytes, limits: ModelLimits = USUAL_LIMITS) -> Graph:
     """Parse a model.
 
     Raises

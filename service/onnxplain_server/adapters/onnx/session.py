@@ -9,19 +9,19 @@ from functools import cached_property
 import numpy as np
 from onnx import ModelProto
 
-from onnxplain_server.adapters.onnx.affine import is_affine
-from onnxplain_server.adapters.onnx.columns import Columns
+from onnxplain_server.adapters.onnx.analysis.affine import is_affine
+from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32, roundings
+from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
+from onnxplain_server.adapters.onnx.analysis.trees import read_trees
+from onnxplain_server.adapters.onnx.evaluation import Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
-from onnxplain_server.adapters.onnx.precision import FLOAT32, roundings
-from onnxplain_server.adapters.onnx.reach import read_reach
-from onnxplain_server.adapters.onnx.run import Run
-from onnxplain_server.adapters.onnx.trees import read_trees
-from onnxplain_server.arrays import Array, Indices, Vector
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.model import Input, Note
-from onnxplain_server.trees.ensemble import Ensemble
-from onnxplain_server.trees.links import LinkedEnsemble
-from onnxplain_server.trees.refusal import Refusal
+from onnxplain_server.adapters.onnx.output_columns import OutputColumns
+from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Input, Note
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.refusal import Refusal
 
 
 class OnnxModel:
@@ -32,7 +32,7 @@ class OnnxModel:
     proto : ModelProto
         Cut to its outputs.
     inputs : tuple of Input
-    columns : Columns
+    columns : OutputColumns
         What its outputs become.
     notes : tuple of Note
     run : Run
@@ -49,7 +49,7 @@ class OnnxModel:
         self,
         proto: ModelProto,
         inputs: tuple[Input, ...],
-        columns: Columns,
+        columns: OutputColumns,
         notes: tuple[Note, ...],
         run: Run,
         *,

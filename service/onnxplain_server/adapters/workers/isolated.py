@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError, Message
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
 
-from onnxplain_server.adapters.workers.channel import ClosedError, Kind, MalformedError
-from onnxplain_server.adapters.workers.metrics import WorkerCounts
-from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.adapters.workers.ipc.channel import ClosedError, FrameKind, MalformedError
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
 from onnxplain_server.adapters.workers.pool import RETIRED, Pool
 from onnxplain_server.adapters.workers.priority import Priorities, Share
-from onnxplain_server.adapters.workers.process import how
+from onnxplain_server.adapters.workers.process_status import how
 from onnxplain_server.adapters.workers.quarantine import Quarantine
-from onnxplain_server.adapters.workers.worker import Watch, Worker
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.run import Blobs, Surroundings
+from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
+from onnxplain_server.adapters.workers.worker_process import Watch, Worker
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blobs, Surroundings
 
 LOG = logging.getLogger(__name__)
 
@@ -85,18 +85,18 @@ class Isolated:
 
     def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """See `Runner.explain`."""
-        return self._answer(Kind.EXPLAIN, request, blobs, host, ExplainResponse())
+        return self._answer(FrameKind.EXPLAIN, request, blobs, host, ExplainResponse())
 
     def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
         """See `Runner.describe`."""
-        return self._answer(Kind.DESCRIBE, request, blobs, host, DescribeModelResponse())
+        return self._answer(FrameKind.DESCRIBE, request, blobs, host, DescribeModelResponse())
 
     def close(self) -> None:
         """End all workers, also those that work."""
         self._pool.close()
 
     def _answer(
-        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+        self, kind: FrameKind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
     ) -> bytes:
         self._quarantine.check(host.subject)
         while (reply := self._ask(kind, request, blobs, host, form)) is None:
@@ -105,7 +105,7 @@ class Isolated:
         return reply
 
     def _ask(
-        self, kind: Kind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+        self, kind: FrameKind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
     ) -> bytes | None:
         """Ask one worker; None where it had ended before, so that another can be asked."""
         worker, share = self._take(host)

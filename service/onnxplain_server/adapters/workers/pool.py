@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from onnxplain_server.adapters.workers.census import Census, End
-from onnxplain_server.adapters.workers.channel import ClosedError, MalformedError
-from onnxplain_server.adapters.workers.order import Order
-from onnxplain_server.adapters.workers.process import how, private_bytes
-from onnxplain_server.adapters.workers.spawn import Zygote
-from onnxplain_server.adapters.workers.start import StartError
-from onnxplain_server.adapters.workers.worker import Worker
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
+from onnxplain_server.adapters.workers.process_status import how, private_bytes
+from onnxplain_server.adapters.workers.worker_process import Worker
+from onnxplain_server.adapters.workers.zygote_process import Zygote
+from onnxplain_server.adapters.workers.zygote_start import StartError
+from onnxplain_server.core.errors import ExplainError, Reason
 
 LOG = logging.getLogger(__name__)
 

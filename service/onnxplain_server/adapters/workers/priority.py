@@ -18,8 +18,8 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from onnxplain_server.adapters.workers.process import processor_seconds
-from onnxplain_server.adapters.workers.worker import Worker
+from onnxplain_server.adapters.workers.process_status import processor_seconds
+from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote import BEHIND
 
 _SHORT_SECONDS = 0.25

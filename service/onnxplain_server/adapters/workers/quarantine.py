@@ -6,7 +6,7 @@ import threading
 
 from cachetools import TTLCache
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 _SUBJECT_COUNT = 10_000
 _CRASH_COUNT = 2

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from onnxplain_server.adapters.workers import payloads
-from onnxplain_server.adapters.workers.channel import MOST_BYTES, Channel, Frame, Kind
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.adapters.workers.ipc import payloads
+from onnxplain_server.adapters.workers.ipc.channel import MOST_BYTES, Frame, FrameChannel, FrameKind
+from onnxplain_server.core.errors import ExplainError, Reason
 
 _EVERY_SECONDS = 0.02
 
@@ -19,12 +19,12 @@ class RemoteHost:
 
     Parameters
     ----------
-    channel : Channel
+    channel : FrameChannel
     call : int
         Number of the request.
     """
 
-    def __init__(self, channel: Channel, call: int) -> None:
+    def __init__(self, channel: FrameChannel, call: int) -> None:
         self._channel = channel
         self._call = call
         self._lock = threading.Lock()
@@ -37,29 +37,29 @@ class RemoteHost:
         """See `Host.advance`; the parent is told of new plans and every 20 ms."""
         with self._lock:
             while not self._cancelled and self._channel.has_more():
-                self._cancelled = self._channel.receive().kind is Kind.CANCEL
+                self._cancelled = self._channel.receive().kind is FrameKind.CANCEL
             if self._cancelled:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
             packed = payloads.pack_progress(done, planned)
             is_news = done == 0 and planned != self._planned
             if 0 < planned <= done:
-                self._channel.queue(Frame(Kind.PROGRESS, self._call, packed))
+                self._channel.queue(Frame(FrameKind.PROGRESS, self._call, packed))
             elif is_news or time.monotonic() >= self._next:
                 self._next = time.monotonic() + _EVERY_SECONDS
                 self._planned = planned
-                self._send(Kind.PROGRESS, packed)
+                self._send(FrameKind.PROGRESS, packed)
 
     @contextmanager
     def alone(self, name: str) -> Iterator[bool]:
         """See `Host.alone`; where the work fails, the end of the request tells so."""
-        is_first = self._exchange(Kind.ENTER, payloads.pack_names([name]), Kind.ENTERED)
+        is_first = self._exchange(FrameKind.ENTER, payloads.pack_names([name]), FrameKind.ENTERED)
         yield bool(is_first)
         with self._lock:
-            self._send(Kind.LEAVE)
+            self._send(FrameKind.LEAVE)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """See `Host.recall`."""
-        found = self._exchange(Kind.RECALL, payloads.pack_names(names), Kind.FOUND)
+        found = self._exchange(FrameKind.RECALL, payloads.pack_names(names), FrameKind.FOUND)
         return payloads.unpack_values(found)
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
@@ -80,12 +80,12 @@ class RemoteHost:
     def loading(self) -> Iterator[None]:
         """Tell the parent when a model is being loaded, which may take less time than the rest."""
         with self._lock:
-            self._send(Kind.LOADING)
+            self._send(FrameKind.LOADING)
         yield
         with self._lock:
-            self._send(Kind.LOADED)
+            self._send(FrameKind.LOADED)
 
-    def _exchange(self, kind: Kind, payload: bytes, expected: Kind) -> bytes:
+    def _exchange(self, kind: FrameKind, payload: bytes, expected: FrameKind) -> bytes:
         with self._lock:
             self._send(kind, payload)
             reply = self._channel.receive()
@@ -97,9 +97,9 @@ class RemoteHost:
     def _hand_over(self) -> None:
         """Queue one frame for all: each costs the parent more than what is in it."""
         if self._remembered:
-            self._channel.queue(Frame(Kind.REMEMBER, self._call, bytes(self._remembered)))
+            self._channel.queue(Frame(FrameKind.REMEMBER, self._call, bytes(self._remembered)))
             self._remembered.clear()
 
-    def _send(self, kind: Kind, payload: bytes = b"") -> None:
+    def _send(self, kind: FrameKind, payload: bytes = b"") -> None:
         self._hand_over()
         self._channel.send(Frame(kind, self._call, payload))

@@ -13,9 +13,10 @@ import socket
 import struct
 import sys
 
-from onnxplain_server.adapters.workers import child, preload
-from onnxplain_server.adapters.workers.limits import die_with_parent
-from onnxplain_server.adapters.workers.order import Order
+from onnxplain_server.adapters.workers import worker_loop
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
+from onnxplain_server.adapters.workers.sandbox import preload
+from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
 
 REPLY = struct.Struct("<q")
 FORK, REAP = b"fork", b"reap"
@@ -77,7 +78,7 @@ def _become_worker(parent: int, end: int, arena: int, order: Order) -> None:
         die_with_parent(parent)
         _close_all_but(end, arena)
         os.nice(BEHIND)
-        child.run(socket.socket(fileno=end), arena, order)
+        worker_loop.run(socket.socket(fileno=end), arena, order)
         status = 0
     finally:
         os._exit(status)

@@ -5,28 +5,28 @@ ML by Visualizing Feature Semantics", Information 13(1), 15. doi:10.3390/info130
 """
 
 from onnxplain_server.methods.feature_vectors.compute import Lesson, of_grove, of_lesson
-from onnxplain_server.methods.feature_vectors.cooccurrence import Counting, Rule
+from onnxplain_server.methods.feature_vectors.cooccurrence import CountingUnit, Rule
 from onnxplain_server.methods.feature_vectors.options import (
     Growth,
     Knockoffs,
     Options,
+    PathSource,
     Reading,
-    Source,
     positions,
     resolve,
 )
 from onnxplain_server.methods.feature_vectors.result import Result
 
 __all__ = [
-    "Counting",
+    "CountingUnit",
     "Growth",
     "Knockoffs",
     "Lesson",
     "Options",
+    "PathSource",
     "Reading",
     "Result",
     "Rule",
-    "Source",
     "of_grove",
     "of_lesson",
     "positions",

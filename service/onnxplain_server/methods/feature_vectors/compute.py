@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.model import Note
 from onnxplain_server.methods.feature_vectors import knockoffs, pairing
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
@@ -15,8 +16,8 @@ from onnxplain_server.methods.feature_vectors.cooccurrence import (
     counted_paths,
 )
 from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
-from onnxplain_server.methods.feature_vectors.growing import Fit, Run, Task
-from onnxplain_server.methods.feature_vectors.harvest import Field, Harvest, Keep, anew
+from onnxplain_server.methods.feature_vectors.growing import Fit, LearningTask, Run
+from onnxplain_server.methods.feature_vectors.harvest import ForestGrower, Harvest, Keep, anew
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
 from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
@@ -29,8 +30,7 @@ from onnxplain_server.methods.feature_vectors.result import (
     finish,
     repetition,
 )
-from onnxplain_server.model import Note
-from onnxplain_server.trees.grove import Grove
+from onnxplain_server.trees.reading.forest import Forest
 
 _BOOSTED = Note(
     "BOOSTED_TREES",
@@ -43,7 +43,7 @@ _BOOSTED = Note(
 def of_grove(
     options: Options,
     names: Sequence[str],
-    grove: Grove,
+    grove: Forest,
     visits: Counts | None,
     *,
     seed: int,
@@ -107,14 +107,14 @@ class Lesson:
     is_classes: bool
     weights: Vector
 
-    def task(self) -> tuple[Task, Encoded | None]:
+    def task(self) -> tuple[LearningTask, Encoded | None]:
         """Encode rows and, in the same way, those asked for."""
         count, features = len(self.weights), len(self.columns)
         together = self.columns if self.asked is None else _joined(self.columns, self.asked)
         encoded = encode(together)
         rows = encoded.take(np.arange(count))
         target = self.target if self.is_classes else _standard(self.target, self.weights)
-        task = Task(rows, target, self.weights, self.is_classes, features)
+        task = LearningTask(rows, target, self.weights, self.is_classes, features)
         asked = None if self.asked is None else encoded.take(np.arange(count, len(encoded.values)))
         return task, asked
 
@@ -128,7 +128,7 @@ def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run, keep: Keep 
         Where forests grown before may be found.
     """
     task, asked = lesson.task()
-    field = Field(task, asked, options.growth, options.rule, run, keep)
+    field = ForestGrower(task, asked, options.growth, options.rule, run, keep)
     fitted = field.fit()
 
     def forest(key: int) -> Trunk:
@@ -166,7 +166,7 @@ def _check(  # noqa: PLR0917 - all of one kind
         (*lesson.columns, *fakes.T), None, lesson.target, lesson.is_classes, lesson.weights
     )
     task, _ = both.task()
-    grown = Field(task, None, options.growth, options.rule, run, keep).forest(
+    grown = ForestGrower(task, None, options.growth, options.rule, run, keep).forest(
         depth, _seed(seed, -1)
     )
     vectors = embed_counts(grown.counted, options).vectors

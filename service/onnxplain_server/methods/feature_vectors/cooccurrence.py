@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from onnxplain_server.arrays import Array
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
-from onnxplain_server.trees.compile import kernel
+from onnxplain_server.trees.kernels.compile import kernel
 
 Cooccurrence: TypeAlias = Any
 """Sparse symmetric (n_features, n_features) of int64; scipy tells no types."""
 
 
-class Counting(Enum):
+class CountingUnit(Enum):
     """What counts once."""
 
     PER_WINDOW = "PER_WINDOW"
@@ -36,7 +36,7 @@ class Rule:
     ----------
     window : int
         Number of consecutive splits that are near each other.
-    counting : Counting
+    counting : CountingUnit
         Each pair of different features once per window, or each pair of positions once per path.
     fill_diagonal : bool
         Whether a feature that stands near itself counts, by 2.
@@ -45,7 +45,7 @@ class Rule:
     """
 
     window: int = 3
-    counting: Counting = Counting.PER_WINDOW
+    counting: CountingUnit = CountingUnit.PER_WINDOW
     fill_diagonal: bool = False
     min_split_count: int = 0
 
@@ -65,7 +65,7 @@ def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurren
     """
     if weights is None:
         weights = np.ones(len(paths), dtype=np.int64)
-    per_window = rule.counting is Counting.PER_WINDOW
+    per_window = rule.counting is CountingUnit.PER_WINDOW
     ends, near = _ends(
         paths.parent, paths.leaf, weights, rule.window, rule.min_split_count, per_window
     )

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 
 _DENSE = 300

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array, Indices
 
 _MOST_LEVELS = 64
 """Values of text, the most frequent ones, that get a column each."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
 from onnxplain_server.methods.feature_vectors.options import Growth
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths, of_children
@@ -35,7 +35,7 @@ class Run(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class LearningTask:
     """What a forest is to learn.
 
     Attributes
@@ -65,9 +65,9 @@ class Task:
         )
         return grown.fit(self.rows.values, self.target, drawn * self.weights)
 
-    def take(self, rows: Indices) -> Task:
+    def take(self, rows: Indices) -> LearningTask:
         """Keep these rows."""
-        return Task(
+        return LearningTask(
             self.rows.take(rows),
             self.target[rows],
             self.weights[rows],
@@ -106,7 +106,7 @@ class Fit:
     fidelity: float
 
 
-def fit(task: Task, growth: Growth, run: Run) -> Fit:
+def fit(task: LearningTask, growth: Growth, run: Run) -> Fit:
     """Choose the depth that does best in cross-validation, the smaller of equals.
 
     Folds and trees are the same whatever the seed of a request, so that its forests compare.
@@ -124,7 +124,7 @@ def fit(task: Task, growth: Growth, run: Run) -> Fit:
     return Fit(depths[best], float(means[best]))
 
 
-def _score(task: Task, depth: int, train: Indices, test: Indices) -> float:
+def _score(task: LearningTask, depth: int, train: Indices, test: Indices) -> float:
     """Grow on some rows, and ask about others."""
     learned, asked = task.take(train), task.take(test)
     random = np.random.default_rng([depth, int(train[0])])
@@ -148,7 +148,12 @@ def _r2(actual: Array, told: Array, weights: Vector) -> float:
 
 
 def grow(  # noqa: PLR0917 - each is something else
-    task: Task, depth: int, sentence_count: int, seed: int, run: Run, asked: Encoded | None = None
+    task: LearningTask,
+    depth: int,
+    sentence_count: int,
+    seed: int,
+    run: Run,
+    asked: Encoded | None = None,
 ) -> Grown:
     """Grow trees until there are paths enough.
 
@@ -166,7 +171,12 @@ def grow(  # noqa: PLR0917 - each is something else
 
 
 def grow_trees(  # noqa: PLR0917 - likewise
-    task: Task, depth: int, tree_count: int, seed: int, run: Run, asked: Encoded | None = None
+    task: LearningTask,
+    depth: int,
+    tree_count: int,
+    seed: int,
+    run: Run,
+    asked: Encoded | None = None,
 ) -> Grown:
     """Grow as many trees, a multiple of 16; `asked` as in `grow`."""
     seeds = [(seed, number) for number in range(tree_count // _BATCH)]
@@ -186,7 +196,7 @@ class _Batch:
         return sum(int((left < 0).sum()) for left, _, _ in self.trees)
 
 
-def _batch(task: Task, depth: int, key: tuple[int, int], asked: Encoded | None) -> _Batch:
+def _batch(task: LearningTask, depth: int, key: tuple[int, int], asked: Encoded | None) -> _Batch:
     random = np.random.default_rng(key)
     trees = [task.tree(depth, random).tree_ for _ in range(_BATCH)]
     visits = [] if asked is None else [_visits(tree, asked) for tree in trees]
@@ -200,7 +210,7 @@ def _visits(tree: Any, asked: Encoded) -> Counts:
     return counts
 
 
-def _cut(grown: list[_Batch], sentence_count: int, task: Task) -> Grown:
+def _cut(grown: list[_Batch], sentence_count: int, task: LearningTask) -> Grown:
     """Put trees together, leaving those out that were grown beyond what was asked for."""
     trees = [tree for batch in grown for tree in batch.trees]
     visits = [counts for batch in grown for counts in batch.visits]

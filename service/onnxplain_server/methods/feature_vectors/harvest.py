@@ -11,7 +11,7 @@ import numpy as np
 import sklearn
 from scipy import sparse
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
@@ -22,8 +22,8 @@ from onnxplain_server.methods.feature_vectors.cooccurrence import (
 from onnxplain_server.methods.feature_vectors.encoding import Encoded
 from onnxplain_server.methods.feature_vectors.growing import (
     Fit,
+    LearningTask,
     Run,
-    Task,
     fit,
     grow,
     grow_trees,
@@ -65,17 +65,17 @@ class Harvest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class ForestGrower:
     """Where forests of one kind are grown.
 
     Attributes
     ----------
-    task : Task
+    task : LearningTask
     asked : Encoded or None
         Rows of which the paths are wanted.
     """
 
-    task: Task
+    task: LearningTask
     asked: Encoded | None
     growth: Growth
     rule: Rule

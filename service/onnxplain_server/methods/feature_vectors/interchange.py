@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.cluster import hierarchy
 
-from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
-    Counting,
+    CountingUnit,
     Rule,
     count,
 )
@@ -107,7 +107,7 @@ def split_pairs(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooc
     sparse (n_features, n_features)
         Symmetric.
     """
-    return count(paths, replace(rule, counting=Counting.PER_PATH, fill_diagonal=True), weights)
+    return count(paths, replace(rule, counting=CountingUnit.PER_PATH, fill_diagonal=True), weights)
 
 
 def compare(pairs: Cooccurrence, chosen: Indices) -> Interchange:

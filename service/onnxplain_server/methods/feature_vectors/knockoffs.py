@@ -15,7 +15,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 
 _MOST_COMPONENTS = 5
 _RIDGE = 1e-6

@@ -8,17 +8,17 @@ from enum import Enum
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule
-from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.option_checks import choose, within
 
 MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""
 _MOST_ROWS_OF_PATHS = 10_000
 
 
-class Source(Enum):
+class PathSource(Enum):
     """Whose decision paths are read."""
 
     MODEL = "MODEL"
@@ -82,7 +82,7 @@ class Options:
 
     Attributes
     ----------
-    source : Source or None
+    source : PathSource or None
         None, before it is resolved: by what the model is.
     features : tuple of str
         Empty, before `resolve`, for all.
@@ -92,7 +92,7 @@ class Options:
         0: nothing is repeated.
     """
 
-    source: Source | None = None
+    source: PathSource | None = None
     features: tuple[str, ...] = ()
     rule: Rule = field(default_factory=Rule)
     growth: Growth = field(default_factory=Growth)
@@ -174,8 +174,8 @@ def _check_rows(rows: Sequence[int], row_count: int, path: str) -> None:
         )
 
 
-def _check_knockoffs(knockoffs: Knockoffs, source: Source | None, path: str) -> None:
-    if source is Source.MODEL:
+def _check_knockoffs(knockoffs: Knockoffs, source: PathSource | None, path: str) -> None:
+    if source is PathSource.MODEL:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model's own trees know no knockoffs; set source to SURROGATE or LABELS",

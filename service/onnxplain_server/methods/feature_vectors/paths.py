@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Indices
-from onnxplain_server.trees.ensemble import Ensemble
+from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.trees.reading.ensemble import Ensemble
 
 Counts = npt.NDArray[np.int64]
 """(n,)"""

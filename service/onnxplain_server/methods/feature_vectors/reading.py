@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.cluster import hierarchy
 
-from onnxplain_server.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
 
 MOST_COMPARED = 1_000
 """Features, the longest ones, that are compared with each other."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix, Vector
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
 from onnxplain_server.methods.feature_vectors import interchange, reading
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
 from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.interchange import Interchange, Pair
-from onnxplain_server.methods.feature_vectors.options import Options, Source
+from onnxplain_server.methods.feature_vectors.options import Options, PathSource
 from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
 from onnxplain_server.methods.feature_vectors.stability import Stability, stability
-from onnxplain_server.model import Note
 
 _CLEAR_GAP = 1.1
 FAITHFUL = 0.8
@@ -36,7 +36,7 @@ class Result:
     ----------
     features : tuple of str
         In the order of all lists here.
-    source : Source
+    source : PathSource
     embedding : Embedding
     sentence_count, tree_count : int
         Paths that counted, and trees they are from.
@@ -57,7 +57,7 @@ class Result:
     """
 
     features: tuple[str, ...]
-    source: Source
+    source: PathSource
     embedding: Embedding
     sentence_count: int
     tree_count: int
@@ -138,7 +138,7 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
         UNSUPPORTED_MODEL or INVALID_OPTION where no two features stand near each other.
     """
     if not counted.nnz:
-        of_model = options.source is Source.MODEL
+        of_model = options.source is PathSource.MODEL
         least = options.rule.min_split_count
         of_length = f" of at least {least} splits" if least else ""
         lower = "lower min_split_count, or " if least else ""
@@ -175,7 +175,7 @@ def finish(
     untold = _untold(trunk, len(options.features))
     return Result(
         options.features,
-        options.source or Source.MODEL,
+        options.source or PathSource.MODEL,
         embedding,
         trunk.sentence_count,
         trunk.tree_count,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, stats
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.feature_vectors.reading import angles, difference, norms
 
 

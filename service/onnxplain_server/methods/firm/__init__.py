@@ -14,7 +14,7 @@ from onnxplain_server.methods.firm.options import (
     Estimator,
     Options,
     Pairs,
-    Source,
+    ScoreSource,
     check,
 )
 from onnxplain_server.methods.firm.result import Result
@@ -28,8 +28,8 @@ __all__ = [
     "Options",
     "Pairs",
     "Result",
+    "ScoreSource",
     "Sheet",
-    "Source",
     "check",
     "complete",
     "compute",

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.bins import Bins, cut
 from onnxplain_server.methods.firm.draw import Moments
-from onnxplain_server.methods.firm.language import Columns, Expression, evaluate, form_of
+from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate, form_of
 from onnxplain_server.methods.firm.measures import (
     Binned,
+    BoundEstimator,
     Closed,
-    Measure,
     Slope,
     Smooth,
     TwoValued,
@@ -24,7 +24,7 @@ from onnxplain_server.methods.firm.spline import FEWEST_VALUES, Spline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class BoundFeature:
     """A feature with its estimator.
 
     Attributes
@@ -32,21 +32,21 @@ class Bound:
     expression : Expression
     bins : Bins
         Of the feature, whatever the estimator.
-    measure : Measure
+    measure : BoundEstimator
     """
 
     expression: Expression
     bins: Bins
-    measure: Measure
+    measure: BoundEstimator
 
 
 def bind(
     expression: Expression,
-    columns: Columns,
+    columns: ColumnValues,
     weights: Vector,
     options: Options,
     moments: Moments | None,
-) -> Bound:
+) -> BoundFeature:
     """Compute a feature and choose its estimator.
 
     Raises
@@ -56,12 +56,12 @@ def bind(
     """
     values = evaluate(expression, columns)
     bins = cut(values, weights, options.bin_count)
-    return Bound(expression, bins, _measure(expression, values, bins, options, moments))
+    return BoundFeature(expression, bins, _measure(expression, values, bins, options, moments))
 
 
 def _measure(
     expression: Expression, values: Array, bins: Bins, options: Options, moments: Moments | None
-) -> Measure:
+) -> BoundEstimator:
     match options.estimator:
         case Estimator.GAUSSIAN | Estimator.TAYLOR:
             return _closed(expression, options.estimator, moments)
@@ -76,7 +76,9 @@ def _measure(
             return _conditional(expression, values, bins, options)
 
 
-def _conditional(expression: Expression, values: Array, bins: Bins, options: Options) -> Measure:
+def _conditional(
+    expression: Expression, values: Array, bins: Bins, options: Options
+) -> BoundEstimator:
     """Estimate conditional expectations: exactly where there are two values."""
     if bins.is_two_valued:
         return TwoValued(bins)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
-from onnxplain_server.methods.firm.binding import Bound
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
+from onnxplain_server.methods.firm.binding import BoundFeature
 from onnxplain_server.methods.firm.draw import Draw
 from onnxplain_server.methods.firm.options import Estimator
-from onnxplain_server.model import Note
-from onnxplain_server.table import listed
 
 _TOLD = 0.25
 """Difference from the spread of bin means, as a share of it, from which it is told."""
@@ -37,7 +37,7 @@ _BLIND = {
 }
 
 
-def notes(bounds: Sequence[Bound], draw: Draw) -> Iterator[Note]:
+def notes(bounds: Sequence[BoundFeature], draw: Draw) -> Iterator[Note]:
     """Tell which features an estimator is blind to."""
     for estimator, note in _BLIND.items():
         wrong = tuple(
@@ -49,7 +49,7 @@ def notes(bounds: Sequence[Bound], draw: Draw) -> Iterator[Note]:
             yield Note(note.code, f"{note.message}{listed(wrong)}.")
 
 
-def constant_notes(bounds: Sequence[Bound]) -> Iterator[Note]:
+def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
     """Name features of which nothing can be said."""
     same = tuple(bound.expression.text for bound in bounds if bound.bins.count == 1)
     if same:
@@ -59,7 +59,7 @@ def constant_notes(bounds: Sequence[Bound]) -> Iterator[Note]:
         )
 
 
-def rare_notes(bounds: Sequence[Bound], *, is_resampled: bool) -> Iterator[Note]:
+def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterator[Note]:
     """Name features of which a handful of rows has one value, so that no spread is told."""
     rare = tuple(
         bound.expression.text
@@ -74,7 +74,7 @@ def rare_notes(bounds: Sequence[Bound], *, is_resampled: bool) -> Iterator[Note]
         )
 
 
-def unmeasured_notes(bounds: Sequence[Bound], raws: Matrix) -> Iterator[Note]:
+def unmeasured_notes(bounds: Sequence[BoundFeature], raws: Matrix) -> Iterator[Note]:
     """Name features whose importance is NaN, since each of their bins is one row's."""
     unknown = tuple(
         bound.expression.text
@@ -90,12 +90,12 @@ def unmeasured_notes(bounds: Sequence[Bound], raws: Matrix) -> Iterator[Note]:
         )
 
 
-def rarer_count(bound: Bound) -> int:
+def rarer_count(bound: BoundFeature) -> int:
     """Count the rows of the rarer value."""
     return int(np.bincount(bound.bins.codes.astype(np.intp), minlength=bound.bins.count).min())
 
 
-def _disagrees(bound: Bound, draw: Draw) -> bool:
+def _disagrees(bound: BoundFeature, draw: Draw) -> bool:
     """Compare with the spread of bin means, by more than rows make them scatter."""
     found = draw.by_bin(bound.bins)
     seen = np.maximum(found.between - found.noise, 0.0)

@@ -8,20 +8,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm import checks
-from onnxplain_server.methods.firm.binding import Bound, bind
+from onnxplain_server.methods.firm.binding import BoundFeature, bind
 from onnxplain_server.methods.firm.draw import Draw, Moments
-from onnxplain_server.methods.firm.language import Columns, Expression, evaluate
+from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm.options import Options
 from onnxplain_server.methods.firm.result import (
     Cloud,
     Compared,
-    Curve,
-    Importance,
+    ConditionalExpectation,
+    FirmImportance,
+    ImportanceSpread,
     Literals,
     Result,
-    Spread,
 )
 from onnxplain_server.methods.resampling import (
     Resampling,
@@ -48,14 +48,14 @@ class Sheet:
 
     Attributes
     ----------
-    columns : Columns
+    columns : ColumnValues
     weights : (n,)
         All positive.
     scores : (n, n_outputs)
     output_names : tuple of str
     """
 
-    columns: Columns
+    columns: ColumnValues
     weights: Vector
     scores: Matrix
     output_names: tuple[str, ...]
@@ -82,14 +82,14 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
     means = np.average(sheet.scores, axis=0, weights=sheet.weights)
     draw = Draw(_centered(sheet.scores, means), sheet.weights, moments)
 
-    def one(expression: Expression) -> Bound:
+    def one(expression: Expression) -> BoundFeature:
         return bind(expression, sheet.columns, sheet.weights, options, moments)
 
     bounds = run(one, expressions)
     raws = np.array([_raw(bound, draw, options) for bound in bounds])
     spreads = _spreads(bounds, draw, options, seed, run)
     importances = [
-        Importance(
+        FirmImportance(
             bound.expression.text,
             bound.measure.estimator,
             _finish(bound, raw),
@@ -134,7 +134,7 @@ def _centered(scores: Matrix, means: Vector) -> Matrix:
     return centered
 
 
-def _raw(bound: Bound, draw: Draw, options: Options) -> Vector:
+def _raw(bound: BoundFeature, draw: Draw, options: Options) -> Vector:
     """Measure in the unit of the score, or of its standard deviation; squared where unsigned."""
     raw = bound.measure.raw(draw)
     if not options.standardize:
@@ -143,14 +143,14 @@ def _raw(bound: Bound, draw: Draw, options: Options) -> Vector:
     return np.divide(raw, unit, out=np.zeros_like(raw), where=unit > 0)
 
 
-def _finish(bound: Bound, raw: Array) -> Array:
+def _finish(bound: BoundFeature, raw: Array) -> Array:
     """Bring raw numbers, (..., n_outputs), to importances."""
     return raw if bound.measure.is_signed else np.sqrt(np.maximum(raw, 0.0))
 
 
 def _spreads(
-    bounds: Sequence[Bound], draw: Draw, options: Options, seed: int, run: Run
-) -> list[Spread | None]:
+    bounds: Sequence[BoundFeature], draw: Draw, options: Options, seed: int, run: Run
+) -> list[ImportanceSpread | None]:
     """Measure under replicates of the rows; no row is predicted again."""
     resampling = options.resampling
     if not resampling.repeat_count:
@@ -173,8 +173,8 @@ def _spreads(
 
 
 def _spread(
-    bound: Bound, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
-) -> Spread:
+    bound: BoundFeature, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
+) -> ImportanceSpread:
     """Tell the spread of a number from replicates, (n_replicates, n_outputs), around itself.
 
     The interval is that of the raw number, which is freed of its bias. Nothing is told of a
@@ -183,21 +183,21 @@ def _spread(
     count = _row_count(bound, weights)
     if count < checks.LEAST_OF_A_VALUE:
         unknown = np.full_like(raw, np.nan)
-        return Spread(unknown, unknown, unknown)
+        return ImportanceSpread(unknown, unknown, unknown)
     reach = quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
     errors = _finish(bound, raws).std(axis=0, ddof=1)
-    return Spread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
+    return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
 
 
-def _row_count(bound: Bound, weights: Vector) -> float:
+def _row_count(bound: BoundFeature, weights: Vector) -> float:
     """Count the rows that a number rests on: of two values, those of the rarer one."""
     return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_count(weights)
 
 
-def _curve(bound: Bound, draw: Draw, means: Vector) -> Curve:
+def _curve(bound: BoundFeature, draw: Draw, means: Vector) -> ConditionalExpectation:
     bins = bound.bins
     shares = np.bincount(bins.codes.astype(np.intp), draw.weights, bins.count)
-    return Curve(
+    return ConditionalExpectation(
         bins.levels,
         bins.is_by_value,
         bound.measure.curve(draw, bins.levels) + means,
@@ -206,7 +206,7 @@ def _curve(bound: Bound, draw: Draw, means: Vector) -> Curve:
 
 
 def _cloud(
-    expressions: Sequence[Expression], importances: Sequence[Importance], sheet: Sheet
+    expressions: Sequence[Expression], importances: Sequence[FirmImportance], sheet: Sheet
 ) -> Cloud:
     """Choose some rows, evenly over the table, and the features that show in plots."""
     n = len(sheet.weights)

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix
-from onnxplain_server.effects.effects import Effects
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.firm import probing
 from onnxplain_server.methods.firm.options import Contrast, Estimator, Options
 from onnxplain_server.methods.firm.result import Compared
 from onnxplain_server.methods.grids import grids
-from onnxplain_server.methods.partial_dependence import Part, Strategy
+from onnxplain_server.methods.partial_dependence import RowGroup, Strategy
 
 
 def wants_gradient(options: Options) -> str:
@@ -83,7 +83,7 @@ def _dependence(effects: Effects, features: Sequence[str], path: str) -> Matrix:
     asked = partial_dependence.resolve(asked, effects.background.features.names, path)
     points = grids(effects, effects.background.features, asked, path)
     curves = partial_dependence.compute(
-        effects, asked, points, [Part("", effects.background)]
+        effects, asked, points, [RowGroup("", effects.background)]
     ).curves
     return np.array(
         [

@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 
 
 class Covariance(Enum):

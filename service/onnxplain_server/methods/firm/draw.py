@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.covariance import Covariance, covariance
 from onnxplain_server.methods.firm.scores import ByBin, by_bin, spread

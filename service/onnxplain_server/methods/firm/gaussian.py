@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 
 _NORMAL = NormalDist()
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm import gaussian
 from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.draw import Draw, Moments
@@ -22,7 +22,7 @@ from onnxplain_server.methods.firm.scores import ByBin, slope
 from onnxplain_server.methods.firm.spline import Spline
 
 
-class Measure(Protocol):
+class BoundEstimator(Protocol):
     """An estimator bound to a feature."""
 
     @property
@@ -49,7 +49,7 @@ class TwoValued:
     is_signed = True
 
     def raw(self, draw: Draw) -> Vector:
-        """See `Measure.raw`; positive where the larger value has the larger score."""
+        """See `BoundEstimator.raw`; positive where the larger value has the larger score."""
         found = draw.by_bin(self.bins)
         low, high = found.shares
         if not low * high:
@@ -58,7 +58,7 @@ class TwoValued:
         return difference
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
-        """See `Measure.curve`."""
+        """See `BoundEstimator.curve`."""
         return draw.by_bin(self.bins).means
 
 
@@ -72,11 +72,11 @@ class Binned:
     is_signed = False
 
     def raw(self, draw: Draw) -> Vector:
-        """See `Measure.raw`."""
+        """See `BoundEstimator.raw`."""
         return _unbiased(draw.by_bin(self.bins), draw, keep_bias=self.keep_bias)
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
-        """See `Measure.curve`."""
+        """See `BoundEstimator.curve`."""
         return draw.by_bin(self.bins).means
 
 
@@ -90,12 +90,12 @@ class Smooth:
     is_signed = False
 
     def raw(self, draw: Draw) -> Vector:
-        """See `Measure.raw`."""
+        """See `BoundEstimator.raw`."""
         found = self.spline.measure(draw.scores, draw.weights)
         return _unbiased(found, draw, keep_bias=self.keep_bias)
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:
-        """See `Measure.curve`."""
+        """See `BoundEstimator.curve`."""
         fitted = self.spline.at(levels) @ self.spline.fit(draw.scores, draw.weights)
         return fitted - np.average(draw.scores, axis=0, weights=draw.weights)
 
@@ -109,11 +109,11 @@ class Slope:
     is_signed = True
 
     def raw(self, draw: Draw) -> Vector:
-        """See `Measure.raw`."""
+        """See `BoundEstimator.raw`."""
         return slope(self.values, draw.scores, draw.weights)
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:
-        """See `Measure.curve`."""
+        """See `BoundEstimator.curve`."""
         shares = draw.weights / draw.weights.sum()
         unit = np.abs(self.values).max() or 1.0  # so that no square overflows
         values = self.values / unit
@@ -136,7 +136,7 @@ class Closed:
         return self.estimator is Estimator.GAUSSIAN
 
     def raw(self, draw: Draw) -> Vector:
-        """See `Measure.raw`."""
+        """See `BoundEstimator.raw`."""
         signed = self._signed(draw)
         return signed if self.is_signed else signed**2
 
@@ -152,7 +152,7 @@ class Closed:
         return above if self.form.is_above else -above
 
     def curve(self, draw: Draw, levels: Array) -> Matrix:
-        """See `Measure.curve`."""
+        """See `BoundEstimator.curve`."""
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
         deviation = float(np.sqrt(coefficients @ draw.covariance @ coefficients))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.covariance import Covariance
-from onnxplain_server.methods.options import within
+from onnxplain_server.methods.option_checks import within
 from onnxplain_server.methods.resampling import Resampling
 
 MOST_FEATURES = 50_000
@@ -24,7 +24,7 @@ class Estimator(Enum):
     SMOOTH = "SMOOTH"
 
 
-class Source(Enum):
+class ScoreSource(Enum):
     """What the score is."""
 
     MODEL = "MODEL"
@@ -73,7 +73,7 @@ class Options:
     features: tuple[str, ...] = ()
     pairs: tuple[Pairs, ...] = ()
     estimator: Estimator | None = None
-    source: Source = Source.MODEL
+    source: ScoreSource = ScoreSource.MODEL
     covariance: Covariance = Covariance.EMPIRICAL
     bin_count: int = 20
     keep_bias: bool = False

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.options import MOST_FEATURES, Combination, Options, Pairs
 from onnxplain_server.methods.firm.result import Literals
-from onnxplain_server.table import listed
 
 _JOINTS = {
     Combination.CONJUNCTION: "{} and {}",

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import keep
-from onnxplain_server.effects.effects import Effects
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.table import listed
+from onnxplain_server.effects.engine import Effects
 
 _STEP = 0.05
 """Step of a central difference, in standard deviations: two of them, extrapolated."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.model import Note
 from onnxplain_server.methods.firm.options import Contrast, Estimator
-from onnxplain_server.model import Note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class ImportanceSpread:
     """What resampling tells of an importance.
 
     Attributes
@@ -24,7 +24,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class ConditionalExpectation:
     """The conditional expected score of a feature, as the estimator has it.
 
     Attributes
@@ -46,7 +46,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Importance:
+class FirmImportance:
     """How far a feature moves the expected score.
 
     Attributes
@@ -58,15 +58,15 @@ class Importance:
     values : (n_outputs,)
         Unit of the output, or without one where standardised; signed by GAUSSIAN, TWO_VALUED
         and SLOPE.
-    spread : Spread or None
-    curve : Curve
+    spread : ImportanceSpread or None
+    curve : ConditionalExpectation
     """
 
     feature: str
     estimator: Estimator
     values: Vector
-    spread: Spread | None
-    curve: Curve
+    spread: ImportanceSpread | None
+    curve: ConditionalExpectation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +129,7 @@ class Result:
     """
 
     output_names: tuple[str, ...]
-    importances: tuple[Importance, ...]
+    importances: tuple[FirmImportance, ...]
     compared: tuple[Compared, ...]
     means: Vector
     deviations: Vector

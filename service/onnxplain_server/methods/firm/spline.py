@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import BSpline
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.firm.scores import ByBin
 
 _STRETCHES = 6

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.edges import crossings
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.predicting import Oracle
 from onnxplain_server.methods.swarm.steps import Steps
-from onnxplain_server.trees.axes import value_of
-from onnxplain_server.trees.crew import Crew
-from onnxplain_server.trees.ensemble import Ensemble, Numbers
-from onnxplain_server.trees.profiles import DOUBTFUL, Pieces, Ranges, profiles
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.axes import value_of
+from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges, profiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class TreeReader:
         The largest of its outputs decides the class; with a loss, they are the predictions.
     columns : tuple of (n_rows,)
         All rows, in the model's types.
-    crew : Crew
+    crew : BlockPool
     oracle : Oracle
         Asked where two outputs are as near as rounding.
     kind : float32 or float64
@@ -41,7 +41,7 @@ class TreeReader:
 
     ensemble: Ensemble
     columns: tuple[Array, ...]
-    crew: Crew
+    crew: BlockPool
     oracle: Oracle
     kind: npt.DTypeLike
     limit: float

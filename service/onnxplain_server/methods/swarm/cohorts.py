@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.swarm.judging import Judge, Tally, Truth
 
 

@@ -8,24 +8,24 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.core.model import Note
 from onnxplain_server.effects.background import Background
 from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
 from onnxplain_server.methods.swarm.importance import importance, over_classes
 from onnxplain_server.methods.swarm.judging import Truth
-from onnxplain_server.methods.swarm.notebook import Notebook
 from onnxplain_server.methods.swarm.options import Options, Search
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
 from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.prediction_memo import Notebook
 from onnxplain_server.methods.swarm.reach import extrapolation, reach
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
-from onnxplain_server.methods.swarm.searching import Field, Found, by_evolution, by_swarm
+from onnxplain_server.methods.swarm.searching import Found, SearchSpace, by_evolution, by_swarm
 from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
 from onnxplain_server.methods.undefined import check_finite_before, infinite_after
-from onnxplain_server.model import Note
 
 _LEAST_POPULATION = 5
-_SEARCHES: dict[Search, Callable[[Field], list[Found]]] = {
+_SEARCHES: dict[Search, Callable[[SearchSpace], list[Found]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
 }
@@ -162,7 +162,9 @@ def _try(
         known = [add_up(own, cohort, limit) for own in steps]
     neutral = options.motion.perturbation.neutral
     notebook = Notebook(subject.oracle, cohort, places, prepared, neutral, known)
-    field = Field(cohort, places, notebook, options.motion, options.flight, widest(prepared), seed)
+    field = SearchSpace(
+        cohort, places, notebook, options.motion, options.flight, widest(prepared), seed
+    )
     return _SEARCHES[options.search or Search.PUBLISHED](field)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class ScoreCurve:
     """Scores and what is predicted, by weight.
 
     Attributes
@@ -74,7 +74,7 @@ class Curve:
         inside = (self.lows >= low) & ((self.lows < high) | last)
         return inside.astype(np.float64)
 
-    def joined(self, count: int) -> Curve:
+    def joined(self, count: int) -> ScoreCurve:
         """Join neighbours, evenly, so that at most so many points are left."""
         if len(self) <= count:
             return self
@@ -85,7 +85,7 @@ class Curve:
         size = np.where(np.repeat(total, np.diff([*starts, len(self)])) > 0, size, 1.0)
         total = np.add.reduceat(size, starts)
         ends = np.append(starts[1:], len(self)) - 1
-        return Curve(
+        return ScoreCurve(
             self.lows[starts],
             self.highs[ends],
             np.add.reduceat(size * self.scores, starts) / total,
@@ -93,10 +93,10 @@ class Curve:
         )
 
 
-def tried(weights: Vector, scores: Vector, shares: Matrix) -> Curve:
+def tried(weights: Vector, scores: Vector, shares: Matrix) -> ScoreCurve:
     """Make a curve of single weights, in any order."""
     order = np.argsort(weights, kind="stable")
-    return Curve(weights[order], weights[order], scores[order], shares[order])
+    return ScoreCurve(weights[order], weights[order], scores[order], shares[order])
 
 
 def as_shares(counts: Matrix) -> Matrix:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Vector
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.swarm.perturbation import Move
 
 _BITS: dict[type, npt.DTypeLike] = {np.float32: np.int32, np.float64: np.int64}

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.options import Score
 from onnxplain_server.methods.target import Comparison
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.options import choose, within
+from onnxplain_server.methods.option_checks import choose, within
 
 _MOST_ROWS_ALONE = 1_000
 
@@ -41,7 +41,7 @@ class Perturbation(Enum):
         return 1.0 if self is Perturbation.MULTIPLICATION else 0.0
 
 
-class Start(Enum):
+class ParticleStart(Enum):
     """Where particles start; see `SwarmOptions.Start` in the contract."""
 
     UNPERTURBED = "UNPERTURBED"
@@ -62,7 +62,7 @@ class Flight:
     iteration_count: int = 60
     restart_count: int = 1
     velocity_limit: float = 1.0
-    start: Start = Start.UNPERTURBED
+    start: ParticleStart = ParticleStart.UNPERTURBED
 
 
 @dataclass(frozen=True, slots=True)

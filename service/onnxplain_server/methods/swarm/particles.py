@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Matrix
-from onnxplain_server.methods.swarm.options import Flight, Motion, Start
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.methods.swarm.options import Flight, Motion, ParticleStart
 
 _CONSTRICTION = 0.729
 _PULL = 2.05
@@ -62,7 +62,7 @@ class Particles:
         count, limit = flight.particle_count, flight.velocity_limit
         velocity = np.stack([random.uniform(-limit, limit, count) for random in randoms])
         position = np.full(velocity.shape, motion.perturbation.neutral, dtype)
-        if flight.start is Start.UNIFORM:
+        if flight.start is ParticleStart.UNIFORM:
             drawn = [random.uniform(0, motion.weight_limit, count) for random in randoms]
             position = np.stack(drawn).astype(dtype)
         # Until the first look.

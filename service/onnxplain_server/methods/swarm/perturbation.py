@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Indices, Vector
+from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.methods.swarm.options import Motion, Perturbation
 
 

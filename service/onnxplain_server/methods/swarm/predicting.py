@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Indices, Matrix
+from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.caller import Caller, check_finite, rows_named
-from onnxplain_server.effects.pace import Pace
+from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.effects.predictor import Predictor, check_finite, rows_named
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.judging import Tally
 from onnxplain_server.methods.swarm.perturbation import Move
-from onnxplain_server.rows import feeds
 
 _SPAN = 2_000
 """Rows that one thread predicts, so that there is work for others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class MovedFeature:
     """A feature of a cohort moved by a weight."""
 
     feature: int
@@ -35,15 +35,15 @@ class Oracle:
 
     Parameters
     ----------
-    caller : Caller
+    caller : Predictor
         Of all outputs of the model.
-    unplanned : Caller
+    unplanned : Predictor
         The same, for rows that nobody could plan.
     background : Background
         All rows.
     """
 
-    def __init__(self, caller: Caller, unplanned: Caller, background: Background) -> None:
+    def __init__(self, caller: Predictor, unplanned: Predictor, background: Background) -> None:
         self._caller = caller
         self._unplanned = unplanned
         self._background = background
@@ -57,7 +57,7 @@ class Oracle:
         """Predict all rows as they are: (n, n_outputs)."""
         background = self._background
         every = np.arange(len(background))
-        spans = [every[s : s + Pace.LARGEST] for s in range(0, len(every), Pace.LARGEST)]
+        spans = [every[s : s + BatchSize.LARGEST] for s in range(0, len(every), BatchSize.LARGEST)]
         parts = self._caller.side_by_side(lambda rows: self._predict(rows, [], self._caller), spans)
         self._looked += len(every)
         return np.concatenate(parts)
@@ -87,7 +87,7 @@ class Oracle:
         rows, values : (n,)
             Values in the model's type.
         """
-        spans = [slice(s, s + Pace.LARGEST) for s in range(0, len(rows), Pace.LARGEST)]
+        spans = [slice(s, s + BatchSize.LARGEST) for s in range(0, len(rows), BatchSize.LARGEST)]
 
         def part(span: slice) -> Matrix:
             own = values[span]
@@ -95,7 +95,7 @@ class Oracle:
 
         return np.concatenate(self._unplanned.side_by_side(part, spans))
 
-    def tallies(self, cohort: Cohort, tasks: Sequence[Task]) -> Tally:
+    def tallies(self, cohort: Cohort, tasks: Sequence[MovedFeature]) -> Tally:
         """Predict each task, in calls that hold as many as fit, and count: one weight per task."""
         n = len(cohort)
         labels = np.zeros((len(tasks), n), dtype=np.int32)
@@ -122,7 +122,7 @@ class Oracle:
         )
 
     def _predict(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], caller: Caller
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], caller: Predictor
     ) -> Matrix:
         """Predict rows in which pieces of columns are replaced."""
         parts, start = [], 0
@@ -179,7 +179,7 @@ def _as_matrix(background: Background) -> Array | None:
     return np.stack(background.columns, axis=1) if background.features.matrix else None
 
 
-def _pieces(tasks: Sequence[Task], span: slice, n: int) -> list[tuple[slice, int, Array]]:
+def _pieces(tasks: Sequence[MovedFeature], span: slice, n: int) -> list[tuple[slice, int, Array]]:
     """What of the tasks' rows lies in a span, from 0: where, which feature, and its values."""
     pieces = []
     for number in range(span.start // n, -(-span.stop // n)):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
-from onnxplain_server.model import Note
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.model import Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.model import Note
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm.options import Motion, Report, Score, Search
 from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.searching import Found
-from onnxplain_server.model import Note
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import differential_evolution
 
-from onnxplain_server.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.curve import Curve
-from onnxplain_server.methods.swarm.notebook import Notebook
+from onnxplain_server.methods.swarm.curve import ScoreCurve
 from onnxplain_server.methods.swarm.options import Flight, Motion
 from onnxplain_server.methods.swarm.particles import Particles, better
+from onnxplain_server.methods.swarm.prediction_memo import Notebook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Found:
     best_score: float
     distance: float
     drop: float
-    curve: Curve
+    curve: ScoreCurve
     optimum: Optimum | None = None
     stable_optimum: Optimum | None = None
     agreement: float | None = None
@@ -62,7 +62,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class SearchSpace:
     """What is searched, and how.
 
     Attributes
@@ -92,7 +92,7 @@ class Field:
         return np.random.default_rng(key)
 
 
-def by_swarm(field: Field) -> list[Found]:
+def by_swarm(field: SearchSpace) -> list[Found]:
     """Let swarms fly, those of all features and restarts together; one result per feature."""
     m, restarts = len(field.features), field.flight.restart_count
     randoms = [field.random(j, r) for j in field.features for r in range(restarts)]
@@ -107,7 +107,7 @@ def by_swarm(field: Field) -> list[Found]:
     return [_found(field, place, best[place]) for place in range(m)]
 
 
-def by_evolution(field: Field) -> list[Found]:
+def by_evolution(field: SearchSpace) -> list[Found]:
     """Let populations evolve, by scipy; one result per feature."""
     found = []
     for place, feature in enumerate(field.features):
@@ -116,7 +116,7 @@ def by_evolution(field: Field) -> list[Found]:
     return found
 
 
-def _evolve(field: Field, place: int, feature: int, restart: int) -> float:
+def _evolve(field: SearchSpace, place: int, feature: int, restart: int) -> float:
     """Find the weight that does most harm, the closest one to no change among equals."""
     flight, limit = field.flight, field.motion.weight_limit
     cost = _cost(field, place)
@@ -136,7 +136,7 @@ def _evolve(field: Field, place: int, feature: int, restart: int) -> float:
     return float(np.asarray(result.x[0], dtype=field.precision))
 
 
-def _cost(field: Field, place: int) -> Callable[[Matrix], Vector]:
+def _cost(field: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
     """Make what evolution lowers: damage first, and distance where that is the same."""
     neutral, limit = field.motion.perturbation.neutral, field.motion.weight_limit
     base = field.cohort.judge.damage(np.array([field.cohort.score]))[0]
@@ -154,7 +154,7 @@ def _cost(field: Field, place: int) -> Callable[[Matrix], Vector]:
     return cost
 
 
-def _found(field: Field, place: int, best: Array) -> Found:
+def _found(field: SearchSpace, place: int, best: Array) -> Found:
     """Choose the best search: (n_restarts, n_particles) best weights."""
     neutral, judge = field.motion.perturbation.neutral, field.cohort.judge
     scores = field.notebook.scores(np.full(best.size, place), best.ravel().astype(field.precision))

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onnxplain_server.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.table import draw
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.curve import Curve, as_shares
+from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares
 from onnxplain_server.methods.swarm.edges import before
 from onnxplain_server.methods.swarm.judging import Tally
 from onnxplain_server.methods.swarm.options import Motion, Report
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.predicting import Oracle
 from onnxplain_server.methods.swarm.searching import Found, Optimum
-from onnxplain_server.table import draw
 
 _CONFIRMED_ROWS = 1_000
 _SAME = 1e-12
@@ -63,7 +63,7 @@ class Steps:
         return labels
 
 
-def add_up(steps: Steps, cohort: Cohort, limit: float) -> Curve:
+def add_up(steps: Steps, cohort: Cohort, limit: float) -> ScoreCurve:
     """Add up the steps of all rows: the curve, piece by piece."""
     changes = _changes(steps, cohort)
     order = np.argsort(steps.begin, kind="stable")
@@ -75,7 +75,7 @@ def add_up(steps: Steps, cohort: Cohort, limit: float) -> Curve:
     tally = Tally(_clean(sums[:, :-2]), np.where(endless > 0, np.inf, losses))
     lows = begins[starts]
     highs = np.append(lows[1:], limit)
-    return Curve(lows, highs, cohort.judge.scores(tally), as_shares(tally.counts))
+    return ScoreCurve(lows, highs, cohort.judge.scores(tally), as_shares(tally.counts))
 
 
 def _changes(steps: Steps, cohort: Cohort) -> Matrix:
@@ -103,7 +103,7 @@ def _clean(counts: Matrix) -> Matrix:
 
 
 def find(
-    curve: Curve, cohort: Cohort, motion: Motion, report: Report, kind: npt.DTypeLike
+    curve: ScoreCurve, cohort: Cohort, motion: Motion, report: Report, kind: npt.DTypeLike
 ) -> Found:
     """Find the true optimum of a curve, and the best one that is no sliver."""
     neutral = motion.perturbation.neutral
@@ -154,7 +154,7 @@ class _Ranges:
         )
 
 
-def _ranges(curve: Curve, kind: npt.DTypeLike) -> _Ranges:
+def _ranges(curve: ScoreCurve, kind: npt.DTypeLike) -> _Ranges:
     scores = curve.scores
     scale = _SAME * max(1.0, float(np.abs(scores).max()))
     starts = np.flatnonzero(np.append(True, np.abs(np.diff(scores)) > scale))

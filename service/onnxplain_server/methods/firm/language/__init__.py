@@ -4,18 +4,18 @@ A text becomes a tree of the few operations that there are. It is never run as
 a program: what is not on the lists of this package is refused, with its place.
 """
 
-from onnxplain_server.methods.firm.language.columns import Columns
+from onnxplain_server.methods.firm.language.columns import ColumnValues
 from onnxplain_server.methods.firm.language.evaluate import evaluate
 from onnxplain_server.methods.firm.language.forms import Linear, Threshold, form_of
 from onnxplain_server.methods.firm.language.parse import parse
-from onnxplain_server.methods.firm.language.tree import Expression, Kind
+from onnxplain_server.methods.firm.language.tree import Expression, ValueKind
 
 __all__ = [
-    "Columns",
+    "ColumnValues",
     "Expression",
-    "Kind",
     "Linear",
     "Threshold",
+    "ValueKind",
     "evaluate",
     "form_of",
     "parse",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from onnxplain_server.methods.firm.language.tree import Column, Constant, Kind, Node
+from onnxplain_server.methods.firm.language.tree import ColumnReference, Constant, Node, ValueKind
 
 _MOST_POSITION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Function:
     """A function.
 
     Attributes
@@ -20,9 +20,9 @@ class Call:
         How it is written.
     fewest, most : int
         Number of arguments.
-    operands : Kind or None
+    operands : ValueKind or None
         What all of them are; None: `check` tells.
-    kind : Kind
+    kind : ValueKind
         What it gives.
     check : callable
         Says what is wrong with the arguments, or nothing.
@@ -31,14 +31,14 @@ class Call:
     usage: str
     fewest: int
     most: int
-    operands: Kind | None
-    kind: Kind
+    operands: ValueKind | None
+    kind: ValueKind
     check: Callable[[Sequence[Node]], str] = lambda _operands: ""
 
 
 def _check_kmer(operands: Sequence[Node]) -> str:
     column, motif = operands[:2]
-    if not (isinstance(column, Column) and column.kind is Kind.TEXT):
+    if not (isinstance(column, ColumnReference) and column.kind is ValueKind.TEXT):
         return "the first argument of kmer must be a column of text"
     if not (isinstance(motif, Constant) and isinstance(motif.value, str) and motif.value):
         return "the second argument of kmer must be a text, like 'GATTACA'"
@@ -52,20 +52,20 @@ def _check_kmer(operands: Sequence[Node]) -> str:
 
 
 def _check_missing(operands: Sequence[Node]) -> str:
-    return "" if isinstance(operands[0], Column) else "missing takes a column"
+    return "" if isinstance(operands[0], ColumnReference) else "missing takes a column"
 
 
-_NUMBER, _CONDITION = Kind.NUMBER, Kind.CONDITION
+_NUMBER, _CONDITION = ValueKind.NUMBER, ValueKind.CONDITION
 
 CALLS = {
-    "abs": Call("abs(x)", 1, 1, _NUMBER, _NUMBER),
-    "exp": Call("exp(x)", 1, 1, _NUMBER, _NUMBER),
-    "kmer": Call("kmer(column, 'GATTACA', 35)", 2, 3, None, _CONDITION, _check_kmer),
-    "log": Call("log(x)", 1, 1, _NUMBER, _NUMBER),
-    "max": Call("max(x, y)", 2, 2, _NUMBER, _NUMBER),
-    "min": Call("min(x, y)", 2, 2, _NUMBER, _NUMBER),
-    "missing": Call("missing(x)", 1, 1, None, _CONDITION, _check_missing),
-    "sqrt": Call("sqrt(x)", 1, 1, _NUMBER, _NUMBER),
-    "xor": Call("xor(a, b)", 2, 2, _CONDITION, _CONDITION),
+    "abs": Function("abs(x)", 1, 1, _NUMBER, _NUMBER),
+    "exp": Function("exp(x)", 1, 1, _NUMBER, _NUMBER),
+    "kmer": Function("kmer(column, 'GATTACA', 35)", 2, 3, None, _CONDITION, _check_kmer),
+    "log": Function("log(x)", 1, 1, _NUMBER, _NUMBER),
+    "max": Function("max(x, y)", 2, 2, _NUMBER, _NUMBER),
+    "min": Function("min(x, y)", 2, 2, _NUMBER, _NUMBER),
+    "missing": Function("missing(x)", 1, 1, None, _CONDITION, _check_missing),
+    "sqrt": Function("sqrt(x)", 1, 1, _NUMBER, _NUMBER),
+    "xor": Function("xor(a, b)", 2, 2, _CONDITION, _CONDITION),
 }
 """In alphabetical order, as messages list them."""

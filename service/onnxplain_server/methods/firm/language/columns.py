@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Indices, Vector
-from onnxplain_server.methods.firm.language.tree import Kind
+from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.methods.firm.language.tree import ValueKind
 
 
-class Columns:
+class ColumnValues:
     """Columns at some rows.
 
     Parameters
@@ -27,10 +27,10 @@ class Columns:
         self._letters: dict[str, Array] = {}
 
     @property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, ValueKind]:
         """What each column holds."""
         return {
-            name: Kind.TEXT if column.dtype == object else Kind.NUMBER
+            name: ValueKind.TEXT if column.dtype == object else ValueKind.NUMBER
             for name, column in self._columns.items()
         }
 
@@ -38,9 +38,9 @@ class Columns:
         column = self._columns[name]
         return column if self._rows is None else column[self._rows]
 
-    def take(self, rows: Indices) -> Columns:
+    def take(self, rows: Indices) -> ColumnValues:
         """Keep some of the rows."""
-        return Columns(self._columns, rows if self._rows is None else self._rows[rows])
+        return ColumnValues(self._columns, rows if self._rows is None else self._rows[rows])
 
     def missing(self, name: str) -> Array:
         """Tell where a column has no value: (n,)."""
@@ -57,5 +57,5 @@ class Columns:
 
 
 def codes_of(text: str) -> Vector:
-    """Give the letters of a text the numbers that they have in `Columns.letters`."""
+    """Give the letters of a text the numbers that they have in `ColumnValues.letters`."""
     return np.array([ord(letter) for letter in text], dtype=np.uint32)

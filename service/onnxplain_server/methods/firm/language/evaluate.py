@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onnxplain_server.arrays import Array, Vector
-from onnxplain_server.errors import ExplainError, Reason
-from onnxplain_server.methods.firm.language.columns import Columns, codes_of
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.firm.language.columns import ColumnValues, codes_of
 from onnxplain_server.methods.firm.language.tree import (
-    Column,
+    ColumnReference,
     Constant,
     Expression,
     Node,
@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
 """What can be done with values; those that need columns are in `_Evaluator`."""
 
 
-def evaluate(expression: Expression, columns: Columns) -> Array:
+def evaluate(expression: Expression, columns: ColumnValues) -> Array:
     """Compute a feature: (n,), float64 with NaN where it is missing, or str objects.
 
     A feature is missing where a column that it is computed from is, unless it
@@ -91,14 +91,14 @@ def evaluate(expression: Expression, columns: Columns) -> Array:
 
 
 class _Evaluator:
-    def __init__(self, expression: Expression, columns: Columns) -> None:
+    def __init__(self, expression: Expression, columns: ColumnValues) -> None:
         self._expression = expression
         self._columns = columns
 
     def values(self, node: Node) -> Array:
         """Compute the values of a node: (n,), or () of a constant."""
         match node:
-            case Column():
+            case ColumnReference():
                 return self._columns[node.name]
             case Constant():
                 return np.array(node.value, dtype=object if isinstance(node.value, str) else float)
@@ -146,19 +146,19 @@ class _Evaluator:
 
 def _name(node: Operation) -> str:
     column = node.operands[0]
-    return column.name if isinstance(column, Column) else ""
+    return column.name if isinstance(column, ColumnReference) else ""
 
 
 def _constant(node: Node) -> float | str:
     return node.value if isinstance(node, Constant) else ""
 
 
-def _check_finite(expression: Expression, columns: Columns, values: Vector) -> None:
+def _check_finite(expression: Expression, columns: ColumnValues, values: Vector) -> None:
     wrong = ~np.isfinite(values)
     if not wrong.any():
         return
     for node in walk(expression.root):
-        if isinstance(node, Column):
+        if isinstance(node, ColumnReference):
             wrong &= ~columns.missing(node.name) | np.isinf(values)
     rows = np.flatnonzero(wrong)
     if len(rows):

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onnxplain_server.methods.firm.language.tree import (
-    Column,
+    ColumnReference,
     Constant,
     Expression,
-    Kind,
     Node,
     Operation,
+    ValueKind,
 )
 
 
@@ -57,7 +57,7 @@ def form_of(expression: Expression) -> Linear | Threshold | None:
 
 def _linear(node: Node) -> Linear | None:  # noqa: PLR0911 - one per kind of node
     match node:
-        case Column(kind=Kind.NUMBER):
+        case ColumnReference(kind=ValueKind.NUMBER):
             return Linear({node.name: 1.0})
         case Constant(value=float()):
             return Linear({}, float(node.value))

@@ -6,19 +6,19 @@ import ast
 import math
 from collections.abc import Mapping, Sequence
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.language import calls
-from onnxplain_server.methods.firm.language.source import Source, read
+from onnxplain_server.methods.firm.language.source import SourceText, read
 from onnxplain_server.methods.firm.language.tree import (
-    Column,
+    ColumnReference,
     Constant,
     Expression,
-    Kind,
     Node,
     Operation,
+    ValueKind,
     walk,
 )
-from onnxplain_server.table import listed
 
 _MOST_DEPTH = 40
 _MOST_NODES = 250
@@ -68,14 +68,14 @@ _REFUSED = {
 }
 
 
-def parse(text: str, kinds: Mapping[str, Kind], path: str) -> Expression:
+def parse(text: str, kinds: Mapping[str, ValueKind], path: str) -> Expression:
     """Read a feature function.
 
     Parameters
     ----------
     text : str
         The name of a column, or an expression over columns.
-    kinds : mapping of column to Kind
+    kinds : mapping of column to ValueKind
     path : str
         Field of the request that holds the text.
 
@@ -85,10 +85,10 @@ def parse(text: str, kinds: Mapping[str, Kind], path: str) -> Expression:
         INVALID_OPTION, or MISSING_COLUMN, with the place.
     """
     if text in kinds:
-        return Expression(text, path, Column(text, kinds[text], 0))
+        return Expression(text, path, ColumnReference(text, kinds[text], 0))
     source = read(text, path)
     root = _Reader(source, kinds).read(_syntax(source), 0)
-    if root.kind is Kind.TEXT and not isinstance(root, Column):
+    if root.kind is ValueKind.TEXT and not isinstance(root, ColumnReference):
         raise source.fault("a feature is a number, a condition or a column", root.place)
     expression = Expression(text, path, root)
     if not expression.columns:
@@ -98,7 +98,7 @@ def parse(text: str, kinds: Mapping[str, Kind], path: str) -> Expression:
     return expression
 
 
-def _syntax(source: Source) -> ast.expr:
+def _syntax(source: SourceText) -> ast.expr:
     """Have Python tell what is what in a text, without running it."""
     try:
         return ast.parse(source.masked[source.blank :], mode="eval").body
@@ -116,7 +116,7 @@ def _syntax(source: Source) -> ast.expr:
 class _Reader:
     """Turns Python's syntax into ours."""
 
-    def __init__(self, source: Source, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, source: SourceText, kinds: Mapping[str, ValueKind]) -> None:
         self._source = source
         self._kinds = kinds
 
@@ -144,7 +144,7 @@ class _Reader:
             case _:
                 raise self._fault(_REFUSED.get(type(node), "this is not understood"), node)
 
-    def _column(self, node: ast.Name) -> Column:
+    def _column(self, node: ast.Name) -> ColumnReference:
         place = self._source.place(node)
         name = self._source.names.get(place, node.id)
         if name not in self._kinds:
@@ -152,14 +152,14 @@ class _Reader:
             raise self._source.fault(
                 f"the table has no column {name!r}; it has {known}", place, Reason.MISSING_COLUMN
             )
-        return Column(name, self._kinds[name], place)
+        return ColumnReference(name, self._kinds[name], place)
 
     def _constant(self, node: ast.Constant) -> Constant:
         value, place = node.value, self._source.place(node)
         if isinstance(value, bool):
-            return Constant(float(value), Kind.CONDITION, place)
+            return Constant(float(value), ValueKind.CONDITION, place)
         if isinstance(value, str):
-            return Constant(value, Kind.TEXT, place)
+            return Constant(value, ValueKind.TEXT, place)
         if not isinstance(value, int | float):
             raise self._fault("only numbers, texts, True and False can stand here", node)
         try:
@@ -168,31 +168,33 @@ class _Reader:
             number = math.inf
         if not math.isfinite(number):
             raise self._fault("the number is too large", node)
-        return Constant(number, Kind.NUMBER, place)
+        return Constant(number, ValueKind.NUMBER, place)
 
     def _unary(self, node: ast.UnaryOp, depth: int) -> Node:
         if isinstance(node.op, ast.Not):
-            return self._make("not", [self._condition(node.operand, depth)], Kind.CONDITION, node)
+            return self._make(
+                "not", [self._condition(node.operand, depth)], ValueKind.CONDITION, node
+            )
         if isinstance(node.op, ast.Invert):
             raise self._fault(_INSTEAD[ast.Invert], node)
         number = self._number(node.operand, depth)
         if isinstance(node.op, ast.UAdd):
             return number
         if isinstance(number, Constant):
-            return Constant(-float(number.value), Kind.NUMBER, self._source.place(node))
-        return self._make("negative", [number], Kind.NUMBER, node)
+            return Constant(-float(number.value), ValueKind.NUMBER, self._source.place(node))
+        return self._make("negative", [number], ValueKind.NUMBER, node)
 
     def _binary(self, node: ast.BinOp, depth: int) -> Node:
         if isinstance(node.op, ast.BitXor):
             both = [self._condition(node.left, depth), self._condition(node.right, depth)]
-            return self._make("xor", both, Kind.CONDITION, node)
+            return self._make("xor", both, ValueKind.CONDITION, node)
         if type(node.op) not in _ARITHMETIC:
             told = _INSTEAD.get(type(node.op), "this operator cannot be used")
             raise self._fault(told, node.right)
         operands = [self._number(node.left, depth), self._number(node.right, depth)]
         if isinstance(node.op, ast.Pow):
             self._check_power(operands[1], node.right)
-        return self._make(_ARITHMETIC[type(node.op)], operands, Kind.NUMBER, node)
+        return self._make(_ARITHMETIC[type(node.op)], operands, ValueKind.NUMBER, node)
 
     def _check_power(self, exponent: Node, node: ast.expr) -> None:
         is_small = isinstance(exponent, Constant) and abs(float(exponent.value)) <= _LARGEST_POWER
@@ -220,12 +222,12 @@ class _Reader:
         if name is None:
             raise self._fault("'is' cannot be used; write '=='", right)
         operands = [self.read(side, depth + 1) for side in (left, right)]
-        are_text = [operand.kind is Kind.TEXT for operand in operands]
+        are_text = [operand.kind is ValueKind.TEXT for operand in operands]
         if any(are_text) and not all(are_text):
             raise self._fault("a number and a text cannot be compared", right)
         if all(are_text) and name not in {"==", "!="}:
             raise self._fault("texts have no order; compare them by '==' or '!='", right)
-        return self._make(name, operands, Kind.CONDITION, node)
+        return self._make(name, operands, ValueKind.CONDITION, node)
 
     def _membership(
         self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr, depth: int
@@ -238,13 +240,13 @@ class _Reader:
             constant = self.read(element, depth + 1)
             if not isinstance(constant, Constant):
                 raise self._fault("a list holds numbers or texts only", element)
-            if (constant.kind is Kind.TEXT) is not (value.kind is Kind.TEXT):
+            if (constant.kind is ValueKind.TEXT) is not (value.kind is ValueKind.TEXT):
                 raise self._fault("a number and a text cannot be compared", element)
-            parts.append(self._make("==", [value, constant], Kind.CONDITION, node))
+            parts.append(self._make("==", [value, constant], ValueKind.CONDITION, node))
         found = self._fold("or", parts, node)
         if isinstance(operator, ast.In):
             return found
-        return self._make("not", [found], Kind.CONDITION, node)
+        return self._make("not", [found], ValueKind.CONDITION, node)
 
     def _call(self, node: ast.Call, depth: int) -> Node:
         if isinstance(node.func, ast.Attribute):
@@ -257,9 +259,9 @@ class _Reader:
         if not call.fewest <= len(node.args) <= call.most:
             raise self._fault(f"{node.func.id} is written {call.usage}", node)
         match call.operands:
-            case Kind.NUMBER:
+            case ValueKind.NUMBER:
                 operands = [self._number(argument, depth) for argument in node.args]
-            case Kind.CONDITION:
+            case ValueKind.CONDITION:
                 operands = [self._condition(argument, depth) for argument in node.args]
             case _:
                 operands = [self.read(argument, depth + 1) for argument in node.args]
@@ -271,28 +273,30 @@ class _Reader:
     def _number(self, node: ast.expr, depth: int) -> Node:
         """Read what must be a number; a condition counts as 1 where it holds, and 0 elsewhere."""
         found = self.read(node, depth + 1)
-        if found.kind is Kind.TEXT:
+        if found.kind is ValueKind.TEXT:
             raise self._fault("a text is no number; compare it, as in x == 'a'", node)
         return found
 
     def _condition(self, node: ast.expr, depth: int) -> Node:
         """Read what must be a condition; a column of 0 and 1 is one, which its values tell."""
         found = self.read(node, depth + 1)
-        if found.kind is Kind.TEXT:
+        if found.kind is ValueKind.TEXT:
             raise self._fault("a text is no condition; compare it, as in x == 'a'", node)
-        if found.kind is Kind.NUMBER:
-            if not isinstance(found, Column):
+        if found.kind is ValueKind.NUMBER:
+            if not isinstance(found, ColumnReference):
                 raise self._fault("a number is no condition; compare it, as in x > 1", node)
-            return self._make("holds", [found], Kind.CONDITION, node)
+            return self._make("holds", [found], ValueKind.CONDITION, node)
         return found
 
     def _fold(self, name: str, parts: Sequence[Node], node: ast.expr) -> Node:
         whole = parts[0]
         for part in parts[1:]:
-            whole = self._make(name, [whole, part], Kind.CONDITION, node)
+            whole = self._make(name, [whole, part], ValueKind.CONDITION, node)
         return whole
 
-    def _make(self, name: str, operands: Sequence[Node], kind: Kind, node: ast.expr) -> Operation:
+    def _make(
+        self, name: str, operands: Sequence[Node], kind: ValueKind, node: ast.expr
+    ) -> Operation:
         return Operation(name, tuple(operands), kind, self._source.place(node))
 
     def _fault(self, reason: str, node: ast.expr) -> ExplainError:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from onnxplain_server.errors import ExplainError, Reason
+from onnxplain_server.core.errors import ExplainError, Reason
 
 MOST_CHARACTERS = 1_000
 
@@ -22,7 +22,7 @@ _ALONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """A text on its way to a tree.
 
     Attributes
@@ -58,7 +58,7 @@ class Source:
         return len(before.decode(errors="ignore"))
 
 
-def read(text: str, path: str) -> Source:
+def read(text: str, path: str) -> SourceText:
     """Set names in backquotes aside.
 
     Raises
@@ -66,7 +66,7 @@ def read(text: str, path: str) -> Source:
     ExplainError
         INVALID_OPTION.
     """
-    plain = Source(text, path)
+    plain = SourceText(text, path)
     if not text.strip():
         raise plain.fault("the expression is empty", 0)
     if len(text) > MOST_CHARACTERS:
@@ -83,10 +83,10 @@ def read(text: str, path: str) -> Source:
         elif part[0] not in "'\"":
             part = re.sub(r"\s", " ", part)
         parts.append(part)
-    return Source(text, path, "".join(parts), names)
+    return SourceText(text, path, "".join(parts), names)
 
 
-def _stand_in(plain: Source, part: str, place: int) -> str:
+def _stand_in(plain: SourceText, part: str, place: int) -> str:
     """Make an identifier as long as a name in backquotes is."""
     end = place + len(part)
     beside = plain.text[max(place - 1, 0) : place] + plain.text[end : end + 1]

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What the values of a column, or of a part of an expression, are."""
 
     NUMBER = "a number"
@@ -17,11 +17,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnReference:
     """The values of a column. `place` is that of its first character in the text, from 0."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     place: int
 
 
@@ -30,7 +30,7 @@ class Constant:
     """A number or a text that stands in the expression."""
 
     value: float | str
-    kind: Kind
+    kind: ValueKind
     place: int
 
 
@@ -40,11 +40,11 @@ class Operation:
 
     name: str
     operands: tuple[Node, ...]
-    kind: Kind
+    kind: ValueKind
     place: int
 
 
-Node: TypeAlias = Column | Constant | Operation
+Node: TypeAlias = ColumnReference | Constant | Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Expression:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that it is computed from, in order of first appearance."""
-        columns = (node for node in walk(self.root) if isinstance(node, Column))
+        columns = (node for node in walk(self.root) if isinstance(node, ColumnReference))
         return tuple(dict.fromkeys(column.name for column in columns))
 
 

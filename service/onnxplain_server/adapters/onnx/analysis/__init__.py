@@ -1,0 +1,1 @@
+"""Static analysis of an ONNX graph: margin, additive scores, reachable columns, precision."""

@@ -1,0 +1,94 @@
+"""Whether a tensor is a sum over trees or one affine map of the features, and why not."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import NodeProto
+from onnx.numpy_helper import to_array
+
+from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, transform_of
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, attribute
+
+PASSING = frozenset(
+    {
+        *("Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"),
+        *("Slice", "Gather", "ArrayFeatureExtractor"),
+    }
+)
+"""Operators that move or repeat values of their first input, without computing."""
+
+_SUMS = frozenset({"Add", "Sub", "Sum", "Neg", "Concat"})
+_PRODUCTS = frozenset({"Mul", "Div", "MatMul", "Gemm"})
+_PREPARING = frozenset(
+    {
+        *("Scaler", "Imputer", "OneHotEncoder", "LabelEncoder", "CategoryMapper", "Binarizer"),
+        *("FeatureVectorizer", "DictVectorizer", "Where", "IsNaN", "Equal"),
+    }
+)
+"""Operators that prepare features one by one, before any map or tree."""
+
+_ADDITIVE = "the model's answer is already additive"
+_AVERAGE = "the model averages the probabilities of its trees"
+
+
+def is_all_ones(graph: Graph, tensor: str) -> bool:
+    """Whether a tensor is a constant 1, or many of them."""
+    values = graph.constant(tensor)
+    return values is not None and bool(np.all(values == 1))
+
+
+def answer_refusal(graph: Graph, tensor: str) -> str:
+    """Why an answer that no logistic or softmax ends has no margin."""
+    node = graph.producer(tensor)
+    if node is not None and node.op_type == "TreeEnsembleClassifier" and _is_average(node):
+        return _AVERAGE
+    return obstacle_refusal(graph, tensor) or _ADDITIVE
+
+
+def obstacle_refusal(graph: Graph, tensor: str) -> str:
+    """Why a tensor is no additive score; empty where it is one."""
+    obstacle = _obstacle_behind(graph, tensor)
+    if obstacle is None:
+        return ""
+    return (
+        f"the model computes {obstacle} on the way to its answer, while only a sum over trees or "
+        "one linear map, ended by a logistic or softmax, has an additive score (a network has none)"
+    )
+
+
+def _obstacle_behind(graph: Graph, tensor: str) -> str | None:
+    """Name the first operator that makes a tensor other than additive; None where it is."""
+    waiting = [(tensor, False)]
+    while waiting:
+        name, is_prepared = waiting.pop()
+        node = graph.producer(name)
+        if node is None or node.op_type == "Constant":
+            continue
+        if not _keeps_additive(graph, node, is_prepared=is_prepared):
+            return node.op_type
+        if node.op_type not in LINKED:
+            is_prepared = is_prepared or node.op_type in _PREPARING
+            waiting.extend((inner, is_prepared) for inner in node.input if inner)
+    return None
+
+
+def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool:
+    if node.op_type in LINKED:
+        return not is_prepared and _is_sum(node)
+    if node.op_type in _PRODUCTS:
+        varying = [name for name in node.input if name and graph.constant(name) is None]
+        is_map = node.op_type in {"MatMul", "Gemm"}
+        return len(varying) <= 1 and not (is_map and is_prepared)
+    return node.op_type in PASSING | _SUMS | _PREPARING
+
+
+def _is_sum(node: NodeProto) -> bool:
+    """Whether it adds up, or averages, what its leaves or coefficients give."""
+    aggregate = attribute(node, "aggregate_function", "SUM")
+    return transform_of(node) == "NONE" and aggregate in {"SUM", "AVERAGE", 0, 1}
+
+
+def _is_average(node: NodeProto) -> bool:
+    packed = attribute(node, "class_weights_as_tensor")
+    weights = attribute(node, "class_weights", ()) if packed is None else to_array(packed)
+    return transform_of(node) == "NONE" and all(0 <= weight <= 1 for weight in weights)

@@ -1,0 +1,182 @@
+"""The additive score before a classifier's logistic or softmax, read from the graph.
+
+The walk goes back from the probabilities and builds, beside each tensor, the tensor of scores that
+it was made from, until it meets the logistic or softmax. What it builds is believed only after the
+link leads from the scores of the trial rows to the model's own answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from onnx import NodeProto
+
+from onnxplain_server.adapters.onnx.analysis.additive import (
+    PASSING,
+    answer_refusal,
+    is_all_ones,
+    obstacle_refusal,
+)
+from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, link_of, scores_of
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, attribute
+from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_ACTIVATIONS = {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX"}
+_TOLERANCE = 1e-5
+"""Of a probability: float32 rounding of the link's two computations."""
+
+_MODERATE = 50.0
+"""Scores up to which no float32 probability underflows to a sum of 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarginScores:
+    """Where the scores are, and what leads from them to the response.
+
+    Attributes
+    ----------
+    parts : tuple of OutputTensor
+        As the response's parts, with the tensors of scores.
+    links : tuple of str
+        LOGISTIC or SOFTMAX, one per part.
+    """
+
+    parts: tuple[OutputTensor, ...]
+    links: tuple[str, ...]
+
+
+def read_margin(
+    graph: Graph, parts: tuple[OutputTensor, ...], column_counts: tuple[int, ...]
+) -> MarginScores:
+    """Extend the graph by the scores behind each part of the response.
+
+    Two probabilities become (−score, score), so that the logistic of a column is its probability.
+
+    Raises
+    ------
+    ExplainError
+        MARGIN_UNAVAILABLE with the reason.
+    """
+    found = [_part(graph, *part) for part in zip(parts, column_counts, strict=True)]
+    return MarginScores(tuple(part for part, _ in found), tuple(link for _, link in found))
+
+
+def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
+    """Check that the link leads from scores to responses, both (n_rows, n_columns).
+
+    Raises
+    ------
+    ExplainError
+        MARGIN_UNAVAILABLE where it does not: the runtime treats this model in a way of its own.
+    """
+    moderate = np.abs(scores).max(axis=1) < _MODERATE
+    used = moderate if moderate.any() else ~moderate
+    with np.errstate(all="ignore"):  # what overflows is compared like anything else
+        candidates = _softmax(scores[used]) if link == "SOFTMAX" else _logistic(scores[used])
+    for candidate in candidates:
+        if np.allclose(candidate, responses[used], rtol=0, atol=_TOLERANCE, equal_nan=True):
+            return
+    raise unavailable(f"the runtime does not compute the model's answer as {link} of its sum")
+
+
+def unavailable(why: str) -> ExplainError:
+    """The refusal, with its reason."""
+    message = f"MARGIN is not available: {why}. Use RESPONSE."
+    return ExplainError(Reason.MARGIN_UNAVAILABLE, message, "scale")
+
+
+def _logistic(scores: Array) -> tuple[Array, ...]:
+    """As they are, and divided by their sum, as one-versus-rest classifiers do."""
+    each = 1 / (1 + np.exp(-scores.astype(np.float64)))
+    return each, each / each.sum(axis=1, keepdims=True)
+
+
+def _softmax(scores: Array) -> tuple[Array, ...]:
+    powers = np.exp(scores.astype(np.float64) - scores.max(axis=1, keepdims=True))
+    return (powers / powers.sum(axis=1, keepdims=True),)
+
+
+def _part(graph: Graph, part: OutputTensor, column_count: int) -> tuple[OutputTensor, str]:
+    if part.is_label:
+        raise unavailable("the model gives only class labels")
+    walk = _Walk(graph)
+    scores = walk.scores(part.tensor)
+    if len(walk.links) != 1:
+        raise unavailable(f"the model mixes {' and '.join(sorted(walk.links))}")
+    (link,) = walk.links
+    if link == "SOFTMAX" and column_count == 2:
+        swapped = graph.add("Gather", [scores, graph.add_constant(np.array([1, 0]))], axis=1)
+        scores, link = graph.add("Sub", [scores, swapped]), "LOGISTIC"
+    return replace(part, tensor=scores), link
+
+
+class _Walk:
+    """One way back from a response; `links` collects what ended it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.links = set[str]()
+        self._graph = graph
+        self._done: dict[str, str] = {}
+
+    def scores(self, tensor: str) -> str:
+        """Name of the tensor of scores behind a tensor of probabilities."""
+        if tensor not in self._done:
+            self._done[tensor] = self._behind(tensor, self._graph.producer(tensor))
+        return self._done[tensor]
+
+    def _behind(self, tensor: str, node: NodeProto | None) -> str:
+        if node is None:
+            raise unavailable("the model gives back what it was fed")
+        if node.op_type in LINKED:
+            return self._ensemble(tensor, node)
+        if node.op_type in _ACTIVATIONS:
+            return self._activation(node)
+        if node.op_type in PASSING:
+            return self._graph.add_copy(node, [self.scores(node.input[0]), *node.input[1:]])
+        if node.op_type == "Concat":
+            return self._graph.add_copy(node, [self.scores(name) for name in node.input])
+        if node.op_type == "Sub" and is_all_ones(self._graph, node.input[0]):
+            return self._graph.add("Neg", [self.scores(node.input[1])])
+        if (kept := self._unchanged(node)) is not None:
+            return self.scores(kept)
+        raise unavailable(answer_refusal(self._graph, tensor))
+
+    def _ensemble(self, tensor: str, node: NodeProto) -> str:
+        link = link_of(node)
+        if link is None or tensor == node.output[0] != node.output[-1]:
+            raise unavailable(answer_refusal(self._graph, tensor))
+        self.links.add(link)
+        return scores_of(self._graph, node)
+
+    def _activation(self, node: NodeProto) -> str:
+        refusal = obstacle_refusal(self._graph, node.input[0])
+        if refusal:
+            raise unavailable(refusal)
+        self.links.add(_ACTIVATIONS[node.op_type])
+        return node.input[0]
+
+    def _unchanged(self, node: NodeProto) -> str | None:
+        """Input of a node that leaves probabilities what they are up to a common factor."""
+        graph = self._graph
+        if node.op_type == "Abs":
+            return node.input[0]
+        if node.op_type == "Normalizer" and attribute(node, "norm", "MAX") == "L1":
+            return node.input[0]
+        if node.op_type == "Mul":
+            ones = [is_all_ones(graph, name) for name in node.input]
+            return node.input[1 - ones.index(True)] if any(ones) else None
+        if node.op_type == "Div" and self._is_sum_of(node.input[1], node.input[0]):
+            return node.input[0]
+        return None
+
+    def _is_sum_of(self, total: str, tensor: str) -> bool:
+        """Whether `total` adds up `tensor`, or its absolute values."""
+        node = self._graph.producer(total)
+        if node is None or node.op_type not in {"ReduceSum", "ReduceL1"}:
+            return False
+        added = self._graph.producer(node.input[0])
+        inside = added.input[0] if added is not None and added.op_type == "Abs" else node.input[0]
+        return inside == tensor

@@ -1,0 +1,62 @@
+"""The trees behind a model's prediction columns: before any link, and which link follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import ModelProto
+
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.analysis.margin import read_margin
+from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.refusal import Refusal
+
+
+def read_trees(
+    proto: ModelProto, parts: Sequence[OutputTensor], counts: tuple[int, ...], width: int | None
+) -> Ensemble | LinkedEnsemble | Refusal:
+    """Read a model as sums over trees, or as a link of such sums.
+
+    Parameters
+    ----------
+    proto : ModelProto
+        Cut to its outputs.
+    parts : sequence of OutputTensor
+        What the outputs are.
+    counts : tuple of int
+        Number of columns per part.
+    width : int or None
+        Number of columns of the matrix it takes, where it does not say.
+
+    Returns
+    -------
+    Ensemble, LinkedEnsemble or Refusal
+        The refusal says why the outputs are no sums. A link is read from the graph, and not
+        compared with what the runtime makes of it.
+    """
+    found = read(proto, width)
+    if isinstance(found, Ensemble):
+        return found
+    return _before_link(proto, parts, counts, width) or found
+
+
+def _before_link(
+    proto: ModelProto, parts: Sequence[OutputTensor], counts: tuple[int, ...], width: int | None
+) -> LinkedEnsemble | Refusal | None:
+    """Read the trees of the model's scores, or why they are none; None where it has no scores."""
+    own = ModelProto()
+    own.CopyFrom(proto)  # it is extended
+    graph = Graph(own)
+    try:
+        margin = read_margin(graph, tuple(parts), counts)
+    except ExplainError:
+        return None
+    scores = read(graph.cut(part.tensor for part in margin.parts), width)
+    if isinstance(scores, Refusal):
+        return scores
+    if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:
+        return Refusal("each of the outputs is a softmax by itself; its MARGIN is a sum")
+    return LinkedEnsemble(scores, LinkFunction(margin.links[0]))

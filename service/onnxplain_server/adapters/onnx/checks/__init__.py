@@ -1,0 +1,1 @@
+"""Checks of an untrusted model before and after onnxruntime loads it."""

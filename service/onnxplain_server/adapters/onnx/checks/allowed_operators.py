@@ -1,0 +1,69 @@
+"""The operators that a model may use: computing ones that the runtime has, and no others."""
+
+from __future__ import annotations
+
+from onnx import ModelProto, NodeProto, defs
+
+from onnxplain_server.adapters.onnx.analysis.graph import ML, nodes_within, shown
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_STANDARD = ("", "ai.onnx", ML)
+_CONTRIBUTED = "com.microsoft"
+
+_COMPUTING = frozenset(
+    {
+        *("Attention", "BiasGelu", "FastGelu", "FusedGemm", "FusedMatMul", "Gelu", "QuickGelu"),
+        *("LayerNormalization", "SkipLayerNormalization", "SimplifiedLayerNormalization"),
+        *("DequantizeLinear", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QuantizeLinear"),
+        *("QGemm", "QLinearAdd", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul"),
+        *("QLinearSigmoid", "QLinearSoftmax"),
+    }
+)
+"""What optimisers and quantisers of the runtime write. Its domain also runs foreign code (PyOp)
+and precompiled binaries (EPContext)."""
+
+_FORBIDDEN = frozenset({"ImageDecoder"})
+"""Standard, but a parser of foreign file formats and never part of a model of tables."""
+
+_RANDOM = frozenset(
+    {
+        *("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"),
+        *("RandomUniform", "RandomUniformLike"),
+    }
+)
+
+
+def refuse_unknown_operators(model: ModelProto) -> None:
+    """Look at every node, also inside branches and loops.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL with the operator's name and why.
+    """
+    for node in nodes_within(model.graph):
+        if why := _refusal(node):
+            supported = f"Supported are the operators of ONNX and {ML}, and some of {_CONTRIBUTED}."
+            message = f"The model uses the operator {shown(title(node))}, but {why}. {supported}"
+            raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
+
+
+def random_operators(model: ModelProto) -> tuple[str, ...]:
+    """The operators used that draw random numbers; each once, sorted."""
+    found = {node.op_type for node in nodes_within(model.graph) if node.op_type in _RANDOM}
+    return tuple(sorted(found))
+
+
+def title(node: NodeProto) -> str:
+    """The operator as "domain:Operator", or "Operator" in the default domain."""
+    return f"{node.domain}:{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+
+
+def _refusal(node: NodeProto) -> str | None:
+    if node.domain == _CONTRIBUTED:
+        return None if node.op_type in _COMPUTING else "that is not one of those taken"
+    if node.domain not in _STANDARD:
+        return f"domain {shown(node.domain)} is not available"
+    if not defs.has(node.op_type, domain="" if node.domain == "ai.onnx" else node.domain):
+        return "ONNX has no such operator"
+    return "that decodes files" if node.op_type in _FORBIDDEN else None

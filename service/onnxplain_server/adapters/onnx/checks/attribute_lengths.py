@@ -1,0 +1,69 @@
+"""Lists that must have one value, or one per column.
+
+onnxruntime takes others silently, and reads past or short of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from onnx import ModelProto, NodeProto
+
+from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within, shown
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_PER_COLUMN = {
+    "Imputer": ("imputed_value_floats", "imputed_value_int64s"),
+    "Scaler": ("offset", "scale"),
+}
+
+_CONTROL_COUNTS = {"If": 1, "Loop": 2}
+
+
+def check_widths(model: ModelProto) -> None:
+    """Compare with the declared columns of the input, where the node reads one.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_MODEL with both numbers.
+    """
+    widths = declared_widths(model)
+    for node in nodes_within(model.graph):
+        width = widths.get(node.input[0]) if node.input else None
+        for name in _PER_COLUMN.get(node.op_type, ()) if width else ():
+            values: Sequence[object] = attribute(node, name, ())
+            if len(values) not in (0, 1, width):
+                raise broken(node, f"{name} has {len(values)} values for {width} columns")
+
+
+def check_controls(model: ModelProto) -> None:
+    """Refuse loops and branches whose count or condition is written down and empty.
+
+    onnxruntime reads the number that is not there, and dies.
+    """
+    sizes = {each.name: math.prod(each.dims) for each in model.graph.initializer}
+    for node in nodes_within(model.graph):
+        for name in node.input[: _CONTROL_COUNTS.get(node.op_type, 0)]:
+            if sizes.get(name, 1) != 1:
+                raise broken(
+                    node, f"the input {shown(name)} holds {sizes[name]} values instead of 1"
+                )
+
+
+def declared_widths(model: ModelProto) -> dict[str, int]:
+    """Number of columns of each input that is a matrix and tells it."""
+    shapes = {value.name: value.type.tensor_type.shape.dim for value in model.graph.input}
+    return {
+        name: dims[1].dim_value
+        for name, dims in shapes.items()
+        if len(dims) == 2 and dims[1].dim_value > 0
+    }
+
+
+def broken(node: NodeProto, why: str) -> ExplainError:
+    """A node that contradicts itself."""
+    named = f" {shown(node.name)}" if node.name else ""
+    message = f"The model is broken: in its {node.op_type}{named}, {why}."
+    return ExplainError(Reason.INVALID_MODEL, message, "model")

@@ -1,0 +1,43 @@
+"""Refusal of models that point to files: onnxruntime would read them relative to the process.
+
+A model of 200 bytes could otherwise return any file of the server as its predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from onnx import ModelProto, TensorProto
+
+from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.core.errors import ExplainError, Reason
+
+
+def refuse_external_data(model: ModelProto) -> None:
+    """Look at every tensor: initializers, attributes, subgraphs, functions, training graphs.
+
+    Raises
+    ------
+    ExplainError
+        EXTERNAL_DATA with the name of the first such tensor.
+    """
+    for tensor in _tensors(model):
+        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+            raise ExplainError(
+                Reason.EXTERNAL_DATA,
+                f"The tensor {shown(tensor.name)} keeps its values in another file. Save the model "
+                "in one piece (onnx.save with save_as_external_data=False) and send that.",
+                "model",
+            )
+
+
+def _tensors(message: Message) -> Iterator[TensorProto]:
+    if isinstance(message, TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else (value,):
+                yield from _tensors(inner)

@@ -1,0 +1,108 @@
+"""How the outputs of a model become the columns of its prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import TypeAlias
+
+import numpy as np
+
+from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
+
+Shape: TypeAlias = Callable[[Array], Array]
+"""One output -> (n_rows, n_columns)."""
+
+
+class OutputColumns:
+    """The prediction's columns, decided by what the outputs look like for a few rows.
+
+    Parameters
+    ----------
+    parts : sequence of OutputTensor
+        What the outputs are.
+    trial : sequence of arrays
+        The outputs for a few rows.
+
+    Attributes
+    ----------
+    parts : sequence of OutputTensor
+    names : tuple of str
+        Of all columns, output by output.
+    counts : tuple of int
+        Number of columns per output.
+    arrange : callable
+        All outputs -> (n_rows, n_columns), float32 or float64.
+
+    Raises
+    ------
+    ExplainError
+        UNSUPPORTED_MODEL for outputs that are no columns.
+    """
+
+    def __init__(self, parts: Sequence[OutputTensor], trial: Sequence[Array]) -> None:
+        shapes = [_shape(part, answer) for part, answer in zip(parts, trial, strict=True)]
+        empty = [shape(answer[:0]) for shape, answer in zip(shapes, trial, strict=True)]
+        self.parts = parts
+        self.counts = tuple(columns.shape[1] for columns in empty)
+        self.names = tuple(
+            name
+            for part, count in zip(parts, self.counts, strict=True)
+            for name in part.names(count, alone=len(parts) == 1)
+        )
+        self.arrange = _side_by_side(shapes)
+
+
+def _side_by_side(shapes: Sequence[Shape]) -> Callable[[list[Array]], Array]:
+    if len(shapes) > 1:
+        return lambda outputs: np.concatenate(
+            [shape(output) for shape, output in zip(shapes, outputs, strict=True)], axis=1
+        )
+    (shape,) = shapes
+    return itemgetter(0) if shape is _as_given else lambda outputs: shape(outputs[0])
+
+
+def _shape(part: OutputTensor, answer: Array) -> Shape:
+    """What makes a matrix of this output."""
+    if part.is_label:
+        return _one_hot(part, answer)
+    if answer.ndim not in {1, 2}:
+        raise ExplainError(
+            Reason.UNSUPPORTED_MODEL,
+            f"The model's output {shown(part.output)} has {answer.ndim} dimensions. "
+            "Supported are (rows,) and (rows, columns).",
+            "model",
+        )
+    if answer.ndim == 1:
+        return _as_column
+    return _as_float32 if answer.dtype == np.float16 else _as_given
+
+
+def _as_given(output: Array) -> Array:
+    return output
+
+
+def _as_column(output: Array) -> Array:
+    column = output.reshape(-1, 1)
+    return _as_float32(column) if output.dtype == np.float16 else column
+
+
+def _as_float32(output: Array) -> Array:
+    return output.astype(np.float32)
+
+
+def _one_hot(part: OutputTensor, answer: Array) -> Shape:
+    """Labels (n,) or (n, 1) to (n, n_labels): 1 for the predicted label."""
+    known = np.array(part.labels, dtype=answer.dtype)
+
+    def encode(predicted: Array) -> Array:
+        hits: Array = predicted.reshape(-1, 1) == known  # (n, n_labels)
+        if not hits.any(axis=1).all():
+            message = "The model predicts a label that is not among its classes."
+            raise ExplainError(Reason.PREDICTION_FAILED, message)
+        return hits.astype(np.float32)
+
+    return encode

@@ -1,0 +1,1 @@
+"""Runner in this process: decodes a request, computes, encodes the reply."""

@@ -1,0 +1,1 @@
+"""Storage of cached numbers and uploaded files, in memory and in Redis."""

@@ -1,0 +1,343 @@
+"""Settings of the server; the only reader of the environment.
+
+Every setting is a flag, like --rest-port, a variable of the same name, like
+ONNXPLAIN_REST_PORT, and a key of a file, like rest_port. The first that is
+there wins.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ByteSize, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from onnxplain_server.adapters.access.urls import is_safe
+from onnxplain_server.config import otel_variables, setting_file
+from onnxplain_server.config.setting_types import (
+    Algorithms,
+    MessageSize,
+    Port,
+    RedisUrl,
+    SafeUrl,
+    Text,
+    redis_url,
+)
+
+PREFIX = "ONNXPLAIN_"
+
+# Shorter secrets could be guessed, given one sealed value.
+_SECRET_BYTES = 16
+
+# Their values are never repeated in messages.
+_SECRETS = ("redis_url", "cache_secret")
+
+_FILE = "config_file"
+
+# Settings that are of no use without another.
+NEEDS = (
+    ("oidc_issuer", "oidc_audience"),
+    ("oidc_audience", "oidc_issuer"),
+    ("oidc_jwks_url", "oidc_issuer"),
+    ("tls_certificate_file", "tls_key_file"),
+    ("tls_key_file", "tls_certificate_file"),
+    ("tls_client_ca_file", "tls_certificate_file"),
+)
+
+
+def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Count the cores that this process may use: a container's share is less than the machine."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
+    allowed = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
+    return int(min(bound or 1, allowed))
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the message names it, in one line."""
+
+
+class Settings(BaseSettings):
+    """What can be set. Sizes are bytes, or texts like "64MiB"."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    config_file: Path | None = Field(
+        None,
+        description="File of settings in TOML, whose keys are these names in lower case: "
+        "rest_port = 8080. Variables and flags win over it.",
+    )
+    host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
+    rest_host: Text | None = Field(
+        None,
+        description="Name or address for REST, where it differs; like 127.0.0.1 behind a "
+        "proxy beside it.",
+    )
+    rest_port: Port = Field(8080, description="Port of REST; 0 takes a free one.")
+    grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
+    metrics_port: Port = Field(
+        8082, description="Port of the page /metrics for Prometheus; 0 takes a free one."
+    )
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Lines of the log: for people, or one JSON object each."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe messages to log; debug shows health probes too."
+    )
+    max_message_bytes: MessageSize = Field(
+        ByteSize(64 * 2**20), description="Largest gRPC message, both ways, and REST body."
+    )
+    max_model_bytes: ByteSize = Field(ByteSize(64 * 2**20), description="Largest model.", ge=1)
+    max_table_bytes: ByteSize = Field(
+        ByteSize(64 * 2**20), description="Largest table, as it is sent.", ge=1
+    )
+    max_seconds: float = Field(
+        600.0, description="Longest time for a request; callers may set less.", gt=0, le=86_400
+    )
+    tokens_file: Path | None = Field(
+        None,
+        description="File of callers and their tokens, by `onnxplain token`. With this, OIDC or "
+        "tls_client_ca_file, only known callers may call.",
+    )
+    oidc_issuer: Text | None = Field(
+        None, description="Issuer of callers' JWTs, as their claim iss has it."
+    )
+    oidc_audience: Text | None = Field(
+        None, description="What their claim aud must have: the name of this service."
+    )
+    oidc_algorithms: Algorithms = Field(
+        "RS256,ES256", description="How they may be signed; asymmetric algorithms only."
+    )
+    oidc_jwks_url: SafeUrl | None = Field(
+        None,
+        description="Where the issuer's keys are; by default, what it says at "
+        "/.well-known/openid-configuration.",
+    )
+    oidc_caller_claim: Text = Field("sub", description="The claim that names the caller.")
+    tls_certificate_file: Path | None = Field(
+        None, description="Certificates of gRPC in PEM, the server's first; turns TLS on."
+    )
+    tls_key_file: Path | None = Field(None, description="Their private key, in PEM.")
+    tls_client_ca_file: Path | None = Field(
+        None,
+        description="Who signs the certificates that clients of gRPC then need, in PEM; their "
+        "holders are the callers.",
+    )
+    running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    extra_count: int = Field(
+        2,
+        description="Requests computed beyond these, each of a caller that has none at work: so "
+        "that nobody waits for the long requests of others.",
+        ge=0,
+        le=1_000,
+    )
+    thread_count: int = Field(
+        core_count(),
+        description="Predictions at the same time, over all requests; by default one per core.",
+        ge=1,
+        le=1_000,
+    )
+    waiting_count: int = Field(
+        16, description="Requests that may wait for their turn; more are refused.", ge=0, le=1_000
+    )
+    isolation: bool = Field(
+        True,
+        description="Compute in processes of their own, without files, network and the memory of "
+        "others; only turn it off for models that you trust.",
+    )
+    worker_bytes: ByteSize = Field(
+        ByteSize(2**30), description="Memory for the work on one request.", ge=2**26
+    )
+    warm_bytes: ByteSize = Field(
+        ByteSize(2**30), description="Memory for models that wait for their next request.", ge=0
+    )
+    quarantine_seconds: float = Field(
+        300.0,
+        description="How long a model is refused that crashed its process twice.",
+        gt=0,
+        le=86_400,
+    )
+    max_load_seconds: float = Field(
+        10.0, description="Longest time for loading a model.", gt=0, le=86_400
+    )
+    max_planned_rows: float = Field(
+        1e10, description="Rows that a model may be planned to predict for one request.", ge=1
+    )
+    max_node_count: int = Field(
+        2_000, description="Nodes of a model; loading takes time with their square.", ge=1
+    )
+    max_output_count: int = Field(64, description="Outputs of a model.", ge=1)
+    max_graph_depth: int = Field(8, description="Graphs inside each other in a model.", ge=1)
+    max_tree_depth: int = Field(
+        1_024, description="Levels of a tree in a model; 10,000 crash the runtime.", ge=1, le=5_000
+    )
+    cache_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
+    )
+    upload_bytes: ByteSize = Field(
+        ByteSize(256 * 2**20),
+        description="Room for uploaded models and tables, in memory and in Redis each; 0 takes "
+        "none. Those that were not used for longest make room for new ones.",
+        ge=0,
+    )
+    upload_seconds: float = Field(
+        3_600.0, description="How long uploaded models and tables are kept.", ge=1, le=31_536_000
+    )
+    redis_url: RedisUrl | None = Field(
+        None,
+        description="Redis to share cached numbers and uploads through, like "
+        "redis://host:6379/0; needs cache_secret or cache_secret_file. With a password in it, "
+        "prefer the variable, or a file.",
+    )
+    redis_url_file: Path | None = Field(None, description="File with that address.")
+    cache_secret: SecretStr | None = Field(
+        None,
+        description="Seals what lies in Redis; the same for all servers that share it, and at "
+        "least 16 bytes. Flags can be seen by others: prefer the variable, or a file.",
+    )
+    cache_secret_file: Path | None = Field(None, description="File with that secret.")
+    cache_seconds: float = Field(
+        86_400.0, description="How long Redis keeps cached numbers.", ge=1, le=31_536_000
+    )
+    grace_seconds: float = Field(
+        25.0,
+        description="Time for running work when the server stops; it ends 3 s later at most.",
+        ge=0,
+        le=86_400,
+    )
+
+    def sealing_secret(self) -> bytes:
+        """Return the secret for what lies in Redis.
+
+        Raises
+        ------
+        SettingsError
+            Where there is none, or two, or one that is too short.
+        """
+        if (self.cache_secret is None) == (self.cache_secret_file is None):
+            raise SettingsError(
+                "ONNXPLAIN_REDIS_URL (--redis-url) needs ONNXPLAIN_CACHE_SECRET or "
+                "ONNXPLAIN_CACHE_SECRET_FILE, and not both: what lies in Redis is sealed with it"
+            )
+        name, secret = "CACHE_SECRET", b""
+        if self.cache_secret is not None:
+            secret = self.cache_secret.get_secret_value().encode()
+        elif self.cache_secret_file is not None:
+            name = "CACHE_SECRET_FILE"
+            secret = _content("cache_secret_file", self.cache_secret_file)
+        if len(secret) < _SECRET_BYTES:
+            raise SettingsError(
+                f"{PREFIX}{name}: the secret has {len(secret)} bytes and needs {_SECRET_BYTES}; "
+                "make one with: openssl rand -hex 32"
+            )
+        return secret
+
+    def redis_address(self) -> str | None:
+        """Return the URL of Redis; None where there is none.
+
+        Raises
+        ------
+        SettingsError
+            Where there are two, or one that cannot be used.
+        """
+        if self.redis_url is not None and self.redis_url_file is not None:
+            raise SettingsError(
+                f"{_both('redis_url')} and {_both('redis_url_file')} exclude each other"
+            )
+        if self.redis_url_file is None:
+            return None if self.redis_url is None else self.redis_url.get_secret_value()
+        given = _content("redis_url_file", self.redis_url_file).decode(errors="replace")
+        try:
+            return redis_url(SecretStr(given)).get_secret_value()
+        except ValueError as error:
+            raise SettingsError(f"{_both('redis_url_file')}: what it holds {error}") from None
+
+
+def token_variable() -> str | None:
+    """Return the token that commands send to a server: the one variable that is no setting."""
+    return os.environ.get(f"{PREFIX}TOKEN") or None
+
+
+def traces() -> otel_variables.Export | None:
+    """Return where traces go, as the variables of OpenTelemetry say; None where to nowhere.
+
+    Raises
+    ------
+    SettingsError
+    """
+    try:
+        return otel_variables.export(os.environ)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def load(flags: Mapping[str, object]) -> Settings:
+    """Read the settings: flags, then the environment, then the file, then defaults.
+
+    Raises
+    ------
+    SettingsError
+        Where one of them cannot be used.
+    """
+    given = {**_of_file(flags), **flags}
+    try:
+        chosen = Settings(**given)
+    except ValidationError as error:
+        faults = (_fault(item["loc"], item["msg"], item["input"]) for item in error.errors())
+        raise SettingsError("; ".join(faults)) from None
+    _check_together(chosen)
+    return chosen
+
+
+def _of_file(flags: Mapping[str, object]) -> dict[str, Any]:
+    """Read what the file sets and no variable does."""
+    file = flags.get(_FILE) or os.environ.get(f"{PREFIX}{_FILE.upper()}")
+    if not file:
+        return {}
+    fields = {name: field for name, field in Settings.model_fields.items() if name != _FILE}
+    try:
+        found = setting_file.read(Path(str(file)), fields, _SECRETS)
+    except ValueError as error:
+        raise SettingsError(f"{_both(_FILE)}: {error}") from None
+    set_already = {name.upper() for name in os.environ}
+    return {k: value for k, value in found.items() if f"{PREFIX}{k.upper()}" not in set_already}
+
+
+def flag(name: str) -> str:
+    """Return the flag of a setting."""
+    return "--config" if name == _FILE else f"--{name.replace('_', '-')}"
+
+
+def _check_together(chosen: Settings) -> None:
+    for name, needed in NEEDS:
+        if getattr(chosen, name) is not None and getattr(chosen, needed) is None:
+            raise SettingsError(f"{_both(name)} needs {_both(needed)}")
+    issuer = chosen.oidc_issuer
+    if issuer is not None and chosen.oidc_jwks_url is None and not is_safe(issuer):
+        raise SettingsError(
+            f"{_both('oidc_issuer')}: must be an https:// address, not {issuer!r}; or name "
+            f"{_both('oidc_jwks_url')}"
+        )
+
+
+def _both(name: str) -> str:
+    """Name a setting as the variable and as the flag."""
+    return f"{PREFIX}{name.upper()} ({flag(name)})"
+
+
+def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
+    name = str(location[0])
+    told = "" if name in _SECRETS else f", not {found!r}"
+    return f"{_both(name)}: {rule}{told}"
+
+
+def _content(name: str, file: Path) -> bytes:
+    """Read a secret, without the line end that editors leave."""
+    try:
+        return file.read_bytes().strip()
+    except OSError as error:
+        raise SettingsError(f"{PREFIX}{name.upper()}: {file}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Core types that every other package uses: arrays, tables, models, rows, errors, interfaces."""

@@ -1,0 +1,124 @@
+"""A table as its sender meant it: named columns of numbers or strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Named columns of one length.
+
+    Attributes
+    ----------
+    columns : mapping of name to (n_rows,)
+        float64 with NaN where a value is missing, or str objects with "" there.
+    n_rows : int
+    unreadable : mapping of name to str
+        Columns of a type that is neither number nor string, and that type's name.
+    sent_rows : (n_rows,) or None
+        Position of each row in the table as sent; None: these are all its rows.
+    """
+
+    columns: Mapping[str, Array]
+    n_rows: int
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    sent_rows: Indices | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that can be read, in order."""
+        return tuple(self.columns)
+
+    def column(self, name: str, path: str = "") -> Array:
+        """Return a column: (n_rows,).
+
+        Raises
+        ------
+        ExplainError
+            MISSING_COLUMN, or WRONG_TYPE where it is neither numeric nor text.
+            `path` is the field of the request that named the column.
+        """
+        if name in self.unreadable:
+            raise ExplainError(
+                Reason.WRONG_TYPE,
+                f"column {name!r} has values of type {self.unreadable[name]}; "
+                "give it as numbers or text",
+                path,
+            )
+        if name not in self.columns:
+            raise ExplainError(
+                Reason.MISSING_COLUMN,
+                f"the table has no column {name!r}; it has {listed(self.names)}",
+                path,
+            )
+        return self.columns[name]
+
+    def take(self, rows: Indices) -> Table:
+        """Keep these rows, in this order."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return Table(columns, len(rows), self.unreadable, self.as_sent(rows))
+
+    def as_sent(self, rows: Indices) -> Indices:
+        """Return the positions of rows in the table as sent: (n,)."""
+        return rows if self.sent_rows is None else self.sent_rows[rows]
+
+
+def listed(names: tuple[object, ...], most: int = 12) -> str:
+    """Write names for a message, the first few where there are many."""
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def draw(n_rows: int, row_count: int, seed: int) -> Indices:
+    """Draw rows without replacement, each set equally likely; table order is kept.
+
+    Returns
+    -------
+    (min(n_rows, row_count),)
+        All rows, without drawing, where the table has no more than asked for.
+    """
+    if n_rows <= row_count:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, row_count, replace=False))
+
+
+def weights(table: Table, name: str) -> Vector:
+    """Return the case weights in column `name`: (n_rows,); ones where `name` is empty.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_WEIGHTS where one is negative, missing or infinite, or all are 0.
+    """
+    if not name:
+        return np.ones(table.n_rows)
+    values = table.column(name, "weight_column")
+    if values.dtype == object:
+        raise ExplainError(
+            Reason.WRONG_TYPE,
+            f"weight column {name!r} holds text; it needs numbers",
+            "weight_column",
+        )
+    wrong = np.flatnonzero(~np.isfinite(values) | (values < 0))
+    if len(wrong):
+        raise ExplainError(
+            Reason.INVALID_WEIGHTS,
+            f"weight column {name!r} holds {values[wrong[0]]:g} in row {wrong[0]} (counted "
+            "from 0); "
+            "weights must be finite and not negative",
+            "weight_column",
+        )
+    if len(values) and not values.any():
+        raise ExplainError(
+            Reason.INVALID_WEIGHTS,
+            f"weight column {name!r} is 0 in every row; some row must weigh something",
+            "weight_column",
+        )
+    return values.astype(np.float64)

@@ -1,0 +1,1 @@
+"""Preparation of each method: options resolved, rows chosen, cost bounded; one file per method."""

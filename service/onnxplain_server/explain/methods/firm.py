@@ -1,0 +1,270 @@
+"""FIRM made ready to run: features read, scores chosen, the cost known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices, Matrix
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import draw, listed
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.job import Job, Reader
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import Sample
+from onnxplain_server.methods import firm, target
+from onnxplain_server.methods.classes import ClassPairing, Outputs, pair, spelled
+from onnxplain_server.methods.firm import (
+    Estimator,
+    Moments,
+    Options,
+    Result,
+    ScoreSource,
+    Sheet,
+    contrasts,
+    probing,
+)
+from onnxplain_server.methods.firm.language import ColumnValues, Expression, form_of, parse
+from onnxplain_server.methods.firm.language.forms import Threshold
+from onnxplain_server.methods.firm.pairs import expand
+
+_CONTRAST_ROWS = 500
+"""Rows for measures whose cost grows with more than the rows."""
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """The target as scores: (n_rows, n_scores), of all rows, and their names."""
+
+    scores: Matrix
+    names: tuple[str, ...]
+    is_class: bool
+    pairings: tuple[ClassPairing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """What all parts of the work need.
+
+    Attributes
+    ----------
+    effects : Effects
+        On the rows that are used.
+    rows : (n,)
+        These, in the table.
+    labels : _Labels or None
+        Where the source is not the model alone.
+    """
+
+    effects: Effects
+    sample: Sample
+    question: Question
+    options: Options
+    rows: Indices
+    path: str
+    labels: _Labels | None = None
+
+
+def prepare(  # noqa: PLR0917 - as other methods
+    effects: Effects,
+    sample: Sample,
+    question: Question,
+    options: Options,
+    reader: Reader,
+    path: str,
+) -> Job:
+    """Make FIRM ready.
+
+    Raises
+    ------
+    ExplainError
+        Where a feature cannot be read, or an estimator cannot be.
+    """
+    firm.check(options, path)
+    columns = ColumnValues(sample.table.columns)
+    kinds = columns.kinds
+    wanted = expand(options, sample.features.names, kinds, path)
+    expressions = [
+        parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
+    ]
+    options = replace(options, features=tuple(wanted.texts))
+    rows = sample.draw(sample.rows, len(sample.rows))
+    task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
+    _check(task)
+    labels = None
+    if options.source is not ScoreSource.MODEL:
+        labels = _read_labels(sample, question, options, reader.outputs, path)
+        options = replace(options, one_hot_target=labels.is_class)
+        task = replace(task, options=options, labels=labels)
+    compared = _compared(task, expressions)
+
+    def run() -> Result:
+        sheet = _sheet(task, columns)
+        moments = _moments(task, expressions)
+        result = firm.compute(expressions, sheet, options, moments, question.seed, reader.crew.run)
+        beside = contrasts.compare(compared[0], compared[1], options, path)
+        return firm.complete(result, beside, tuple(wanted.literals))
+
+    pairings = labels.pairings if labels else ()
+    return Job(
+        options,
+        _cost(task, *compared),
+        run,
+        sample.used(rows),
+        _sampled(options, compared[0], rows),
+        pairings=pairings,
+    )
+
+
+def _sampled(options: Options, beside: Effects, rows: Indices) -> tuple[Note, ...]:
+    """Say where other measures are taken of fewer rows."""
+    taken = len(beside.background)
+    if not options.contrasts or taken == len(rows):
+        return ()
+    message = (
+        f"Contrasts were computed on {taken:,} of {len(rows):,} rows, as the time of some grows "
+        "with the square of the rows; set row_count for more."
+    )
+    return (Note("CONTRASTS_SAMPLED", message),)
+
+
+def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
+    """Bring the engine onto rows, unless it is there."""
+    if np.array_equal(effects.background.source, sample.table.as_sent(rows)):
+        return effects
+    return effects.restrict(sample.each(rows))
+
+
+def _check(task: _Task) -> None:
+    """Refuse what the model or the table cannot give."""
+    options, path = task.options, task.path
+    wanted = contrasts.wants_gradient(options)
+    if wanted:
+        probing.check_smooth(task.effects, wanted, path)
+    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    if closed and options.source is not ScoreSource.MODEL:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{options.estimator.value if options.estimator else ''} reads the model, so source "
+            "must be MODEL; ask for BINNED or SLOPE",
+            f"{path}.estimator",
+        )
+    is_weighted = len(np.unique(task.effects.background.weights)) > 1
+    if closed and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "LEDOIT_WOLF takes no case weights; ask for SHRUNK",
+            f"{path}.covariance",
+        )
+
+
+def _compared(task: _Task, expressions: Sequence[Expression]) -> tuple[Effects, tuple[str, ...]]:
+    """Choose the rows and the columns of which other measures are taken."""
+    names = task.sample.features.names
+    features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
+    if not task.options.contrasts:
+        return task.effects, features
+    count = task.question.row_count or _CONTRAST_ROWS
+    some = task.rows[draw(len(task.rows), count, task.question.seed)]
+    return _on(task.effects, task.sample, some), features
+
+
+def _cost(task: _Task, beside: Effects, features: tuple[str, ...]) -> int:
+    options = task.options
+    scored = 0 if options.source is ScoreSource.LABELS else len(task.rows)
+    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    probed = probing.gradient_cost(task.effects) if closed else 0
+    return scored + probed + contrasts.cost(beside, features, options)
+
+
+def _sheet(task: _Task, columns: ColumnValues) -> Sheet:
+    """Predict, or read the target, or both."""
+    every = len(task.rows) == task.sample.table.n_rows
+    taken = columns if every else columns.take(task.rows)
+    parts: list[Matrix] = []
+    names: tuple[str, ...] = ()
+    if task.options.source is not ScoreSource.LABELS:
+        parts.append(task.effects.outputs())
+        names += task.effects.output_names
+    if task.labels is not None:
+        parts.append(task.labels.scores[task.rows])
+        names += task.labels.names
+    scores = parts[0] if len(parts) == 1 else np.hstack(parts)
+    return Sheet(taken, task.sample.weights[task.rows], scores, names)
+
+
+def _read_labels(
+    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
+) -> _Labels:
+    """Read the target as scores.
+
+    A target that names classes becomes one score for each, or one alone where there are two.
+    """
+    column = question.target_column
+    values, pairings, is_class = target.read_labels(
+        sample.table, column, outputs, options.one_hot_target, path
+    )
+    if not is_class:
+        return _Labels(values[:, None], (column,), False)
+    if pairings:
+        places = pair(values, outputs, "target_column").outputs
+        named = [pairing.label for pairing in pairings]
+        codes = places + len(named) - len(outputs.names)
+    else:
+        classes, codes = np.unique(values, return_inverse=True)
+        named = [spelled(label) for label in classes]
+    if len(named) > _MOST_CLASSES:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the target has {len(named):,} classes; at most {_MOST_CLASSES} can be scores",
+            "target_column",
+        )
+    kept = range(len(named))[-1:] if len(named) == 2 else range(len(named))
+    scores = np.stack([(codes == k).astype(np.float64) for k in kept], axis=1)
+    return _Labels(scores, tuple(f"{column} = {named[k]}" for k in kept), True, pairings)
+
+
+def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:
+    """Read what closed forms need: the gradient, and the columns of model and features."""
+    options, features = task.options, task.effects.background.features
+    if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
+        return None
+    if options.estimator is Estimator.GAUSSIAN:
+        gradient = probing.weights(task.effects, f"{task.path}.estimator")
+    else:
+        gradient = probing.gradient_at_mean(task.effects)
+    others = tuple(dict.fromkeys(_needed(expressions, features.names)))
+    table = task.sample.table
+    beside = {name: table.column(name)[task.rows] for name in others}
+    _check_known(beside, options.estimator, f"{task.path}.estimator")
+    rows = [*features.columns, *beside.values()]
+    # A column that the model does not take has no weight in it.
+    whole = np.vstack([gradient, np.zeros((len(others), gradient.shape[1]))])
+    names = (*features.names, *others)
+    return Moments(names, np.stack(rows, axis=1), whole, options.covariance)
+
+
+def _check_known(columns: Mapping[str, Array], estimator: Estimator, path: str) -> None:
+    """Refuse columns with missing values, whose covariances nothing tells."""
+    missing = tuple(name for name, values in columns.items() if not np.isfinite(values).all())
+    if missing:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{estimator.value} needs columns without missing or infinite values; these have some: "
+            f"{listed(missing)}. Ask for BINNED",
+            path,
+        )
+
+
+def _needed(expressions: Sequence[Expression], names: Sequence[str]) -> list[str]:
+    """Name the columns that features need beside those of the model."""
+    needed = []
+    for expression in expressions:
+        form = form_of(expression)
+        linear = form.linear if isinstance(form, Threshold) else form
+        needed += [name for name in (linear.coefficients if linear else ()) if name not in names]
+    return needed

@@ -1,0 +1,52 @@
+"""Approximations of interactions: applied where they save predictions, and judged afterwards."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
+from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.interpolated import Interpolated
+from onnxplain_server.methods import interactions
+from onnxplain_server.methods.interactions.interpolation import doubtful
+from onnxplain_server.methods.registry import Result, notes
+
+_UNNECESSARY = "APPROXIMATION_UNNECESSARY"
+
+
+def approximated(
+    effects: Effects, options: interactions.Options
+) -> tuple[Effects, tuple[Note, ...]]:
+    """Interpolate between knots where asked for, unless effects are exact without predicting."""
+    if isinstance(effects, BlackBox):
+        return (Interpolated(effects, options.knot_count) if options.knot_count else effects), ()
+    if options.knot_count:
+        message = "knot_count was not applied: the trees engine is exact and predicts nothing."
+        return effects, (Note(_UNNECESSARY, message),)
+    if options.quantile_bin_count:
+        message = (
+            "quantile_bin_count was applied, but saves nothing: without it, the trees engine gives "
+            "exact numbers and predicts nothing either."
+        )
+        return effects, (Note(_UNNECESSARY, message),)
+    return effects, ()
+
+
+def remarks(result: Result) -> tuple[Note, ...]:
+    """Say what should temper the trust in interactions."""
+    return (*notes(result), *too_coarse(result))
+
+
+def too_coarse(result: Result) -> tuple[Note, ...]:
+    """Name statistics for which interpolation between knots may be too coarse."""
+    if not isinstance(result, interactions.Result):
+        return ()
+    statistics = (result.total, *result.overall, *result.pairwise, *result.threeway)
+    names = doubtful(iter((*statistics, *result.importance)))
+    if not names:
+        return ()
+    message = (
+        "The estimated error of interpolation exceeds a tenth of the numerators of "
+        f"{listed(names)}: raise knot_count, or leave it out."
+    )
+    return (Note("KNOTS_TOO_FEW", message),)

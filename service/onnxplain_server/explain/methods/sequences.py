@@ -1,0 +1,218 @@
+"""Sequences explained: what the score is, what sequences are like, and how many are predicted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model
+from onnxplain_server.core.table import Table
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.explain.engine import Choice, Resources
+from onnxplain_server.explain.methods.sequence_encoding import Scorer, probed, sum_over_letters
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.methods import sequences
+from onnxplain_server.methods.sequences import Options, Result, Setting, Weights
+from onnxplain_server.methods.sequences.background import MarkovChain, fit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What came of a request about sequences.
+
+    Attributes
+    ----------
+    options : Options
+        After defaults.
+    result : Result
+    rows : RowsUsed or None
+        Those of the column; None where there is none.
+    choice : Choice or None
+        The engine that predicted; None without a model.
+    ledger : Ledger
+    """
+
+    options: Options
+    result: Result
+    rows: RowsUsed | None
+    choice: Choice | None
+    ledger: Ledger
+
+
+def explain(  # noqa: PLR0917 - as other methods
+    model: Model | None,
+    table: Table | None,
+    question: Question,
+    options: Options,
+    outputs: Indices,
+    means: Resources,
+    path: str,
+) -> Told:
+    """Explain sequences by one method.
+
+    Parameters
+    ----------
+    model : Model or None
+        None where weights are given.
+    outputs : (n_outputs,)
+        Which of the model's.
+
+    Raises
+    ------
+    ExplainError
+        Where options, model and table do not fit each other.
+    """
+    sequences.check(options, path)
+    found = _read(table, options, path)
+    rows = _rows(table, options, len(found), question.seed)
+    length = _length(model, options, found, path)
+    background = _background(options, found, path)
+    options = replace(options, length=length)
+    sequences.check_sizes(options, length, background.order, max(len(outputs), 1), path)
+    ledger = Ledger(means.host)
+    if options.weights is not None:
+        result = _of_weights(options, Setting(background, length, ("score",)), ledger)
+        return Told(options, result, rows, None, ledger)
+    if model is None:
+        raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
+    scorer = Scorer(model, question, outputs, means, options, length)
+    setting = Setting(background, length, scorer.output_names)
+    result = _of_model(scorer, setting, options, question.seed)
+    return Told(options, result, rows, scorer.choice, scorer.ledger)
+
+
+def _read(table: Table | None, options: Options, path: str) -> list[Array]:
+    """Read the column: the sequences, as numbers of letters; missing ones are left out."""
+    if not options.column:
+        return []
+    if table is None:
+        raise ExplainError(
+            Reason.INVALID_REQUEST, f"no table with the column {options.column!r}", "table"
+        )
+    texts = table.column(options.column, f"{path}.column")
+    if texts.dtype != object:
+        raise ExplainError(
+            Reason.WRONG_TYPE, f"column {options.column!r} holds no text", f"{path}.column"
+        )
+    place = {letter: i for i, letter in enumerate(options.alphabet)}
+    found = []
+    for row, text in enumerate(texts):
+        wrong = next((letter for letter in text if letter not in place), "")
+        if wrong:
+            raise ExplainError(
+                Reason.INVALID_TABLE,
+                f"column {options.column!r} has {wrong!r} in row {row} (counted from 0), which is "
+                f"not of the alphabet {options.alphabet!r}",
+                f"{path}.alphabet",
+            )
+        if text:
+            found.append(np.array([place[letter] for letter in text], dtype=np.int8))
+    return found
+
+
+def _rows(table: Table | None, options: Options, used: int, seed: int) -> RowsUsed | None:
+    """Count the rows of the column, of which so many hold a sequence."""
+    if table is None or not options.column:
+        return None
+    return RowsUsed(table.n_rows, used, float(used), seed)
+
+
+def _length(model: Model | None, options: Options, found: Sequence[Array], path: str) -> int:
+    """Find the number of letters of a sequence."""
+    if options.weights is not None:
+        pairs = zip(options.weights.kmers, options.weights.positions, strict=True)
+        end = max(position + len(kmer) for kmer, position in pairs)
+        length = options.length or _common(found) or end
+        if end > length:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"a weight ends after letter {end}, but sequences have {length}",
+                f"{path}.weights.positions",
+            )
+        return length
+    width = _width(model)
+    if width is None:
+        length = options.length or _common(found)
+        if not length:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                "the model does not tell how long sequences are; give length",
+                f"{path}.length",
+            )
+        return length
+    length, rest = divmod(width, len(options.alphabet))
+    if rest or options.length not in {None, length}:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the model takes {width} columns, which is not {options.length or 'some'} letters of "
+            f"{len(options.alphabet)} columns each",
+            f"{path}.length" if options.length else f"{path}.alphabet",
+        )
+    return length
+
+
+def _width(model: Model | None) -> int | None:
+    """Tell how many columns the model takes, all in one matrix of numbers."""
+    if model is None:
+        return None
+    if len(model.inputs) != 1 or model.inputs[0].type == "string":
+        raise ExplainError(
+            Reason.UNSUPPORTED_MODEL,
+            "sequences need a model that takes one matrix of numbers: a column for each letter at "
+            "each position",
+            "model",
+        )
+    return model.inputs[0].width
+
+
+def _common(found: Sequence[Array]) -> int:
+    """Length of all sequences; 0 where they differ, or there are none."""
+    lengths = Counter(map(len, found))
+    return next(iter(lengths)) if len(lengths) == 1 else 0
+
+
+def _background(options: Options, found: Sequence[Array], path: str) -> MarkovChain:
+    order = options.background.order
+    if order is None:
+        return sequences.chain(options, path)
+    if options.background.transitions or options.background.initial:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "a background is either given or fitted; leave out transitions and initial, or order",
+            f"{path}.background",
+        )
+    if not any(len(letters) > order for letters in found):
+        raise ExplainError(
+            Reason.INVALID_TABLE,
+            f"no sequence in column {options.column!r} is long enough for order {order}",
+            "table",
+        )
+    return fit(found, order, len(options.alphabet), options.background.pseudo_count)
+
+
+def _of_weights(options: Options, setting: Setting, ledger: Ledger) -> Result:
+    listed = options.weights
+    if listed is None:
+        raise ValueError("no weights")
+    tables = sequences.tables(
+        listed.kmers, listed.positions, listed.values, setting.length, options.alphabet
+    )
+    weights = Weights(tables, setting.length, listed.constant)
+    return sequences.of_weights([weights], setting, options, lambda: ledger.spend(0, 0))
+
+
+def _of_model(scorer: Scorer, setting: Setting, options: Options, seed: int) -> Result:
+    """Read the model as a sum over letters if it is one; otherwise sample."""
+    sampled = sequences.cost(options, setting.length)
+    scorer.ledger.reserve(probed(setting) + sampled)
+    weights = sum_over_letters(scorer, setting, seed)
+    if weights is None:
+        return sequences.of_score(scorer, setting, options, seed)
+    scorer.ledger.settle(sampled)
+    return sequences.of_weights(weights, setting, options, lambda: scorer.ledger.spend(0, 0))

@@ -1,0 +1,48 @@
+"""One computation where several requests ask the same at once, and no cache has it yet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from onnxplain_server.core.interfaces import Host
+
+
+class SingleFlightHost:
+    """A `Host` that asks for others at the same work as soon as a number is missing.
+
+    What lies in the cache is had without asking. Safe for several threads.
+
+    Parameters
+    ----------
+    host : Host
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.advance = host.advance
+        self.alone = host.alone
+        self.remember = host.remember
+        self._host = host
+        self._lock = threading.Lock()
+        self._enter: Callable[[], object] | None = None
+
+    @contextmanager
+    def work(self, name: Callable[[], str]) -> Iterator[None]:
+        """Do a piece of work, one at a time; `name` gives it the name that equal work has."""
+        with ExitStack() as alone:
+            self._enter = lambda: alone.enter_context(self._host.alone(name()))
+            try:
+                yield
+            finally:
+                self._enter = None
+
+    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Host.recall`; asked again once nobody else is at the work, who may have done it."""
+        found = self._host.recall(names)
+        with self._lock:
+            if None not in found or self._enter is None:
+                return found
+            enter, self._enter = self._enter, None
+            enter()
+        return self._host.recall(names)

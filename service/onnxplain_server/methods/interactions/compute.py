@@ -1,0 +1,102 @@
+r"""Interaction statistics of Friedman and Popescu: which features act together, how strongly.
+
+Friedman and Popescu (2008), "Predictive Learning via Rule Ensembles", Annals of
+Applied Statistics 2(3), 916-954, section 8.1. doi:10.1214/07-AOAS148
+
+Below, F is a partial dependence at the rows' own values, centred to weighted
+mean zero, f the centred prediction, and every sum a weighted mean over rows:
+
+    H²      =  Σ (f − Σ_j F_j)²  /  Σ f²
+    H²_j    =  Σ (f − F_j − F_\j)²  /  Σ f²
+    H²_jk   =  Σ (F_jk − F_j − F_k)²  /  Σ F_jk²
+    H²_jkl  =  Σ (F_jkl − F_jk − F_jl − F_kl + F_j + F_k + F_l)²  /  Σ F_jkl²
+    importance_j  =  Σ (f − F_\j)²  /  Σ f²
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.rows import Features
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.quantiles import to_bin_midpoints
+from onnxplain_server.methods.interactions.options import Options
+from onnxplain_server.methods.interactions.permutation_test import PermutationTest
+from onnxplain_server.methods.interactions.presentation import Presentation
+from onnxplain_server.methods.interactions.result import Result
+from onnxplain_server.methods.interactions.weightings import Plan, WeightedMeasurement
+from onnxplain_server.methods.resampling import replicate
+
+
+def approximate(features: Features, options: Options) -> Features:
+    """Replace dense numeric features by the midpoints of quantile bins, where asked for."""
+    if not options.quantile_bin_count:
+        return features
+    columns = list(features.columns)
+    for j, name in enumerate(features.names):
+        if name in options.features and columns[j].dtype != object:
+            binned = to_bin_midpoints(columns[j], options.quantile_bin_count)
+            columns[j] = np.rint(binned) if features.is_whole(j) else binned
+    return replace(features, columns=tuple(columns))
+
+
+def cost(effects: Effects, options: Options) -> int:
+    """Return an upper bound of the rows to predict."""
+    plan = _plan(effects, options)
+    single = sum(effects.cost((j,)) for j in plan.positions)
+    batches = effects.batch_count(options.resampling.repeat_count)
+    joint = plan.joint_bound(effects.for_joint())
+    return len(effects.background) + batches * (single + joint)
+
+
+def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None = None) -> Result:
+    """Compute statistics of every order that is asked for.
+
+    Parameters
+    ----------
+    actual : (n, n_outputs)
+        True values of the background's rows; only where terms are tested, on a background that
+        keeps every row.
+    """
+    test = None if actual is None else _test(effects, options, seed, actual)
+    batch_count = effects.batch_count(options.resampling.repeat_count)
+    measure = WeightedMeasurement(effects, _plan(effects, options), test, batch_count)
+    weights = effects.background.weights
+    if options.resampling.repeat_count:
+        replicates = replicate(options.resampling, weights, seed)
+        weights = np.concatenate([weights[None], replicates])
+    for batch in effects.batches(weights):
+        measure.run(batch)
+    presented = Presentation(effects, options, measure)
+    total = presented.one("total", ())
+    return Result(
+        effects.output_names,
+        total.denominators,
+        total,
+        presented.all("overall", 1),
+        presented.all("pairwise", 2),
+        presented.all("threeway", 3),
+        presented.all("importance", 1),
+        options.resampling,
+        presented.below_threshold(options.absolute_threshold),
+    )
+
+
+def _plan(effects: Effects, options: Options) -> Plan:
+    """Count features as they are: never more enter pairs and triples than there are."""
+    features = effects.background.features
+    positions = sorted(features.index(name) for name in options.features)
+    pairwise = min(options.pairwise_feature_count, len(positions))
+    threeway = min(options.threeway_feature_count, pairwise)
+    return Plan(tuple(positions), pairwise, threeway, options.absolute_threshold)
+
+
+def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
+    rows = effects.background
+    residuals = actual - effects.outputs()
+    return PermutationTest(
+        options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
+    )

@@ -1,0 +1,1 @@
+"""Plot elements that several methods share: panels, bars, curves, axes, labels."""

@@ -1,0 +1,199 @@
+"""Many curves over one feature, thin, with their means, bold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
+from onnxplain_server.plots.elements.chart import in_panels, tooltip
+from onnxplain_server.plots.elements.curves import (
+    Legend,
+    colour_channel,
+    joining,
+    number_format,
+    value_channel,
+)
+from onnxplain_server.plots.elements.style import PANEL_HEIGHT, PLAIN_COLOUR, Spec
+
+_MEAN_COLOUR = "#202124"
+_ROW_STEP = 32
+_FEW_POINTS = 15  # of a mean, each marked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """Curves of one series, in one panel.
+
+    Attributes
+    ----------
+    label, panel : str
+        May be empty.
+    rows : tuple of int
+        Names of the curves.
+    values : (n_rows, n_points)
+    mean : (n_points,)
+    """
+
+    label: str
+    panel: str
+    rows: tuple[int, ...]
+    values: Matrix
+    mean: Vector
+
+
+def draw(
+    axis: Axis, grid: Array, bundles: Sequence[Bundle], legend: Legend, value_title: str
+) -> Spec:
+    """Draw bundles over the points of a grid that have a place on the axis."""
+    held = [place for place, point in enumerate(grid) if axis.holds(point)]
+    numbers = np.concatenate([bundle.values[:, held].ravel() for bundle in bundles])
+    value = value_channel(numbers, legend, value_title)
+    places = _places(axis, value, is_small=len(legend.panels) > 1)
+    colour = _opaque(colour_channel(legend))
+    in_one_panel = max(sum(len(b.rows) for b in bundles if b.panel == a.panel) for a in bundles)
+    layers = [
+        *_thin(axis, places, colour, legend, in_one_panel),
+        *_bold(axis, places, colour, _mean_tooltip(axis, legend, number_format(numbers, legend))),
+    ]
+    drawing: Spec = {"height": {"step": _ROW_STEP}} if isinstance(axis, Categories) else {}
+    free = "x" if isinstance(axis, Categories) else "y"
+    resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
+    decimals = _decimals(numbers)
+    rows = [row for bundle in bundles for row in _rows(bundle, held, legend, decimals)]
+    body = in_panels(rows, legend.panels, {**drawing, "layer": layers}, resolve)
+    return {**body, "transform": _unfold(axis, grid[held])}
+
+
+def _rows(bundle: Bundle, held: list[int], legend: Legend, decimals: int) -> list[Spec]:
+    """Write one row a curve, which keeps specifications short; they are unfolded when drawn."""
+    place = {"series": bundle.label} if len(legend.labels) > 1 else {}
+    place |= {"panel": bundle.panel} if len(legend.panels) > 1 else {}
+    curves = zip(bundle.rows, bundle.values, strict=True)
+    return [
+        *(
+            {"row": row, **place, "values": _numbers(values[held], decimals)}
+            for row, values in curves
+        ),
+        {"mean": True, **place, "values": _numbers(bundle.mean[held], decimals)},
+    ]
+
+
+def _numbers(values: Vector, decimals: int) -> list[float | None]:
+    return [round(value, decimals) if math.isfinite(value) else None for value in values.tolist()]
+
+
+def _decimals(values: Vector) -> int:
+    """Choose decimals by which a ten-thousandth of the span shows: a line needs no more."""
+    finite = values[np.isfinite(values)]
+    span = float(np.ptp(finite)) if finite.size else 0.0
+    return 4 - math.floor(math.log10(span)) if span else 9
+
+
+def _unfold(axis: Axis, grid: Array) -> list[Spec]:
+    """Turn one row a curve into one row a point."""
+    places = [axis.position(point) for point in grid]
+    alone = len(set(places)) == 1
+    columns = {
+        "x": places,
+        "point": [axis.text(point) for point in grid],
+        "apart": [alone or is_missing(point) for point in grid],
+    }
+    if isinstance(axis, Categories):
+        order = axis.channel(upright=False)["sort"]
+        columns["order"] = [order.index(place) for place in places]
+    return [
+        *({"calculate": json.dumps(column), "as": name} for name, column in columns.items()),
+        {"flatten": [*columns, "values"], "as": [*columns, "value"]},
+    ]
+
+
+def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
+    """Encode feature and value; a list runs downwards, and its curves keep its order."""
+    if isinstance(axis, Categories):
+        y = {"field": "x", **axis.channel(upright=False)}
+        y["axis"] |= {"grid": True, "domain": False, "ticks": False}
+        value["axis"]["grid"] = False
+        return {"y": y, "x": value, "order": {"field": "order", "type": "quantitative"}}
+    if is_small:
+        value["axis"]["titleLimit"] = PANEL_HEIGHT
+    return {"x": {"field": "x", **axis.channel(to_edges=False)}, "y": value}
+
+
+def _thin(axis: Axis, places: Spec, colour: Spec, legend: Legend, count: int) -> list[Spec]:
+    """Draw one line a row, the fainter the more there are; points where there is no line."""
+    plain = {} if colour else {"color": PLAIN_COLOUR}
+    look = {**plain, "opacity": round(min(0.6, max(0.12, 6.5 / max(count, 1) ** 0.7)), 2)}
+    row = {"detail": {"field": "row", "type": "nominal"}, "tooltip": _row_tooltip(legend)}
+    encoding = {**places, **colour, **row}
+    line = {"type": "line", "strokeWidth": 1, **joining(axis), **look}
+    point = {"type": "circle", "size": 24, **look}
+    return [
+        {"transform": [_where("!datum.mean && !datum.apart")], "mark": line, "encoding": encoding},
+        {"transform": [_where("!datum.mean && datum.apart")], "mark": point, "encoding": encoding},
+    ]
+
+
+def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list[Spec]:
+    """Draw the means, with a white border to stand out; hollow where there is no line."""
+    plain = {} if colour else {"color": _MEAN_COLOUR}
+    joined, apart = _where("datum.mean && !datum.apart"), _where("datum.mean && datum.apart")
+    joins = joining(axis)
+    border = {"type": "line", "color": "white", "strokeWidth": 5.5, "opacity": 0.85, **joins}
+    series = {"detail": {"field": "series", "type": "nominal"}} if colour else {}
+    line = {"type": "line", "strokeWidth": 2.5, "opacity": 1, **joins, **plain}
+    hollow = {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2, **plain}
+    hollow |= {"filled": False, "opacity": 1}
+    encoding = {**places, **colour}
+    lines = [
+        {"transform": [joined], "mark": border, "encoding": {**places, **series}},
+        {"transform": [joined], "mark": line, "encoding": encoding},
+    ]
+    return [
+        *([] if isinstance(axis, Categories) else lines),
+        {
+            "transform": [joined],
+            "mark": {**_mean_point(axis), **plain},
+            "encoding": {**encoding, "tooltip": described},
+        },
+        {"transform": [apart], "mark": hollow, "encoding": {**encoding, "tooltip": described}},
+    ]
+
+
+def _mean_point(axis: Axis) -> Spec:
+    """Mark a mean on a line; where that is crowded it shows under the pointer only."""
+    point: Spec = {"type": "point", "filled": True, "size": 30, "opacity": 1}
+    if isinstance(axis, Categories):
+        return {**point, "size": 110, "stroke": "white", "strokeWidth": 1.5}
+    return point if axis.values.size <= _FEW_POINTS else {**point, "opacity": 0}
+
+
+def _opaque(colour: Spec) -> Spec:
+    """Let the legend show colours as those of the means."""
+    if not colour:
+        return {}
+    legend = {**colour["color"]["legend"], "symbolOpacity": 1, "symbolType": "circle"}
+    return {"color": {**colour["color"], "legend": legend}}
+
+
+def _where(condition: str) -> Spec:
+    return {"filter": condition}
+
+
+def _row_tooltip(legend: Legend) -> list[Spec]:
+    return tooltip(("row", "row of the table", ""), *_belonging(legend))
+
+
+def _mean_tooltip(axis: Axis, legend: Legend, digits: str) -> list[Spec]:
+    mean = ("value", "mean prediction", digits)
+    return tooltip(mean, *_belonging(legend), ("point", axis.title, ""))
+
+
+def _belonging(legend: Legend) -> list[tuple[str, str, str]]:
+    series = [("series", legend.title, "")] if len(legend.labels) > 1 else []
+    return [*([("panel", "panel", "")] if len(legend.panels) > 1 else []), *series]

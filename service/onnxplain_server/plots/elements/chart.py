@@ -1,0 +1,101 @@
+"""What all plots are made of: the finished plot, panels, tooltips."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from onnxplain_server.plots.elements.style import (
+    CONFIG,
+    PANEL_COLUMNS,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
+    Spec,
+)
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+SUBTITLE_WIDTH = 92  # characters that fit over a plot and its labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plot:
+    """A picture as data; see `Plot` in the contract.
+
+    Attributes
+    ----------
+    name : str
+        Letters, digits and "-"; unique within an explanation.
+    title, description : str
+        For people; the description says in words what the picture shows.
+    vega_lite : dict
+        Plain and finite, so that it is valid JSON.
+    """
+
+    name: str
+    title: str
+    description: str
+    vega_lite: Spec
+
+
+def finish(name: str, title: str, remarks: Iterable[str], description: str, body: Spec) -> Plot:
+    """Put title, remarks under it, description and style around what is drawn."""
+    # No line ends within "age = 20".
+    whole = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
+    lines = [line for remark in whole for line in textwrap.wrap(remark, SUBTITLE_WIDTH)]
+    spec: Spec = {
+        "$schema": SCHEMA,
+        "title": {"text": title, "subtitle": lines},
+        "description": description,
+        **body,
+        "config": CONFIG,
+    }
+    return Plot(name, title, description, spec)
+
+
+def in_panels(rows: list[Spec], panels: Sequence[str], drawing: Spec, resolve: Spec) -> Spec:
+    """Draw once, or once for each value of the rows' `panel`.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The data; each has a `panel` where there are several.
+    panels : sequence of str
+        Labels in order.
+    drawing : dict
+        Layers without data, width and height, unless it brings its own.
+    resolve : dict
+        Scales that the panels do not share.
+    """
+    data = {"values": rows}
+    if len(panels) < 2:
+        return {"data": data, "width": PLOT_WIDTH, "height": PLOT_HEIGHT, **drawing}
+    return {
+        "data": data,
+        "facet": {"field": "panel", "type": "nominal", "sort": list(panels), "title": None},
+        "columns": min(PANEL_COLUMNS, 2 if len(panels) == 4 else len(panels)),
+        "spec": {"width": PANEL_WIDTH, "height": PANEL_HEIGHT, **drawing},
+        "resolve": resolve,
+    }
+
+
+def tooltip(*fields: tuple[str, str, str]) -> list[Spec]:
+    """Describe a mark by (field, title, d3 format or "") each, no title twice.
+
+    Titles may be feature names, and a feature may be called "output" too.
+    """
+    shown: dict[str, Spec] = {}
+    for field, title, number_format in fields:
+        free = title
+        while free in shown:
+            free += " (feature)"
+        kind: Spec = (
+            {"type": "quantitative", "format": number_format}
+            if number_format
+            else {"type": "nominal"}
+        )
+        shown[free] = {"field": field, "title": free, **kind}
+    return list(shown.values())

@@ -1,0 +1,215 @@
+"""Numbers along one feature: lines over a number line, dots beside a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.plots.elements.axes import MISSING, Axis, Categories, NumberLine, is_missing
+from onnxplain_server.plots.elements.chart import in_panels, tooltip
+from onnxplain_server.plots.elements.labels import data_number, is_flat, scale_format
+from onnxplain_server.plots.elements.style import (
+    MISSING_COLOUR,
+    MOST_SERIES,
+    PANEL_HEIGHT,
+    PLAIN_COLOUR,
+    PLOT_HEIGHT,
+    SERIES_COLOURS,
+    Spec,
+    ordered_colours,
+)
+
+_MOST_TICKS = 300  # of a rug
+_ROW_STEP = 24
+_CROWDED = 60  # points of a line that then become small
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Numbers to be joined.
+
+    Attributes
+    ----------
+    label, panel : str
+        Where it belongs in the legend, and in which panel; may be empty.
+    points : (n,)
+        Values of the feature.
+    values : (n,)
+    """
+
+    label: str
+    panel: str
+    points: Array
+    values: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What tells series and panels apart.
+
+    Attributes
+    ----------
+    title : str
+    labels, panels : tuple of str
+        In order; no or one entry: no legend, no panels.
+    ordered : bool
+        Whether the labels rise like numbers.
+    common_scale : bool
+        Whether panels share the scale of the numbers.
+    """
+
+    title: str
+    labels: tuple[str, ...]
+    panels: tuple[str, ...]
+    ordered: bool = False
+    common_scale: bool = True
+
+
+def draw(
+    axis: Axis, series: Sequence[Series], legend: Legend, value_title: str, sample: Array
+) -> Spec:
+    """Draw series over a feature, with ticks where a sample of its values lies."""
+    values = np.concatenate([one.values for one in series])
+    value = value_channel(values, legend, value_title)
+    encoding = {**colour_channel(legend), "tooltip": _tooltip(axis, legend, values)}
+    if isinstance(axis, Categories):
+        drawing = _dots(axis, value, encoding)
+        free = "x"
+    else:
+        drawing = _lines(axis, value, encoding, _rug(axis, sample, len(legend.panels) > 1))
+        free = "y"
+    resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
+    return in_panels(_rows(axis, series, legend), legend.panels, drawing, resolve)
+
+
+def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
+    """Scale and axis of the numbers."""
+    value: Spec = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": False, "padding": 14, **_widened(values)},
+        "axis": {"title": title, "tickCount": 4 if len(legend.panels) > 1 else 6},
+    }
+    if legend.common_scale:
+        value["axis"]["format"] = scale_format(values)
+    return value
+
+
+def colour_channel(legend: Legend) -> Spec:
+    """Colours of the series; nothing where there is but one."""
+    if len(legend.labels) < 2:
+        return {}
+    scale = {"domain": list(legend.labels), "range": _colours(legend)}
+    field = {"field": "series", "type": "nominal"}
+    return {"color": {**field, "scale": scale, "legend": {"title": legend.title}}}
+
+
+def number_format(values: Vector, legend: Legend) -> str:
+    """Choose a d3 format for the numbers."""
+    return scale_format(values) if legend.common_scale else ",.4~r"
+
+
+def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
+    rows = []
+    for one in series:
+        place = {"series": one.label} if len(legend.labels) > 1 else {}
+        place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
+        for point, value in zip(one.points, one.values, strict=True):
+            if axis.holds(point) and np.isfinite(value):
+                at = {"x": axis.position(point), "point": axis.text(point)}
+                missing = {"missing": True} if is_missing(point) else {}
+                rows.append({**at, "value": data_number(value), **place, **missing})
+    return rows
+
+
+def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Spec:
+    x = {"field": "x", **axis.channel(to_edges=False)}
+    size = 28 if axis.values.size <= _CROWDED else 6
+    known = [{"filter": "!datum.missing"}]
+    colour = {key: encoding[key] for key in ("color",) if key in encoding}
+    line = {"type": "line", "strokeWidth": 2, **joining(axis), **_plain(encoding)}
+    point = {"type": "point", "filled": True, "opacity": 1, "size": size, **_plain(encoding)}
+    layers = [
+        *rug,
+        {"transform": known, "mark": line, "encoding": {"x": x, "y": value, **colour}},
+        {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding}},
+        *_missing(axis, {"x": x, "y": value, **encoding}),
+    ]
+    return {"layer": layers}
+
+
+def joining(axis: Axis) -> Spec:
+    """How a line goes from point to point: straight, or level up to the next step."""
+    is_stepped = isinstance(axis, NumberLine) and axis.is_stepped
+    return {"interpolate": "step-after"} if is_stepped else {}
+
+
+def _dots(axis: Categories, value: Spec, encoding: Spec) -> Spec:
+    y = {"field": "x", **axis.channel(upright=False)}
+    y["axis"] |= {"grid": True, "domain": False, "ticks": False}
+    value["axis"]["grid"] = False
+    point = {"type": "point", "filled": True, "opacity": 0.9, "size": 80, **_plain(encoding)}
+    places = {"y": y, "x": value, **encoding}
+    known = [{"filter": "!datum.missing"}]
+    layers = [{"transform": known, "mark": point, "encoding": places}, *_missing(axis, places)]
+    return {"height": {"step": _ROW_STEP}, "layer": layers}
+
+
+def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
+    """Mark what holds where the value is missing: joined to nothing, hollow."""
+    if not axis.has_missing:
+        return []
+    mark = {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2}
+    mark |= {"filled": False, "opacity": 1, **_plain(encoding)}
+    return [{"transform": [{"filter": "datum.missing"}], "mark": mark, "encoding": encoding}]
+
+
+def _rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
+    """Tick a sample of the feature's values that lie within the grid."""
+    low, high = axis.values[[0, -1]]
+    inside = np.sort(sample[(sample >= low) & (sample <= high)])
+    if inside.size > _MOST_TICKS:
+        inside = inside[np.linspace(0, inside.size - 1, _MOST_TICKS).round().astype(int)]
+    if not inside.size:
+        return []
+    height = PANEL_HEIGHT if in_panel else PLOT_HEIGHT
+    mark = {"type": "tick", "orient": "vertical", "size": 8, "thickness": 1}
+    x = {"field": "x", **axis.channel(to_edges=False)}
+    return [
+        {
+            "data": {"values": [{"x": data_number(value)} for value in inside]},
+            "mark": {**mark, "color": "#3c4043", "opacity": 0.4, "tooltip": None, "aria": False},
+            "encoding": {"x": x, "y": {"value": height - 5}},
+        }
+    ]
+
+
+def _colours(legend: Legend) -> list[str]:
+    count = len(legend.labels)
+    if legend.ordered and legend.labels[-1] == MISSING:
+        return [*ordered_colours(count - 1), MISSING_COLOUR]
+    if legend.ordered or count > MOST_SERIES:
+        return ordered_colours(count)
+    return list(SERIES_COLOURS[:count])
+
+
+def _plain(encoding: Spec) -> Spec:
+    return {} if "color" in encoding else {"color": PLAIN_COLOUR}
+
+
+def _tooltip(axis: Axis, legend: Legend, values: Vector) -> list[Spec]:
+    series = [("series", legend.title, "")] if len(legend.labels) > 1 else []
+    panel = [("panel", "panel", "")] if len(legend.panels) > 1 else []
+    value = ("value", "average prediction", number_format(values, legend))
+    return tooltip(value, *panel, *series, ("point", axis.title, ""))
+
+
+def _widened(values: Vector) -> Spec:
+    """Keep rounding noise of a flat curve from filling the height."""
+    if not is_flat(values):
+        return {}
+    middle = data_number(float(np.nanmedian(values)))
+    return {"domain": [middle - (abs(middle) or 1), middle + (abs(middle) or 1)]}

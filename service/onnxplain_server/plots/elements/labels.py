@@ -1,0 +1,172 @@
+"""Names and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array
+
+_DATA_DIGITS = 9
+_LONGEST_IDENTIFIER = 60
+
+# Vega 6 takes texts and sort keys that are exactly these for code of its own, and fails.
+_VEGA_STUMBLES = frozenset(
+    {
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "constructor",
+        "hasOwnProperty",
+        "if",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
+
+
+def clean(name: str) -> str:
+    """Make a name drawable: characters that cannot be printed become their escapes.
+
+    So do those beyond the first 65,536: where Vega shortens a label it may cut them in halves,
+    and half a character is an error to whoever renders it. Blank names get quotation marks.
+    """
+    drawable = (c if c.isprintable() and c <= "\uffff" else f"\\u{ord(c):04x}" for c in name)
+    printable = "".join(drawable)
+    quoted = not printable.strip() or printable in _VEGA_STUMBLES
+    return f"“{printable}”" if quoted else printable
+
+
+def distinguish(names: Iterable[str]) -> tuple[str, ...]:
+    """Clean names, and number those that then look alike."""
+    taken: dict[str, None] = {}
+    for name in map(clean, names):
+        number, free = 1, name
+        while free in taken:
+            number, free = number + 1, f"{name} ({number + 1})"
+        taken[free] = None
+    return tuple(taken)
+
+
+def shorten(name: str, most: int = 40) -> str:
+    """Cut a clean name for titles and sentences."""
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
+def shorten_inside(name: str, most: int) -> str:
+    """Cut a clean name in its middle: names of encoded columns differ at their ends."""
+    if len(name) <= most:
+        return name
+    tail = most // 3
+    return f"{name[: most - tail - 1].rstrip()}…{name[len(name) - tail :].lstrip()}"
+
+
+def identifiers(stems: Iterable[str]) -> tuple[str, ...]:
+    """Turn names into distinct identifiers of letters a-z, A-Z, digits and "-"."""
+    taken: dict[str, None] = {}
+    for stem in stems:
+        plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+        wanted = re.sub(r"[^A-Za-z0-9]+", "-", plain)[:_LONGEST_IDENTIFIER].strip("-") or "plot"
+        number, free = 1, wanted
+        while free in taken:
+            number, free = number + 1, f"{wanted}-{number + 1}"
+        taken[free] = None
+    return tuple(taken)
+
+
+def enumerate_words(items: Sequence[str]) -> str:
+    """Join as in a sentence: "a, b and c"."""
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def data_number(value: float) -> float:
+    """Round to what can be seen in any picture; keeps specifications short."""
+    return float(f"{value:.{_DATA_DIGITS}g}")
+
+
+def share_format(values: Array) -> str:
+    """Choose a d3 format for numbers each of which matters by itself: three digits."""
+    largest = _largest(values)
+    return ",.3~r" if largest == 0 or 1e-4 <= largest < 1e9 else ".2~e"
+
+
+def scale_format(values: Array) -> str:
+    """Choose a d3 format for numbers along one scale: a hundredth of their span shows."""
+    largest = _largest(values)
+    if largest != 0 and not 1e-4 <= largest < 1e9:
+        return ".3~e"
+    finite = values[np.isfinite(values)]
+    span = float(np.ptp(finite)) if finite.size else 0.0
+    decimals = 2 - math.floor(math.log10(span if span > 1e-9 * largest else largest or 1.0))
+    # No separator below 10,000, so that years stay years.
+    separator = "," if largest >= 10_000 else ""
+    return f"{separator}.{min(max(decimals, 0), 12)}~f"
+
+
+def spell(value: float, d3_format: str) -> str:
+    """Write a number as d3 does by one of the formats chosen here."""
+    digits, kind = int(re.sub(r"\D", "", d3_format)), d3_format[-1]
+    if kind == "e":
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        text = f"{_trim(mantissa)}e{int(exponent):+d}"
+    elif kind == "r":
+        text = _significant(value, digits)
+    else:
+        text = _trim(f"{value:{d3_format.replace('~', '')}}")
+    return text.replace("-", "−") if text != "-0" else "0"
+
+
+def spell_on_scale(value: float, values: Array) -> str:
+    """Write a number as precisely as shows among numbers along one scale: in whole hundredths."""
+    span = float(np.ptp(values[np.isfinite(values)]))
+    decimals = 2 - math.floor(math.log10(span)) if span else 6
+    return spell(round(value, decimals), scale_format(values))
+
+
+def is_flat(values: Array) -> bool:
+    """Tell whether numbers differ by no more than rounding, as float32 has it."""
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and np.ptp(finite) <= 1e-6 * np.abs(finite).max())
+
+
+def spell_beside(value: float, others: Array) -> str:
+    """Write a number with three digits, or as "almost 0" where others dwarf it."""
+    if not math.isfinite(value):
+        return "no number"
+    if 0 < abs(value) < 1e-4 * _largest(others):
+        return "almost 0"
+    return spell(value, share_format(others))
+
+
+def spell_whole(value: float) -> str:
+    """Write a count or a weight to its last whole unit, or to six digits where that is finer."""
+    if not math.isfinite(value):
+        return "no number"
+    is_whole = abs(value) >= 1e5 or value == round(value)
+    text = f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:,.6g}"
+    return text.replace("-", "−")
+
+
+def _significant(value: float, digits: int) -> str:
+    """Round to so many digits, without exponent."""
+    decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+    return _trim(f"{round(value, decimals):,.{max(decimals, 0)}f}")
+
+
+def _trim(text: str) -> str:
+    """Drop zeros that end a fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _largest(values: Array) -> float:
+    """Largest finite magnitude; 0 where there is none."""
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max()) if finite.size else 0.0

@@ -1,0 +1,42 @@
+"""Losses as people call them."""
+
+from __future__ import annotations
+
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.plots.elements.labels import clean, shorten
+
+_NAMES = {
+    Loss.SQUARED_ERROR: "mean squared error",
+    Loss.ABSOLUTE_ERROR: "mean absolute error",
+    Loss.POISSON: "mean Poisson deviance",
+    Loss.GAMMA: "mean gamma deviance",
+    Loss.LOGLOSS: "mean log loss",
+    Loss.MLOGLOSS: "mean multi-class log loss",
+}
+_UNITS = {
+    Loss.SQUARED_ERROR: "squared units of the output",
+    Loss.ABSOLUTE_ERROR: "units of the output",
+    Loss.POISSON: "units of the output",
+    Loss.GAMMA: "no unit",
+    Loss.LOGLOSS: "nats",
+    Loss.MLOGLOSS: "nats",
+}
+
+
+def name(loss: Loss) -> str:
+    """Name the average of a loss, as inside a sentence."""
+    return _NAMES[loss]
+
+
+def unit(loss: Loss) -> str:
+    """Name the unit of a loss."""
+    return _UNITS[loss]
+
+
+def heading(loss: Loss, output_names: tuple[str, ...]) -> str:
+    """Name the average of a loss, as at the start of a line, with the output if there is one."""
+    start = _NAMES[loss][0].upper() + _NAMES[loss][1:]
+    if len(output_names) > 1 or loss is Loss.MLOGLOSS:
+        return start
+    only = shorten(clean(output_names[0]), 30)
+    return f"{start}, total" if only == "total" else f"{start} of {only}"

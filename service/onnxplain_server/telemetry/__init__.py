@@ -1,0 +1,1 @@
+"""Telemetry of the server: log lines, spans, OpenTelemetry traces."""

@@ -1,0 +1,1 @@
+"""Admission control: authentication, quotas, fair queue, scheduler."""

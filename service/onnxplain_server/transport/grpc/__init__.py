@@ -1,0 +1,1 @@
+"""gRPC transport: server, methods, interceptors, errors."""

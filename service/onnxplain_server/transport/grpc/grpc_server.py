@@ -1,0 +1,148 @@
+"""The gRPC server: our service, health and reflection, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
+
+from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.transport.admission.authentication import Callers
+from onnxplain_server.transport.grpc.grpc_access import Guarded
+from onnxplain_server.transport.grpc.grpc_service import Explanations
+from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
+from onnxplain_server.transport.grpc.interceptors import OwnThreads, Readable
+from onnxplain_server.transport.grpc.receiving import Arrivals
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.service import Service
+
+SERVICE_NAME = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"].full_name
+
+_SPARE_THREADS = 4
+
+
+class GrpcServer:
+    """A running gRPC server.
+
+    Parameters
+    ----------
+    service : Service
+        Answers.
+    metrics : Metrics
+        Counts the calls.
+    address : str
+        "host:port"; port 0 takes a free one.
+    callers : Callers
+        Says who calls.
+    tracer : Tracer
+        Records the calls.
+    thread_count : int
+        Threads that the requests of `service` can occupy; some more are there
+        to refuse others at once.
+    message_bytes : int
+        Limit of a message, both ways.
+    longest_seconds : float
+        Longest time of a call: old connections are left open for so long.
+    certificates : callable () -> ServerCertificates, optional
+        Those of the moment; without, connections are not encrypted.
+
+    Raises
+    ------
+    OSError
+        Where the address cannot be had.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        metrics: Metrics,
+        address: str,
+        callers: Callers,
+        *,
+        tracer: Tracer = UNTRACED,
+        thread_count: int,
+        message_bytes: int,
+        longest_seconds: float,
+        certificates: Callable[[], ServerCertificates] | None = None,
+    ) -> None:
+        self._health = health.HealthServicer()
+        self._calls = Readable(f"/{SERVICE_NAME}/")
+        self._server = grpc.server(
+            ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
+            interceptors=[
+                OwnThreads(("/grpc.health.", "/grpc.reflection.")),
+                self._calls,
+                Guarded(callers, f"/{SERVICE_NAME}/", metrics, tracer),
+            ],
+            options=list(_options(message_bytes, longest_seconds).items()),
+        )
+        explanations = Explanations(
+            service,
+            metrics,
+            tracer,
+            Arrivals(thread_count),
+            message_bytes=message_bytes,
+            longest_seconds=longest_seconds,
+        )
+        explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
+            explanations, self._server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self.announce(service.ready)
+        names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+        self.port = _bind(self._server, address, certificates)
+        self._server.start()
+
+    def announce(self, ready: bool) -> None:
+        """Report SERVING or NOT_SERVING; calls are answered in any case."""
+        states = health_pb2.HealthCheckResponse
+        for name in (health.OVERALL_HEALTH, SERVICE_NAME):
+            self._health.set(name, states.SERVING if ready else states.NOT_SERVING)
+
+    def announce_stop(self) -> None:
+        """Report NOT_SERVING from now on; calls are still answered."""
+        self._health.enter_graceful_shutdown()
+
+    def stop(self, seconds: float, reply_seconds: float) -> None:
+        """Close: tell clients to go away, give calls so long, then replies and open watches."""
+        self._server.stop(seconds + reply_seconds)
+        self._calls.wait_empty(seconds)
+        self._server.stop(reply_seconds).wait()
+
+
+def _bind(
+    server: grpc.Server, address: str, certificates: Callable[[], ServerCertificates] | None
+) -> int:
+    try:
+        if certificates is None:
+            return int(server.add_insecure_port(address))
+        return int(server.add_secure_port(address, server_credentials(certificates)))
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address} for gRPC") from error
+
+
+def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
+    return {
+        "grpc.max_receive_message_length": message_bytes,
+        "grpc.max_send_message_length": message_bytes,
+        "grpc.max_metadata_size": 16 * 1024,
+        "grpc.max_concurrent_streams": 100,
+        # Two processes on one port would share it without a word.
+        "grpc.so_reuseport": 0,
+        "grpc.keepalive_time_ms": 60_000,
+        "grpc.keepalive_timeout_ms": 20_000,
+        "grpc.keepalive_permit_without_calls": 1,
+        "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
+        "grpc.http2.max_ping_strikes": 2,
+        # Connections that never become HTTP/2, and those on which nobody asks.
+        "grpc.server_handshake_timeout_ms": 15_000,
+        "grpc.max_connection_idle_ms": 120_000,
+        # Load balancers of connections spread clients only when they connect anew.
+        "grpc.max_connection_age_ms": 300_000,
+        "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,
+    }

@@ -1,0 +1,62 @@
+"""Files that arrive in parts over gRPC."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import TypeVar
+
+import grpc
+from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
+
+from onnxplain_server.core.errors import ExplainError, Reason
+
+PART_BYTES = 2**20
+
+_Request = TypeVar("_Request", UploadModelRequest, UploadTableRequest)
+
+
+def parts(requests: Iterable[_Request]) -> Iterator[bytes]:
+    """Return the parts as they come.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST where one is too large.
+    """
+    for request in requests:
+        if len(request.content) > PART_BYTES:
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                f"a part has {len(request.content):,} bytes; send at most {PART_BYTES:,} in "
+                "each message",
+                "content",
+            )
+        yield request.content
+
+
+def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]:
+    """Return a table's format, read from its first part, and the parts."""
+    first = next(requests, UploadTableRequest())
+    formats = UploadTableRequest.Format
+    if first.format not in {formats.ARROW, formats.PARQUET, formats.CSV}:
+        raise ExplainError(
+            Reason.INVALID_REQUEST,
+            "the first message names no format: ARROW, PARQUET or CSV",
+            "format",
+        )
+    return formats.Name(first.format).lower(), parts(chain([first], requests))
+
+
+@contextmanager
+def ending(context: grpc.ServicerContext, seconds: float) -> Iterator[None]:
+    """End a call after this time: one that sends nothing would hold its thread for ever."""
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), context.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,1 @@
+"""Prometheus metrics: counters of requests, gauges of state, the page for scrapers."""

@@ -1,0 +1,180 @@
+"""What the server counts of its requests, by the names that dashboards expect.
+
+Labels come from closed lists: no model, feature, caller or path is ever one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxplain.v1 import explanation_service_pb2
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
+
+from onnxplain_server.core.errors import Reason
+from onnxplain_server.telemetry.spans import Span
+from onnxplain_server.transport.status import STATUS
+
+_SEVERAL = "several"
+
+_SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationService"]
+
+_METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
+
+# From a cached answer to the longest computation that is usual.
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+
+# A turn is often free at once, and nobody waits for longer than for an answer.
+_WAIT_SECONDS = (0.001, *_SECONDS)
+
+_HTTP_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"}
+
+_RPC = ("grpc_type", "grpc_service", "grpc_method")
+_HTTP = ("http_request_method", "http_route", "http_response_status_code")
+
+
+class Metrics:
+    """Counts since the start, in a registry of their own; safe for threads.
+
+    Attributes
+    ----------
+    registry : CollectorRegistry
+        What is shown. Others may register what they know.
+    """
+
+    def __init__(self) -> None:
+        # Otherwise every series has a second one, with the time of its first use.
+        disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._rpcs_started = self._counter(
+            "grpc_server_started", "Calls of the service begun on gRPC.", _RPC
+        )
+        self._rpcs = self._counter(
+            "grpc_server_handled", "Calls ended on gRPC, by their code.", (*_RPC, "grpc_code")
+        )
+        self._rpc_seconds = self._histogram(
+            "grpc_server_handling_seconds", "Time of calls on gRPC, with waiting.", _RPC
+        )
+        self._http_seconds = self._histogram(
+            "http_server_request_duration_seconds", "Time of requests on REST, with waiting.", _HTTP
+        )
+        self._explain_seconds = self._histogram(
+            "onnxplain_explain_duration_seconds",
+            "Time of computing answers, without waiting; method is the only one asked, or several.",
+            ("method",),
+        )
+        self._predicted_rows = self._counter(
+            "onnxplain_predicted_rows", "Rows that models predicted for answers.", ()
+        )
+        self._wait_seconds = self._histogram(
+            "onnxplain_queue_wait_seconds",
+            "Time that requests waited for their turn, those too that gave up.",
+            (),
+            _WAIT_SECONDS,
+        )
+        self._predict_seconds = self._histogram(
+            "onnxplain_predict_seconds",
+            "Time that models took to predict for a request; of calls side by side, all together.",
+            (),
+        )
+        self._loads = self._counter(
+            "onnxplain_model_loads", "Models loaded, or tried to, by how that ended.", ("result",)
+        )
+        self._rejected = self._counter(
+            "onnxplain_rejected", "Requests that ended without an answer, by reason.", ("reason",)
+        )
+        self._show_zeros()
+
+    def rpc_started(self, method: str) -> None:
+        """Count a call of one of the service's methods; others are not counted."""
+        if method not in _SERVICE.methods_by_name:
+            return
+        self._rpcs_started.labels(*_rpc(method)).inc()
+
+    def rpc_ended(self, method: str, code: str, seconds: float) -> None:
+        """Count it again by its code, like "OK"."""
+        if method not in _SERVICE.methods_by_name:
+            return
+        self._rpcs.labels(*_rpc(method), code).inc()
+        self._rpc_seconds.labels(*_rpc(method)).observe(seconds)
+
+    def http_ended(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request on REST; `route` is a pattern of ours, or empty."""
+        self._http_seconds.labels(known_method(method), route, str(status)).observe(seconds)
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that ended without an answer; the reason is `Reason`'s or HTTP's."""
+        self._rejected.labels(reason).inc()
+
+    def explained(
+        self,
+        methods: Sequence[str],
+        seconds: float,
+        predicted_row_count: float,
+        trace_id: str = "",
+    ) -> None:
+        """Count an answer; where its trace is recorded, that is its example."""
+        method = methods[0] if len(methods) == 1 else _SEVERAL
+        exemplar = {"trace_id": trace_id} if trace_id else None
+        self._explain_seconds.labels(method).observe(seconds, exemplar)
+        self._predicted_rows.inc(predicted_row_count)
+
+    def timed(self, spans: Sequence[Span]) -> None:
+        """Count what the parts of a request's work tell."""
+        for span in spans:
+            match span.name:
+                case "queue":
+                    self._wait_seconds.observe(span.seconds)
+                case "load":
+                    self._loads.labels("failed" if "error" in span.facts else "loaded").inc()
+        if predicted := [span.seconds for span in spans if span.name == "predict"]:
+            self._predict_seconds.observe(sum(predicted))
+
+    def _counter(self, name: str, text: str, labels: Sequence[str]) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, text: str, labels: Sequence[str], buckets: Sequence[float] = _SECONDS
+    ) -> Histogram:
+        return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
+
+    def _show_zeros(self) -> None:
+        """Show what has not happened yet, since no rate sees a series' first event."""
+        codes = sorted({status.grpc.name for status in STATUS.values()} | {"OK"})
+        for rpc in (_rpc(method.name) for method in _SERVICE.methods):
+            self._rpcs_started.labels(*rpc)
+            self._rpc_seconds.labels(*rpc)
+            for code in codes:
+                self._rpcs.labels(*rpc, code)
+        for reason in Reason:
+            self._rejected.labels(reason.name)
+        for result in ("loaded", "failed"):
+            self._loads.labels(result)
+        for method in _METHODS:
+            self._explain_seconds.labels(method)
+
+
+def known_method(method: str) -> str:
+    """Return HTTP's method, or what stands for one that nobody has heard of."""
+    return method if method in _HTTP_METHODS else "_OTHER"
+
+
+def _rpc(method: str) -> tuple[str, str, str]:
+    described = _SERVICE.methods_by_name[method]
+    match described.client_streaming, described.server_streaming:
+        case False, False:
+            kind = "unary"
+        case True, False:
+            kind = "client_stream"
+        case False, True:
+            kind = "server_stream"
+        case _:
+            kind = "bidi_stream"
+    return kind, _SERVICE.full_name, method

@@ -1,0 +1,83 @@
+"""What is true of the server at the moment that somebody looks."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from onnxplain_server.core.interfaces import Cache
+from onnxplain_server.transport.admission.scheduler import Scheduler
+
+
+class State(Collector):
+    """Requests at work, the cache, and what runs.
+
+    Parameters
+    ----------
+    turns : Scheduler
+        Holds the requests.
+    cache : Cache
+        Shared by them.
+    """
+
+    def __init__(self, turns: Scheduler, cache: Cache) -> None:
+        self._turns = turns
+        self._cache = cache
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield one family per metric, for a registry."""
+        yield from self._requests()
+        yield from self._cached()
+        yield _build()
+
+    def _requests(self) -> Iterator[Metric]:
+        counts = self._turns.counts()
+        yield GaugeMetricFamily(
+            "onnxplain_in_flight_requests",
+            "Requests held: being read, waiting, or running.",
+            counts.place_count,
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_running_requests", "Requests being computed.", counts.running_count
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_waiting_requests", "Requests waiting for their turn.", counts.waiting_count
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_callers", "Callers with requests held.", counts.caller_count
+        )
+
+    def _cached(self) -> Iterator[Metric]:
+        counts = self._cache.counts()
+        asked = CounterMetricFamily(
+            "onnxplain_cache_requests",
+            "Cached numbers asked for: found (hit), not found (miss), or failed (error).",
+            labels=["result"],
+        )
+        asked.add_metric(["hit"], counts.hit_count)
+        asked.add_metric(["miss"], counts.miss_count)
+        asked.add_metric(["error"], counts.error_count)
+        yield asked
+        yield CounterMetricFamily(
+            "onnxplain_coalesced",
+            "Computations left to another request that was at the same, here or in another server.",
+            counts.coalesced_count,
+        )
+        yield GaugeMetricFamily(
+            "onnxplain_cache_bytes",
+            "Memory of this process that cached numbers take.",
+            counts.byte_count,
+        )
+
+
+def _build() -> Metric:
+    family = GaugeMetricFamily(
+        "onnxplain_build_info", "What runs; always 1.", labels=["version", "python", "onnxruntime"]
+    )
+    installed = version("onnxplain-server"), platform.python_version(), version("onnxruntime")
+    family.add_metric(installed, 1)
+    return family

@@ -1,0 +1,116 @@
+"""What surrounds every REST request: its id, its errors, its headers, its line in the log."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any, cast
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from onnxplain_server.telemetry.tracing import UNTRACED, Trace, Tracer
+from onnxplain_server.transport.metrics.request_metrics import Metrics, known_method
+from onnxplain_server.transport.request_log import NOBODY, OK, Record
+from onnxplain_server.transport.rest import headers, problems
+from onnxplain_server.transport.status import STATUS
+
+_REQUEST_ID = "X-Request-Id"
+
+# The blueprint of what probes ask every few seconds.
+PROBES = "probes"
+
+
+class Exchange:
+    """A request and how it ended; outlives Flask's request where events are streamed."""
+
+    def __init__(self, metrics: Metrics, tracer: Tracer) -> None:
+        self._metrics = metrics
+        self._method = request.method
+        self._route = request.url_rule.rule if request.url_rule else ""
+        self._probe = request.blueprint == PROBES
+        self.path = request.path
+        given = request.headers.get(_REQUEST_ID)
+        self.record = Record(f"{request.method} {self.path}", given, self._trace(tracer))
+        self.outcome = ""
+        self.caller = NOBODY
+
+    def problem_of(self, error: Exception) -> dict[str, Any]:
+        """Describe an error, and keep its reason for the log and the metrics."""
+        document = self._describe(error)
+        self.outcome = document["reason"]
+        return document
+
+    def close(self, status: int) -> None:
+        """Write the request's line in the log, and count it unless it is a probe's."""
+        level = logging.DEBUG if self._probe else logging.INFO
+        seconds = self.record.close(
+            self.outcome or OK,
+            self.caller,
+            status=status,
+            level=level,
+            facts={"http.response.status_code": status},
+        )
+        if self._probe:
+            return
+        self._metrics.http_ended(self._method, self._route, status, seconds)
+        if self.outcome:
+            self._metrics.rejected(self.outcome)
+
+    def _trace(self, tracer: Tracer) -> Trace:
+        """Open its span; probes have none."""
+        method = known_method(self._method)
+        called = {"http.request.method": method, "http.route": self._route}
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        name = f"{method} {self._route}".strip()
+        return (UNTRACED if self._probe else tracer).begin(name, headers, called)
+
+    def _describe(self, error: Exception) -> dict[str, Any]:
+        if isinstance(error, HTTPException) and error.code is not None:
+            detail = error.description or error.name
+            return problems.http_problem(error.code, detail, self.record.request_id, self.path)
+        presentable = self.record.presentable(error)
+        return problems.problem(presentable, self.record.request_id, self.path)
+
+
+def guard(app: Flask, metrics: Metrics, tracer: Tracer) -> None:
+    """Surround every request of the application."""
+
+    @app.before_request
+    def begin() -> None:
+        g.exchange = Exchange(metrics, tracer)
+
+    app.register_error_handler(Exception, _answer)
+    app.after_request(_finish)
+
+
+def current() -> Exchange:
+    """Return the exchange of the current request."""
+    return cast("Exchange", g.exchange)
+
+
+def _answer(error: Exception) -> Response:
+    document = current().problem_of(error)
+    text = problems.encode(document)
+    response = Response(text, document["status"], mimetype=problems.MEDIA_TYPE)
+    if isinstance(error, HTTPException):
+        for name, value in error.get_headers():
+            if name == "Allow":
+                response.headers[name] = value
+    if response.status_code == HTTPStatus.UNAUTHORIZED:
+        sent = "Authorization" in request.headers
+        response.headers["WWW-Authenticate"] = headers.challenge(document["detail"], sent=sent)
+    for status in STATUS.values():
+        if status.http == document["status"] and status.retry_seconds is not None:
+            response.headers["Retry-After"] = str(status.retry_seconds)
+    return response
+
+
+def _finish(response: Response) -> Response:
+    exchange = current()
+    response.headers[_REQUEST_ID] = exchange.record.request_id
+    for name, value in headers.SECURITY.items():
+        # A page that shows itself in a browser has a policy of its own.
+        response.headers.setdefault(name, value)
+    response.call_on_close(lambda: exchange.close(response.status_code))
+    return response

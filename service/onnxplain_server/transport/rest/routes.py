@@ -1,0 +1,152 @@
+"""The REST routes."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, ExitStack
+from importlib.metadata import version
+
+from flask import Blueprint, Flask, Response, request
+from google.protobuf.message import Message
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.v1.model_pb2 import Model
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
+from onnxplain_server.transport.admission import caller_addresses
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.authentication import OPEN, Callers
+from onnxplain_server.transport.metrics.request_metrics import Metrics
+from onnxplain_server.transport.rest import (
+    request_body,
+    request_handling,
+    rest_access,
+    server_sent_events,
+)
+from onnxplain_server.transport.rest.openapi_page import create_docs
+from onnxplain_server.transport.service import Service
+from onnxplain_server.wire import canonical
+
+_TIMEOUT = "X-Request-Timeout-Ms"
+
+
+def create_app(
+    service: Service,
+    metrics: Metrics,
+    message_bytes: int,
+    callers: Callers = OPEN,
+    tracer: Tracer = UNTRACED,
+) -> Flask:
+    """Make the WSGI application.
+
+    Parameters
+    ----------
+    service : Service
+        Answers.
+    metrics : Metrics
+        Counts the requests.
+    message_bytes : int
+        Limit of a request's body.
+    callers : Callers
+        Says who calls; by default everybody may.
+    tracer : Tracer
+        Records the requests.
+    """
+    app = Flask("onnxplain", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = message_bytes
+    app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
+    request_handling.guard(app, metrics, tracer)
+    rest_access.guard(app, callers)
+    app.register_blueprint(_explanations(service))
+    app.register_blueprint(_probes(service))
+    app.register_blueprint(create_docs())
+    return app
+
+
+def _explanations(service: Service) -> Blueprint:
+    routes = Blueprint("explanations", "onnxplain")
+
+    @routes.post("/v1/explanations")
+    def explain() -> Response:
+        with ExitStack() as held:
+            streamed = server_sent_events.wanted()
+            place = held.enter_context(service.place(_caller()))
+            with _part("receive"):
+                message = request_body.explain_request()
+            if streamed:
+                return server_sent_events.respond(service.events(message, place), held.pop_all())
+            return _json(service.explain(message, place))
+
+    @routes.post("/v1/models:describe")
+    def describe() -> Response:
+        with service.place(_caller()) as place:
+            with _part("receive"):
+                message = request_body.describe_request()
+            return _json(service.describe(message, place))
+
+    @routes.get("/v1/models/<model_id>")
+    def describe_uploaded(model_id: str) -> Response:
+        with service.place(_caller()) as place:
+            message = DescribeModelRequest(model=Model(id=model_id))
+            return _json(service.describe(message, place))
+
+    @routes.put("/v1/models")
+    def upload_model() -> Response:
+        with service.place(_caller()) as place:
+            return _json(service.upload_model(request_body.model_parts(), place))
+
+    @routes.put("/v1/tables")
+    def upload_table() -> Response:
+        with service.place(_caller()) as place:
+            return _json(service.upload_table(*request_body.table_parts(), place))
+
+    @routes.get("/version")
+    def server_version() -> dict[str, str]:
+        return {"version": version("onnxplain-server")}
+
+    return routes
+
+
+def _probes(service: Service) -> Blueprint:
+    routes = Blueprint(request_handling.PROBES, "onnxplain")
+
+    @routes.get("/livez")
+    @routes.get("/healthz")
+    @routes.get("/v2/health/live")
+    def live() -> dict[str, bool]:
+        return {"live": True}
+
+    @routes.get("/readyz")
+    @routes.get("/ping")
+    @routes.get("/v2/health/ready")
+    def ready() -> tuple[dict[str, bool], int]:
+        found = service.ready
+        return {"ready": found}, 200 if found else 503
+
+    return routes
+
+
+def _json(message: Message) -> Response:
+    with _part("encode"):
+        return Response(canonical.encode(message), mimetype="application/json")
+
+
+def _part(name: str) -> AbstractContextManager[None]:
+    return request_handling.current().record.spans.within(name)
+
+
+def _caller() -> Caller:
+    gone = request.environ.get("waitress.client_disconnected", lambda: False)
+    address = caller_addresses.network(request.remote_addr or "")
+    seconds = _seconds(request.headers.get(_TIMEOUT))
+    spans = request_handling.current().record.spans
+    return Caller(rest_access.caller_name(), seconds, gone, address, spans)
+
+
+def _seconds(given: str | None) -> float:
+    if given is None:
+        return math.inf
+    if not given.isascii() or not given.isdigit() or len(given) > 12 or int(given) == 0:
+        message = f'{_TIMEOUT} must be a positive whole number of milliseconds, not "{given[:40]}"'
+        raise ExplainError(Reason.INVALID_REQUEST, message)
+    return int(given) / 1000

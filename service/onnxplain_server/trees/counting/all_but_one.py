@@ -1,0 +1,128 @@
+r"""Effects of all features but one, at the rows.
+
+    F_\j(x) = f(x) + Σ over leaves with j of v (q [x meets all but j] − [x meets all])
+
+with q the share of rows that meet the leaf's condition on j. So a row matters to the
+leaves of which it misses at most one feature's condition. Those are found for 64 rows at a time:
+`none` holds the rows that have missed no condition so far, `one` those that have missed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Cube, Matrix, Vector
+from onnxplain_server.trees.counting.boxes import Boxes
+from onnxplain_server.trees.counting.ranked_rows import Bits, Ranked
+from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
+from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.reading.ensemble import Numbers, Sets
+
+_BLOCK = 8
+"""Words, each of 64 rows, that one call works on."""
+
+
+class _Leaves(NamedTuple):
+    """Leaves and their conditions.
+
+    `sets` are places of sets of rows, `share` is that of the rows that meet a condition, and
+    `slot` the place of its feature in the result, -1 where it is not asked for.
+    """
+
+    start: Numbers
+    sets: Sets
+    share: Vector
+    slot: Numbers
+    values: Matrix
+    most: int
+
+
+def others(
+    boxes: Boxes, ranked: Ranked, bits: Bits, features: Sequence[int], crew: BlockPool
+) -> Cube:
+    r"""Compute F_\j of several features in one pass over the leaves.
+
+    Returns
+    -------
+    (n_features, n, n_targets)
+    """
+    slot = np.full(len(ranked.codes), -1, dtype=np.int32)
+    slot[list(features)] = np.arange(len(features))
+    share = met_shares(boxes.met, ranked.below)
+    most = int(np.diff(boxes.start).max(initial=1))
+    sets = bits.placed(boxes.met)
+    leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, most)
+    places = bits.place[ranked.codes]
+    effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
+    spans = blocks(-(-len(ranked) // 64), _BLOCK)
+    crew.run(lambda span: _visit(*span, leaves, places, bits.start, effects), spans)
+    effects[:, :-1] += effects[:, -1:]
+    return effects[:, :-1].swapaxes(0, 1)
+
+
+@kernel
+def met_shares(met: Sets, below: Vector) -> Vector:
+    """Share of the rows that meet each condition: (n_conditions,)."""
+    shares = np.zeros(len(met.start) - 1)
+    for c in range(len(shares)):
+        for run in range(met.start[c], met.start[c + 1]):
+            shares[c] += below[met.high[run]] - below[met.low[run]]
+    return shares
+
+
+@inlined
+def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> None:
+    """Set up, for up to 64 rows, the sets of rows below borders."""
+    words[:] = 0
+    for j in range(len(places)):
+        for i in range(first, last):
+            words[places[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
+        for k in range(starts[j] + 1, starts[j + 1]):
+            words[k] |= words[k - 1]
+
+
+@kernel
+def _visit(  # noqa: C901 - calls would take longer than the steps
+    a: int, b: int, leaves: _Leaves, places: Numbers, first_sets: Numbers, effects: Cube
+) -> None:
+    """Visit all leaves for the rows in the words from a to b.
+
+    `effects` are (n, n_features + 1, n_targets): last the sum of the trees.
+    """
+    starts, (runs, low, high), share, slot, values, most = leaves
+    total, n_targets = effects.shape[1] - 1, values.shape[1]
+    words, met = np.empty(first_sets[-1], np.uint64), np.empty(most, np.uint64)
+    for word in range(a, b):
+        first, last = word << 6, min((word + 1) << 6, places.shape[1])
+        _spread(places, first_sets, first, last, words)
+        everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
+        for leaf in range(len(values)):
+            start, stop = starts[leaf], starts[leaf + 1]
+            none, one = everyone, np.uint64(0)
+            for c in range(start, stop):
+                mask = np.uint64(0)
+                for run in range(runs[c], runs[c + 1]):
+                    mask |= words[high[run]] & ~words[low[run]]
+                met[c - start] = mask
+                one = (one & mask) | (none & ~mask)
+                none &= mask
+                if not none | one:
+                    break
+            while none:
+                i = first + lowest(none)
+                none &= none - np.uint64(1)
+                for k in range(n_targets):
+                    effects[i, total, k] += values[leaf, k]
+                    for c in range(start, stop):
+                        if slot[c] >= 0:
+                            effects[i, slot[c], k] += values[leaf, k] * (share[c] - 1.0)
+            for c in range(start, stop if one else start):
+                missed = one & ~met[c - start] if slot[c] >= 0 else np.uint64(0)
+                while missed:
+                    i = first + lowest(missed)
+                    missed &= missed - np.uint64(1)
+                    for k in range(n_targets):
+                        effects[i, slot[c], k] += values[leaf, k] * share[c]

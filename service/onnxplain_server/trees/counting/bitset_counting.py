@@ -1,0 +1,180 @@
+"""Shares of rows in leaves of which some conditions are lifted, counted leaf by leaf in bitsets.
+
+For a leaf with the features F on its path, and features S of these, the identities of the
+effects need C[F minus A] for every part A of S: the share of rows that meet the leaf's
+conditions on everything but A. With bitsets over rows these are the set bits of an intersection:
+n · d / 64 word operations per leaf and group, d the number of conditions, whatever the depth.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.trees.counting.boxes import Boxes
+from onnxplain_server.trees.counting.ranked_rows import Bits, Ranked, Words, to_words
+from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, side_by_side
+from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
+from onnxplain_server.trees.reading.ensemble import Numbers, Sets
+
+_BLOCK = 1024
+"""Leaves that one call works on."""
+
+
+class _Rows(NamedTuple):
+    """Bitsets, flat, and how to weigh one.
+
+    A chunk of all sets is `n_sets` times `size` words; of `valid` and each plane, `size` words.
+    """
+
+    words: Words
+    n_sets: int
+    size: int
+    valid: Words
+    planes: Words
+    unit: float
+    shares: Vector
+
+
+class Counter:
+    """Counts rows in boxes.
+
+    Parameters
+    ----------
+    boxes : Boxes
+    ranked : Ranked
+    bits : Bits
+        Of all features.
+    """
+
+    def __init__(self, boxes: Boxes, ranked: Ranked, bits: Bits) -> None:
+        self._start = boxes.start
+        self._sets = bits.placed(boxes.met)
+        valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
+        planes = ranked.planes.reshape(len(ranked.planes), valid.size)
+        n_sets, size = bits.words.shape[1:]
+        self._rows = _Rows(
+            bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
+        )
+
+    def lifted(self, leaves: Numbers, held: Numbers, crew: BlockPool | None) -> Matrix:
+        """Count with conditions lifted.
+
+        Parameters
+        ----------
+        leaves : (n_leaves,)
+        held : (n_leaves, n_held)
+            Conditions of each that are lifted in turn.
+        crew : BlockPool or None
+            None where the caller is one of its threads.
+
+        Returns
+        -------
+        (n_leaves, 2 ** n_held)
+            Share of the rows that meet all conditions but those whose bit is set in the column.
+        """
+        shares = np.zeros((len(leaves), 1 << held.shape[1]))
+        start, sets, rows = self._start, self._sets, self._rows
+        side_by_side(
+            crew,
+            lambda span: _lifted(*span, leaves, held, start, sets, rows, shares),
+            blocks(len(leaves), _BLOCK),
+        )
+        return shares
+
+
+# Below, arrays are flat and positions unsigned: a view of an array costs more than a step on a
+# few words, as does looking it up in a tuple, and a position that might be negative keeps steps
+# from being taken several at a time.
+
+
+@inlined
+def _meet(words: Words, below: Any, above: Any, size: Any, mask: Words) -> None:
+    """Keep of a mask the rows between two sets, which start at these words."""
+    for w in range(size):
+        mask[w] &= words[above + w] & ~words[below + w]
+
+
+@inlined
+def _meet_any(
+    words: Words, origin: Any, low: Numbers, high: Numbers, size: Any, mask: Words, spare: Words
+) -> None:
+    """Keep of a mask the rows in any of the runs; `origin` is where the chunk starts."""
+    for w in range(size):
+        spare[w] = np.uint64(0)
+    for run in range(len(low)):
+        below, above = origin + np.uint64(low[run]) * size, origin + np.uint64(high[run]) * size
+        for w in range(size):
+            spare[w] |= words[above + w] & ~words[below + w]
+    for w in range(size):
+        mask[w] &= spare[w]
+
+
+@inlined
+def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, shares: Vector) -> Any:
+    """Share of the rows of a mask: by the digits of their weights, or by adding them up."""
+    total = 0.0
+    for plane in range(planes.shape[0]):
+        count = 0
+        for w in range(size):
+            count += popcount(mask[w] & planes[plane, first + w])
+        total += unit * float(count << plane)
+    if planes.shape[0] == 0:
+        for w in range(size):
+            word, row = mask[w], (first + w) << np.uint64(6)
+            while word:
+                total += shares[row + np.uint64(lowest(word))]
+                word &= word - np.uint64(1)
+    return total
+
+
+@inlined
+def _is_held(held: Numbers, i: int, condition: int) -> bool:
+    """Whether a condition is one that is lifted."""
+    found = False
+    for q in range(held.shape[1]):
+        found |= held[i, q] == condition
+    return found
+
+
+@kernel
+def _lifted(  # noqa: C901 - calls would take longer than the steps
+    a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, sets: Sets, rows: _Rows,
+    lifted: Matrix,
+) -> None:  # fmt: skip
+    """Count for the leaves from a to b."""
+    words, n_sets, length, valid, planes, unit, shares = rows
+    runs, low, high = sets
+    size, everything = np.uint64(length), (1 << held.shape[1]) - 1
+    mask, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    masks = np.empty((everything + 1, size), np.uint64)
+    for chunk in range(len(valid) // length):
+        first = np.uint64(chunk) * size
+        origin = first * np.uint64(n_sets)
+        for i in range(a, b):
+            for w in range(size):
+                mask[w] = valid[first + w]
+            for c in range(start[leaves[i]], start[leaves[i] + 1]):
+                if _is_held(held, i, c):
+                    continue
+                run, stop = runs[c], runs[c + 1]
+                if stop == run + 1:
+                    below = origin + np.uint64(low[run]) * size
+                    above = origin + np.uint64(high[run]) * size
+                    _meet(words, below, above, size, mask)
+                else:
+                    _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
+            for part in range(everything, -1, -1):
+                if part < everything:
+                    q = 0  # a condition that is met here, and lifted in a part before
+                    while part >> q & 1:
+                        q += 1
+                    for w in range(size):
+                        mask[w] = masks[part | 1 << q, w]
+                    run, stop = runs[held[i, q]], runs[held[i, q] + 1]
+                    _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
+                for w in range(size):
+                    masks[part, w] = mask[w]
+                lifted[i, part] += _measure(mask, first, size, planes, unit, shares)

@@ -1,0 +1,230 @@
+"""From the nodes on the path of a leaf to one condition per feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+
+_BLOCK = 4096
+"""Leaves that one call works on."""
+_MANY = -1
+"""End of what is no single run of cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditions:
+    """The conditions of leaves; see `Boxes`.
+
+    Attributes
+    ----------
+    start : (n_leaves + 1,)
+    feature : (n_conditions,)
+    met : Sets
+    contradicts : (n_leaves,)
+        Whether no cell meets all that a leaf's path demands of some feature.
+    """
+
+    start: Numbers
+    feature: Numbers
+    met: Sets
+    contradicts: npt.NDArray[np.bool_]
+
+
+class _Paths(NamedTuple):
+    """What leads to leaves; `low` and `high` end the run of cells that go from parent to node."""
+
+    leaf: Numbers
+    parent: Numbers
+    true: Numbers
+    feature: Numbers
+    first: Numbers
+    truth: Sets
+    low: Numbers
+    high: Numbers
+    room: int
+
+
+def conditions_of(ensemble: Ensemble, crew: BlockPool) -> Conditions:
+    """Intersect what the nodes on each path demand, feature by feature."""
+    most_runs = int(np.diff(ensemble.truth.start).max(initial=0))
+    paths = _Paths(
+        *(ensemble.leaf, ensemble.parent, ensemble.true, ensemble.feature, ensemble.first),
+        *(ensemble.truth, *_ways(ensemble), 2 + ensemble.depth * (most_runs + 1)),
+    )
+    counts = np.zeros((len(ensemble.leaf), 2), dtype=np.int32)
+    spans = blocks(len(counts), _BLOCK)
+    crew.run(lambda span: _count(*span, paths, counts), spans)
+    contradicts = counts[:, 0] < 0
+    counts[contradicts] = 0
+    starts = np.zeros((2, len(counts) + 1), dtype=np.int32)
+    starts[:, 1:] = np.cumsum(counts, axis=0).T
+    condition_count, run_count = starts[:, -1]
+    feature = np.empty(condition_count, np.int32)
+    met = Sets(
+        np.full(condition_count + 1, run_count, np.int32),
+        *(np.empty(run_count, np.int32) for _ in range(2)),
+    )
+    crew.run(lambda span: _fill(*span, paths, starts, feature, met), spans)
+    return Conditions(starts[0], feature, met, contradicts)
+
+
+def _ways(ensemble: Ensemble) -> tuple[Numbers, Numbers]:
+    """Ends of the run of cells that go from each node's parent to it; else `_MANY`: (n_nodes,)."""
+    inner = np.flatnonzero(ensemble.feature >= 0)
+    begin, feature = ensemble.truth.start[inner], ensemble.feature[inner]
+    first, last = ensemble.first[feature], ensemble.first[feature + 1] - 1
+    is_one = ensemble.truth.start[inner + 1] == begin + 1
+    low, high = (ends[np.where(is_one, begin, 0)] for ends in ensemble.truth[1:])
+    ways = np.full((2, len(ensemble.feature)), _MANY, dtype=np.int32)
+    ways[:, ensemble.true[inner]] = np.where(is_one, [low, high], _MANY)
+    rest = np.where(low == first, [high, last], np.where(high == last, [first, low], _MANY))
+    ways[:, ensemble.false[inner]] = np.where(is_one, rest, _MANY)
+    return ways[0], ways[1]
+
+
+class _Scratch(NamedTuple):
+    """Room for the conditions of one leaf.
+
+    `seen` is the last leaf with a feature, `features` those of this one, `least` and `most` the
+    ends of their runs; `feature` and `run` are the conditions, `low` and `high` their runs.
+    """
+
+    seen: Numbers
+    features: Numbers
+    least: Numbers
+    most: Numbers
+    feature: Numbers
+    run: Numbers
+    low: Numbers
+    high: Numbers
+    fresh: Numbers
+
+
+@inlined
+def _make_scratch(paths: Any) -> Any:
+    n_features = len(paths.first) - 1
+    return _Scratch(
+        np.full(n_features, -1, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(paths.room, np.int32),
+        np.empty(paths.room, np.int32),
+        np.empty((2, paths.room), np.int32),
+    )
+
+
+@inlined
+def _cut(
+    paths: Any, split: int, is_true: bool, low: Numbers, high: Numbers, count: int, fresh: Any
+) -> int:
+    """Cut runs, in place, with those where a node is true, or with the gaps between: how many."""
+    start, j = paths.truth.start[split], paths.feature[split]
+    pieces = paths.truth.start[split + 1] - start + (0 if is_true else 1)
+    made = i = piece = 0
+    while i < count and piece < pieces:
+        if is_true:
+            lower, upper = paths.truth.low[start + piece], paths.truth.high[start + piece]
+        else:
+            lower, upper = paths.first[j], paths.first[j + 1] - 1
+            if piece > 0:
+                lower = paths.truth.high[start + piece - 1]
+            if piece < pieces - 1:
+                upper = paths.truth.low[start + piece]
+        cut_low, cut_high = max(low[i], lower), min(high[i], upper)
+        if cut_low < cut_high:
+            fresh[0, made], fresh[1, made] = cut_low, cut_high
+            made += 1
+        if high[i] < upper:
+            i += 1
+        else:
+            piece += 1
+    low[:made], high[:made] = fresh[0, :made], fresh[1, :made]
+    return made
+
+
+@inlined
+def _intersect(paths: Any, leaf: int, j: int, low: Numbers, high: Numbers, fresh: Any) -> int:
+    """Intersect all that a path demands of a feature, as runs: how many."""
+    low[0], high[0], count, node = paths.first[j], paths.first[j + 1] - 1, 1, leaf
+    while paths.parent[node] >= 0:
+        split = paths.parent[node]
+        if paths.feature[split] == j:
+            count = _cut(paths, split, paths.true[split] == node, low, high, count, fresh)
+        node = split
+    return count
+
+
+@inlined
+def _climb(paths: Any, leaf: int, scratch: Any) -> int:
+    """Go from a leaf to its root and narrow the run of each feature met: how many are met."""
+    # Looked up once: in a tuple that takes longer than a step up.
+    parent, feature, first, low, high = (
+        paths.parent, paths.feature, paths.first, paths.low, paths.high,
+    )  # fmt: skip
+    seen, features, least, most = scratch.seen, scratch.features, scratch.least, scratch.most
+    count, node = 0, leaf
+    while parent[node] >= 0:
+        j = feature[parent[node]]
+        if seen[j] != leaf:
+            seen[j], features[count] = leaf, j
+            least[j], most[j] = first[j], first[j + 1] - 1
+            count += 1
+        if high[node] == _MANY:
+            most[j] = _MANY
+        elif most[j] != _MANY:
+            least[j], most[j] = max(least[j], low[node]), min(most[j], high[node])
+        node = parent[node]
+    return count
+
+
+@inlined
+def _box(paths: Any, leaf: int, scratch: Any) -> tuple[int, int]:
+    """Collect a leaf's conditions: how many, -1 for a contradiction, and how many runs."""
+    count = runs = 0
+    first, features, least, most = paths.first, scratch.features, scratch.least, scratch.most
+    lows, highs, conditions, starts = scratch.low, scratch.high, scratch.feature, scratch.run
+    for f in range(_climb(paths, leaf, scratch)):
+        j = features[f]
+        low, high, made = least[j], most[j], 1
+        if high == _MANY:
+            made = _intersect(paths, leaf, j, lows[runs:], highs[runs:], scratch.fresh)
+            low, high = lows[runs], highs[runs]
+        if made == 0 or low >= high:
+            return -1, 0
+        if made > 1 or low > first[j] or high < first[j + 1] - 1:
+            lows[runs], highs[runs] = low, high
+            conditions[count], starts[count] = j, runs
+            count, runs = count + 1, runs + made
+    return count, runs
+
+
+@kernel
+def _count(a: int, b: int, paths: _Paths, counts: Numbers) -> None:
+    """Count conditions and runs of the leaves from a to b."""
+    scratch = _make_scratch(paths)
+    for i in range(a, b):
+        counts[i, 0], counts[i, 1] = _box(paths, paths.leaf[i], scratch)
+
+
+@kernel
+def _fill(a: int, b: int, paths: _Paths, starts: Numbers, feature: Numbers, met: Sets) -> None:
+    """Write the conditions of the leaves from a to b where they belong."""
+    scratch = _make_scratch(paths)
+    for i in range(a, b):
+        count, runs = _box(paths, paths.leaf[i], scratch)
+        condition, run = starts[0, i], starts[1, i]
+        for c in range(count):
+            feature[condition + c] = scratch.feature[c]
+            met.start[condition + c] = run + scratch.run[c]
+        for r in range(runs):
+            met.low[run + r], met.high[run + r] = scratch.low[r], scratch.high[r]

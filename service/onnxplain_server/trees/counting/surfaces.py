@@ -1,0 +1,196 @@
+"""Sums over leaves of a coefficient where a point meets the leaf's conditions on a few features.
+
+    E_A(x) = Σ over leaves l of c_l [x meets the conditions of l on A]
+
+With one feature, a step function: two entries per run, one cumulative sum. With two, each
+leaf is a rectangle: a sweep over the first feature keeps the cumulative sums over the second.
+With more, the points in each box are found with bitsets.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.trees.counting.boxes import Boxes
+from onnxplain_server.trees.counting.ranked_rows import Words, lay_bits, to_words
+from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+
+
+class Points(NamedTuple):
+    """Points on some features.
+
+    Attributes
+    ----------
+    features : tuple of int
+    codes : (n_features, n_points)
+        Their cells.
+    """
+
+    features: tuple[int, ...]
+    codes: Numbers
+
+
+class _Line(NamedTuple):
+    """A feature's side of leaves: their conditions on it, and where points are."""
+
+    condition: Numbers
+    cells: Sets
+    place: Numbers
+    first: int
+    points: Numbers
+
+
+def evaluate(
+    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, coefficients: Matrix, points: Points
+) -> Matrix:
+    """Evaluate E at points.
+
+    Parameters
+    ----------
+    conditions : (n_leaves, n_features)
+        Of each leaf, on the features of the points.
+    coefficients : (n_leaves, n_targets)
+
+    Returns
+    -------
+    (n_points, n_targets)
+        Cost: with two features proportional to leaves and points, and to the product of
+        the numbers of their cells; with more, to leaves times points / 64, and hits.
+    """
+    values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
+    if not points.features:
+        values += coefficients.sum(axis=0)
+        return values
+    if len(points.features) > 2:
+        bits = lay_bits(ensemble, points.codes, points.features)
+        valid = to_words(np.ones(len(values), dtype=np.bool_))
+        _fill(conditions, bits.placed(boxes.met), coefficients, bits.words, valid, values)
+        return values
+    lines = [
+        _line(ensemble, boxes, conditions[:, q], j, points.codes[q])
+        for q, j in enumerate(points.features)
+    ]
+    if len(lines) == 1:
+        return _steps(lines[0], coefficients)
+    order = np.argsort(lines[0].points, kind="stable")
+    _sweep(lines[0], lines[1], coefficients, order, values)
+    return values
+
+
+def _line(
+    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, feature: int, codes: Numbers
+) -> _Line:
+    """Number the cells that points are in: no others are needed."""
+    first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
+    occupied = np.zeros(last - first, dtype=np.int32)
+    occupied[codes - first + 1] = 1
+    place = np.cumsum(occupied, dtype=np.int32)
+    condition = np.ascontiguousarray(conditions)
+    return _Line(condition, boxes.met, place, first, place[codes - first])
+
+
+def _steps(line: _Line, coefficients: Matrix) -> Matrix:
+    """Evaluate a step function: its steps, added up."""
+    table = np.zeros((line.place[-1] + 1, coefficients.shape[1]))
+    _note(line, coefficients, table)
+    return np.cumsum(table, axis=0)[line.points]
+
+
+@inlined
+def _change(line: Any, leaf: int, sign: float, coefficients: Any, table: Any) -> None:
+    """Note where along a line a leaf's coefficient comes and goes."""
+    c = line.condition[leaf]
+    for run in range(line.cells.start[c], line.cells.start[c + 1]):
+        come = line.place[line.cells.low[run] - line.first]
+        gone = line.place[line.cells.high[run] - line.first]
+        for k in range(coefficients.shape[1]):
+            table[come, k] += sign * coefficients[leaf, k]
+            table[gone, k] -= sign * coefficients[leaf, k]
+
+
+@kernel
+def _note(line: _Line, coefficients: Matrix, table: Matrix) -> None:
+    """Note where the coefficients of all leaves come and go."""
+    for leaf in range(len(line.condition)):
+        _change(line, leaf, 1.0, coefficients, table)
+
+
+@inlined
+def _events(line: Any) -> Any:
+    """Sort by place where leaves come (leaf + 1) and go (-leaf - 1): where each starts, and all."""
+    start = np.zeros(line.place[-1] + 2, np.int64)
+    for c in line.condition:
+        for run in range(line.cells.start[c], line.cells.start[c + 1]):
+            start[line.place[line.cells.low[run] - line.first] + 1] += 1
+            start[line.place[line.cells.high[run] - line.first] + 1] += 1
+    for k in range(1, len(start)):
+        start[k] += start[k - 1]
+    events, fill = np.empty(start[-1], np.int32), start[:-1].copy()
+    for leaf, c in enumerate(line.condition):
+        for run in range(line.cells.start[c], line.cells.start[c + 1]):
+            come = line.place[line.cells.low[run] - line.first]
+            gone = line.place[line.cells.high[run] - line.first]
+            events[fill[come]] = leaf + 1
+            fill[come] += 1
+            events[fill[gone]] = -leaf - 1
+            fill[gone] += 1
+    return start, events
+
+
+@kernel
+def _sweep(
+    across: _Line, along: _Line, coefficients: Matrix, order: Indices, values: Matrix
+) -> None:
+    """Go across, place by place, and keep where along the other line coefficients come and go."""
+    start, events = _events(across)
+    size, point = along.place[-1] + 1, 0
+    change, total = (
+        np.zeros((size, coefficients.shape[1])),
+        np.zeros((size, coefficients.shape[1])),
+    )
+    for here in range(across.place[-1]):
+        for e in range(start[here], start[here + 1]):
+            sign = 1.0 if events[e] > 0 else -1.0
+            _change(along, abs(events[e]) - 1, sign, coefficients, change)
+        for k in range(coefficients.shape[1]):
+            running = 0.0
+            for b in range(size):
+                running += change[b, k]
+                total[b, k] = running
+        while point < len(order) and across.points[order[point]] == here:
+            for k in range(coefficients.shape[1]):
+                values[order[point], k] = total[along.points[order[point]], k]
+            point += 1
+
+
+@inlined
+def _met_by(words: Any, chunk: int, w: int, sets: Any, condition: int) -> Any:
+    """Points of a word that meet a condition."""
+    met = np.uint64(0)
+    for run in range(sets.start[condition], sets.start[condition + 1]):
+        met |= words[chunk, sets.high[run], w] & ~words[chunk, sets.low[run], w]
+    return met
+
+
+@kernel
+def _fill(
+    conditions: Numbers, sets: Sets, coefficients: Matrix, words: Words, valid: Words,
+    values: Matrix,
+) -> None:  # fmt: skip
+    """Add each leaf's coefficient to the points in its box."""
+    for chunk in range(words.shape[0]):
+        for leaf in range(len(conditions)):
+            for w in range(words.shape[2]):
+                inside = valid[chunk, w]
+                for q in range(conditions.shape[1]):
+                    inside &= _met_by(words, chunk, w, sets, conditions[leaf, q])
+                first = (chunk * words.shape[2] + w) << 6
+                while inside:
+                    i = first + lowest(inside)
+                    inside &= inside - np.uint64(1)
+                    for k in range(coefficients.shape[1]):
+                        values[i, k] += coefficients[leaf, k]

@@ -1,0 +1,1 @@
+"""Compiled kernels over trees, with their compile cache and thread pool."""

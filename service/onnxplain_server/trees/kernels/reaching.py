@@ -1,0 +1,56 @@
+"""Which leaves rows reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.trees.kernels.compile import kernel
+from onnxplain_server.trees.kernels.descent import (
+    FEATURE,
+    INSIDE,
+    LOW,
+    MANY,
+    OUTSIDE,
+    SPAN,
+    Descent,
+    descent,
+)
+from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+
+
+def visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int64]:
+    """Count the rows that end at each leaf: (n_leaves,).
+
+    Parameters
+    ----------
+    columns : tuple of (n_rows,)
+        Features, in the model's types.
+
+    Raises
+    ------
+    ExplainError
+        PREDICTION_FAILED for a category that the model refuses.
+    """
+    codes = np.stack([ensemble.codes(j, column) for j, column in enumerate(columns)], axis=1)
+    counts = np.zeros(len(ensemble.leaf), dtype=np.int64)
+    _visit(descent(ensemble), codes, counts)
+    return counts
+
+
+@kernel
+def _visit(way: Descent, codes: Numbers, counts: Array) -> None:
+    """Send each row down each tree."""
+    nodes, truth = way.nodes, way.truth
+    for row in range(len(codes)):
+        for root in way.roots:
+            node = root
+            while nodes[node, FEATURE] >= 0:
+                code, low = codes[row, nodes[node, FEATURE]], nodes[node, LOW]
+                inside = low <= code < low + nodes[node, SPAN]
+                if nodes[node, SPAN] == MANY:
+                    for run in range(truth.start[node], truth.start[node + 1]):
+                        inside |= truth.low[run] <= code < truth.high[run]
+                node = nodes[node, INSIDE if inside else OUTSIDE]
+            counts[-1 - nodes[node, FEATURE]] += 1

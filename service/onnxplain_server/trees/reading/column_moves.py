@@ -1,0 +1,158 @@
+"""Operators that move columns, or add them up, without telling what columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from onnx import NodeProto
+
+from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.refusal import RefusedError
+from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
+
+Inputs = Sequence[Tensor | None]
+"""Of a node; None for one that is left out."""
+
+
+def width(tensor: FeatureColumns | Scores) -> int:
+    """Number of columns."""
+    return len(tensor.columns if isinstance(tensor, FeatureColumns) else tensor.offset)
+
+
+def pick(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureColumns | Scores:
+    """Take columns by their positions."""
+    if np.any((chosen < -width(tensor)) | (chosen >= width(tensor))):
+        raise RefusedError("the model picks columns that do not exist")
+    if isinstance(tensor, FeatureColumns):
+        return FeatureColumns(tuple(tensor.columns[i] for i in chosen))
+    return Scores(tensor.matrix[chosen], tensor.offset[chosen])
+
+
+def gather(
+    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+) -> FeatureColumns | Scores:
+    """Take columns: Gather and ArrayFeatureExtractor."""
+    axis = 1 if node.op_type == "ArrayFeatureExtractor" else Attributes(node).value("axis", 0)
+    if axis not in {1, -1}:
+        raise RefusedError("the model picks rows")
+    return pick(taken, constant(node, inputs, 1).reshape(-1).astype(np.intp))
+
+
+def cut(node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs) -> FeatureColumns | Scores:
+    """Take a range of columns: Slice."""
+    attributes = Attributes(node)
+    if len(inputs) > 1:
+        starts, ends = (constant(node, inputs, i).reshape(-1) for i in (1, 2))
+        axes = constant(node, inputs, 3).reshape(-1) if len(inputs) > 3 else np.arange(len(starts))
+        steps = constant(node, inputs, 4).reshape(-1) if len(inputs) > 4 else np.ones(len(starts))
+    else:
+        starts, ends = attributes.integers("starts"), attributes.integers("ends")
+        axes = attributes.integers("axes") if attributes.value("axes", ()) else np.arange(2)
+        steps = np.ones(len(starts))
+    if len(starts) != 1 or axes[0] not in {1, -1} or steps[0] == 0:
+        raise RefusedError("the model picks rows")
+    chosen = np.arange(width(taken))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
+    return pick(taken, chosen)
+
+
+def reshape(
+    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+) -> FeatureColumns | Scores:
+    """Pass on what keeps one row per row: (-1, width), or any shape of a single column."""
+    if node.op_type != "Reshape" or width(taken) == 1:
+        return taken
+    shape = constant(node, inputs, 1).reshape(-1).tolist()
+    if len(shape) < 2 or shape[0] not in {-1, 0} or shape[-1] not in {-1, width(taken)}:
+        raise RefusedError("the model rearranges its columns into rows")
+    return taken
+
+
+def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
+    """Put columns side by side: Concat and FeatureVectorizer."""
+    if Attributes(node).value("axis", 1) not in {1, -1, 2}:
+        raise RefusedError("the model stacks rows")
+    if all(isinstance(tensor, FeatureColumns) for tensor in inputs):
+        return FeatureColumns(
+            tuple(c for t in inputs if isinstance(t, FeatureColumns) for c in t.columns)
+        )
+    scores = _as_scores(node, inputs)
+    matrix = np.concatenate([score.matrix for score in scores])
+    return Scores(matrix, np.concatenate([score.offset for score in scores]))
+
+
+def add(node: NodeProto, inputs: Inputs) -> Scores:
+    """Add, subtract or average scores and constants."""
+    scores = _as_scores(node, inputs)
+    count = max(len(score.offset) for score in scores)
+    signs = [1.0] * len(scores)
+    if node.op_type == "Sub":
+        signs[1] = -1.0
+    share = 1 / len(scores) if node.op_type == "Mean" else 1.0
+    if any(len(score.offset) not in {1, count} for score in scores):
+        raise RefusedError("the model adds columns to others")
+    total = Scores(np.zeros((count, scores[0].matrix.shape[1])), np.zeros(count))
+    for sign, score in zip(signs, scores, strict=True):
+        matrix = total.matrix + share * sign * score.matrix
+        total = Scores(matrix, total.offset + share * sign * score.offset)
+    return total
+
+
+def multiply(node: NodeProto, inputs: Inputs) -> Scores:
+    """Multiply scores by a constant, or divide them by one."""
+    scores = next(tensor for tensor in inputs if isinstance(tensor, Scores))
+    i = 1 if inputs[0] is scores else 0
+    factor = constant(node, inputs, i).astype(np.float64).reshape(-1)
+    if node.op_type == "Div":
+        if i == 0:
+            raise RefusedError("the model divides by the sum over its trees")
+        factor = 1 / factor
+    if len(factor) not in {1, len(scores.offset)} or not np.isfinite(factor).all():
+        raise RefusedError("the model multiplies its scores by what is no column's factor")
+    return Scores(scores.matrix * factor[:, np.newaxis], scores.offset * factor)
+
+
+MOVING: Mapping[
+    str, Callable[[NodeProto, FeatureColumns | Scores, Inputs], FeatureColumns | Scores]
+] = {
+    "Identity": reshape,
+    "Flatten": reshape,
+    "Squeeze": reshape,
+    "Unsqueeze": reshape,
+    "Reshape": reshape,
+    "Gather": gather,
+    "ArrayFeatureExtractor": gather,
+    "Slice": cut,
+}
+"""Operators that move columns, by name."""
+
+ADDING = frozenset({"Add", "Sub", "Sum", "Mean"})
+MULTIPLYING = frozenset({"Mul", "Div"})
+
+
+def constant(node: NodeProto, inputs: Inputs, position: int) -> Array:
+    """Return an input that must be a constant."""
+    tensor = inputs[position] if position < len(inputs) else None
+    if not isinstance(tensor, np.ndarray):
+        raise RefusedError(f"the model computes what its {node.op_type} works with")
+    return tensor
+
+
+def _end(value: int) -> int | None:
+    return None if value >= 2**31 - 1 else int(value)
+
+
+def _as_scores(node: NodeProto, inputs: Inputs) -> list[Scores]:
+    """Bring scores, and constants beside them, to the same number of targets."""
+    count = max((t.matrix.shape[1] for t in inputs if isinstance(t, Scores)), default=0)
+    scores = []
+    for tensor in inputs:
+        if isinstance(tensor, np.ndarray):
+            values = tensor.astype(np.float64).reshape(-1)
+            scores.append(Scores(np.zeros((len(values), count)), values))
+        elif isinstance(tensor, Scores):
+            scores.append(tensor.wide(count))
+        else:
+            raise RefusedError(f"the model mixes features and scores in {node.op_type}")
+    return scores

@@ -1,0 +1,87 @@
+"""The trees of a model by themselves, and whether each stands for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_sums
+from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.refusal import Refusal
+
+_FEW = 10
+"""Trees of which no trend can be told."""
+_TREND = 5.0
+"""Standard errors: chance alone goes as far in one of a million forests."""
+_OUTLIER = 10.0
+"""Median distances from the median, beyond which a first tree holds the average for all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forest:
+    """Trees.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Its outputs are sums of leaf values.
+    is_boosted : bool
+        Whether later trees correct earlier ones. Otherwise they are a forest, of which each
+        could do without the others.
+    """
+
+    ensemble: Ensemble
+    is_boosted: bool
+
+
+def read_grove(model: ModelProto, width: int | None = None) -> Forest | Refusal:
+    """Find the trees of a model; parameters and refusals are those of `read_sums`."""
+    ensemble = read_sums(model, width)
+    if isinstance(ensemble, Refusal):
+        return ensemble
+    boosted = any(_adds_up(model)) or _drifts(ensemble)
+    return Forest(ensemble, boosted and not any(_averages(model)))
+
+
+def _adds_up(model: ModelProto) -> list[bool]:
+    """Tell, by tree operator, whether it starts from a base or ends in a link."""
+    return [
+        bool(attributes.numbers("base_values", "base_values_as_tensor").any())
+        or attributes.value("post_transform", b"NONE") not in {b"NONE", 0}
+        for attributes in _operators(model)
+    ]
+
+
+def _averages(model: ModelProto) -> list[bool]:
+    return [a.value("aggregate_function", b"SUM") in {b"AVERAGE", 0} for a in _operators(model)]
+
+
+def _operators(model: ModelProto) -> list[Attributes]:
+    nodes = [node for node in model.graph.node if node.op_type.startswith("TreeEnsemble")]
+    return [Attributes(node) for node in nodes]
+
+
+def _drifts(ensemble: Ensemble) -> bool:
+    """Whether trees change along their order; those of a forest are exchangeable."""
+    if len(ensemble.roots) < _FEW:
+        return False
+    middle, spread = _leaf_statistics(ensemble)
+    ranks = spread.argsort(kind="stable").argsort(kind="stable")
+    trend = np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] * np.sqrt(len(ranks) - 1)
+    apart = np.abs(middle - np.median(middle))
+    is_first_apart = apart[0] > _OUTLIER * np.median(apart) and apart[0] > spread.max()
+    return bool(np.ptp(spread) > 1e-6 * spread.max() and abs(trend) > _TREND) or bool(
+        is_first_apart
+    )
+
+
+def _leaf_statistics(ensemble: Ensemble) -> tuple[Vector, Vector]:
+    """Mean and spread of each tree's leaf values, targets together: (n_trees,) each."""
+    tree = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
+    counts = np.bincount(tree)
+    means = np.stack([np.bincount(tree, column) / counts for column in ensemble.values.T], axis=1)
+    squares = ((ensemble.values - means[tree]) ** 2).sum(axis=1)
+    return means.sum(axis=1), np.sqrt(np.bincount(tree, squares) / counts)

@@ -1,0 +1,265 @@
+"""The nodes of tree operators, as parallel arrays, whichever of the three operators held them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto
+from onnx.helper import get_attribute_value
+from onnx.numpy_helper import to_array
+
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.trees.reading.refusal import RefusedError
+
+Ids = npt.NDArray[np.int64]
+"""(n,)"""
+
+
+class Mode(IntEnum):
+    """How a node compares a value with its threshold, numbered as TreeEnsemble does."""
+
+    LEQ = 0
+    LT = 1
+    GTE = 2
+    GT = 3
+    EQ = 4
+    NEQ = 5
+    MEMBER = 6
+    LEAF = 7
+
+
+_NAMED = {b"LEAF": Mode.LEAF} | {f"BRANCH_{mode.name}".encode(): mode for mode in list(Mode)[:6]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """The nodes of one operator's trees, in the order of the file.
+
+    Attributes
+    ----------
+    tree_ids, node_ids : (n_nodes,)
+        Which name a node.
+    modes : (n_nodes,) uint8
+        Of `Mode`.
+    columns : (n_nodes,)
+        Column of the operator's input that is compared; of no meaning at leaves.
+    thresholds : (n_nodes,) float64
+    true_ids, false_ids : (n_nodes,)
+        Node ids, within the tree, of the children.
+    missing_is_true : (n_nodes,) bool
+        Whether a missing value counts as true.
+    members : mapping of int to (n_members,)
+        For nodes of mode MEMBER, by position, what is true.
+    leaf_tree_ids, leaf_node_ids, targets : (n_weights,)
+        Which leaf gives a weight, and to which target.
+    weights : (n_weights,) float64
+    """
+
+    tree_ids: Ids
+    node_ids: Ids
+    modes: npt.NDArray[np.uint8]
+    columns: Ids
+    thresholds: Vector
+    true_ids: Ids
+    false_ids: Ids
+    missing_is_true: npt.NDArray[np.bool_]
+    members: dict[int, Vector]
+    leaf_tree_ids: Ids
+    leaf_node_ids: Ids
+    targets: Ids
+    weights: Vector
+
+
+class Attributes:
+    """The attributes of a node, by name, as arrays."""
+
+    def __init__(self, node: NodeProto) -> None:
+        self._found = {found.name: found for found in node.attribute}
+
+    def value(self, name: str, default: Any) -> Any:
+        """Return a single value; text as bytes."""
+        return get_attribute_value(self._found[name]) if name in self._found else default
+
+    def integers(self, name: str) -> Ids:
+        """Return a list of integers; empty where there is none."""
+        found = self._found.get(name)
+        return np.array([] if found is None else found.ints, dtype=np.int64)
+
+    def numbers(self, *names: str) -> Vector:
+        """Return the first of these lists or tensors of numbers that is there, exactly."""
+        for found in filter(None, map(self._found.get, names)):
+            values = to_array(found.t) if found.HasField("t") else np.array(found.floats)
+            return np.asarray(values, dtype=np.float64).reshape(-1)
+        return np.array([], dtype=np.float64)
+
+    def labels(self) -> Sequence[Any]:
+        """Return the class labels."""
+        for name in ("classlabels_strings", "classlabels_int64s"):
+            if labels := self.value(name, ()):
+                return tuple(labels)
+        return ()
+
+    def modes(self) -> npt.NDArray[np.uint8]:
+        """Return the modes that are written as names."""
+        names = [] if "nodes_modes" not in self._found else self._found["nodes_modes"].strings
+        unknown = set(names) - set(_NAMED)
+        if unknown:
+            raise RefusedError(f"its trees have nodes of the mode {min(unknown).decode()!r}")
+        return np.array([_NAMED[name] for name in names], dtype=np.uint8)
+
+
+def read_nodes(attributes: Attributes, leaves: str) -> Nodes:
+    """Read a TreeEnsembleRegressor or TreeEnsembleClassifier.
+
+    Parameters
+    ----------
+    leaves : str
+        How the attributes that give weights start: "target" or "class".
+
+    Raises
+    ------
+    RefusedError
+        Where attributes contradict each other.
+    """
+    node_ids = attributes.integers("nodes_nodeids")
+    missing = attributes.integers("nodes_missing_value_tracks_true")
+    nodes = Nodes(
+        tree_ids=attributes.integers("nodes_treeids"),
+        node_ids=node_ids,
+        modes=attributes.modes(),
+        columns=attributes.integers("nodes_featureids"),
+        thresholds=attributes.numbers("nodes_values", "nodes_values_as_tensor"),
+        true_ids=attributes.integers("nodes_truenodeids"),
+        false_ids=attributes.integers("nodes_falsenodeids"),
+        missing_is_true=(missing if len(missing) else np.zeros_like(node_ids)) == 1,
+        members={},
+        leaf_tree_ids=attributes.integers(f"{leaves}_treeids"),
+        leaf_node_ids=attributes.integers(f"{leaves}_nodeids"),
+        targets=attributes.integers(f"{leaves}_ids"),
+        weights=attributes.numbers(f"{leaves}_weights", f"{leaves}_weights_as_tensor"),
+    )
+    _check_lengths(nodes)
+    return nodes
+
+
+def read_nodes_5(attributes: Attributes) -> Nodes:
+    """Read a TreeEnsemble, whose leaves are apart: they become nodes after the others.
+
+    A leaf that both branches of a node lead to is two leaves, as is every leaf of which there
+    are several mentions: each mention becomes a node.
+    """
+    modes = to_modes(attributes.numbers("nodes_modes"))
+    inner = len(modes)
+    children, leaves = _children(attributes, inner)
+    tree_ids = _tree_of(attributes.integers("tree_roots"), children, inner, len(leaves))
+    is_root = np.isin(np.arange(len(tree_ids)), attributes.integers("tree_roots"))
+    order = np.lexsort((~is_root, tree_ids))  # by tree, its root first
+    filler = np.zeros(len(leaves), dtype=np.int64)
+    missing = attributes.integers("nodes_missing_value_tracks_true")
+    members = _members(modes, attributes.numbers("membership_values"))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    nodes = Nodes(
+        tree_ids=tree_ids[order],
+        node_ids=order,
+        modes=np.append(modes, np.full(len(leaves), Mode.LEAF, np.uint8))[order],
+        columns=np.append(attributes.integers("nodes_featureids"), filler)[order],
+        thresholds=np.append(attributes.numbers("nodes_splits"), filler)[order].astype(np.float64),
+        true_ids=np.append(children[0], filler)[order],
+        false_ids=np.append(children[1], filler)[order],
+        missing_is_true=np.append(missing if len(missing) else modes * 0, filler)[order] == 1,
+        members={int(place[node]): values for node, values in members.items()},
+        leaf_tree_ids=tree_ids[inner:],
+        leaf_node_ids=np.arange(inner, inner + len(leaves)),
+        targets=_pick(attributes.integers("leaf_targetids"), leaves, "leaf_targetids"),
+        weights=_pick(attributes.numbers("leaf_weights"), leaves, "leaf_weights"),
+    )
+    _check_lengths(nodes)
+    return nodes
+
+
+def to_modes(numbers: Vector) -> npt.NDArray[np.uint8]:
+    """Check modes that are written as numbers."""
+    if np.any((numbers < 0) | (numbers > Mode.MEMBER)):
+        raise RefusedError(f"its trees have nodes of the mode {numbers.max():g}")
+    return numbers.astype(np.uint8)
+
+
+def _children(attributes: Attributes, inner: int) -> tuple[tuple[Ids, Ids], Ids]:
+    """Return the children as node ids, leaves numbered after the inner nodes, and the leaves."""
+    ids = [attributes.integers(f"nodes_{side}nodeids") for side in ("true", "false")]
+    flags = [attributes.integers(f"nodes_{side}leafs") == 1 for side in ("true", "false")]
+    if any(len(each) != inner for each in (*ids, *flags)):
+        raise RefusedError("the lists that describe its trees differ in length")
+    leaves = np.concatenate([each[flag] for each, flag in zip(ids, flags, strict=True)])
+    first = inner
+    for each, flag in zip(ids, flags, strict=True):
+        if np.any((each[~flag] < 0) | (each[~flag] >= inner)):
+            raise RefusedError("its trees refer to nodes that do not exist")
+        each[flag] = np.arange(first, first + flag.sum())
+        first += int(flag.sum())
+    return (ids[0], ids[1]), leaves
+
+
+def _tree_of(roots: Ids, children: tuple[Ids, Ids], inner: int, leaf_count: int) -> Ids:
+    """Follow the children from the roots: the position among `tree_roots` of each node's tree."""
+    if not len(roots) or np.any((roots < 0) | (roots >= inner)):
+        raise RefusedError("its tree_roots refer to nodes that do not exist")
+    tree = np.full(inner + leaf_count, -1, dtype=np.int64)
+    tree[roots] = np.arange(len(roots))
+    front = roots
+    while len(front):
+        reached = np.concatenate([side[front] for side in children])
+        owner = np.tile(tree[front], 2)
+        fresh = tree[reached] < 0
+        tree[reached] = np.where(fresh, owner, tree[reached])
+        if np.any(tree[reached] != owner):
+            node = int(reached[np.argmax(tree[reached] != owner)])
+            raise RefusedError(f"its node {node} belongs to several of its tree_roots")
+        front = np.unique(reached[fresh & (reached < inner)])
+    if np.any(tree < 0):
+        node = int(np.flatnonzero(tree < 0)[0])
+        raise RefusedError(f"its node {node} belongs to none of its tree_roots")
+    return tree
+
+
+def _members(modes: Array, values: Vector) -> dict[int, Vector]:
+    """Deal the lists, each ended by NaN, to the nodes of mode MEMBER."""
+    nodes = np.flatnonzero(modes == Mode.MEMBER)
+    ends = np.flatnonzero(np.isnan(values))
+    if len(ends) < len(nodes) and len(values) and not np.isnan(values[-1]):
+        ends = np.append(ends, len(values))
+    if len(ends) != len(nodes):
+        raise RefusedError(f"it has {len(ends)} membership lists for {len(nodes)} nodes")
+    starts = np.append(0, ends + 1)[: len(ends)]
+    lists = zip(nodes, starts, ends, strict=True)
+    return {int(node): values[start:end] for node, start, end in lists}
+
+
+def _pick(values: Array, positions: Ids, name: str) -> Array:
+    if len(positions) and (positions.min() < 0 or positions.max() >= len(values)):
+        raise RefusedError(f"its trees refer to leaves that {name} does not have")
+    return values[positions]
+
+
+def _check_lengths(nodes: Nodes) -> None:
+    groups: tuple[tuple[Callable[[Nodes], Array], ...], ...] = (
+        (
+            *(lambda n: n.tree_ids, lambda n: n.node_ids, lambda n: n.modes),
+            *(lambda n: n.columns, lambda n: n.thresholds, lambda n: n.missing_is_true),
+            *(lambda n: n.true_ids, lambda n: n.false_ids),
+        ),
+        (
+            *(lambda n: n.leaf_tree_ids, lambda n: n.leaf_node_ids),
+            *(lambda n: n.targets, lambda n: n.weights),
+        ),
+    )
+    if any(len({len(get(nodes)) for get in group}) > 1 for group in groups):
+        raise RefusedError("the lists that describe its trees differ in length")
+    if not len(nodes.node_ids):
+        raise RefusedError("it has a tree operator without nodes")

@@ -1,0 +1,135 @@
+"""Links between nodes: who leads where, checked before anything walks along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.trees.reading.nodes import Ids, Mode, Nodes
+from onnxplain_server.trees.reading.refusal import RefusedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Where nodes lead, by their positions in the file; a node may have several parents.
+
+    Attributes
+    ----------
+    roots : (n_trees,)
+        Ascending.
+    true, false : (n_nodes,)
+        Children; -1 at leaves.
+    parent_counts : (n_nodes,)
+        How many branches lead to a node; 0 at roots, and only there.
+    """
+
+    roots: Indices
+    true: Indices
+    false: Indices
+    parent_counts: Indices
+
+
+def check(nodes: Nodes, column_count: int) -> Links:
+    """Find children and roots.
+
+    Raises
+    ------
+    RefusedError
+        Names the tree and the node.
+    """
+    _check_columns(nodes, column_count)
+    keys = _Keys(nodes)
+    inner = np.flatnonzero(nodes.modes != Mode.LEAF)
+    true, false = (np.full(len(nodes.node_ids), -1, dtype=np.intp) for _ in range(2))
+    true[inner] = keys.find(nodes.tree_ids[inner], nodes.true_ids[inner], inner)
+    false[inner] = keys.find(nodes.tree_ids[inner], nodes.false_ids[inner], inner)
+    counts = np.bincount(np.concatenate([true[inner], false[inner]]), minlength=len(true))
+    return Links(_roots(nodes, counts), true, false, counts)
+
+
+def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
+    """Add up the weights of each node: (n_nodes, n_targets); those of inner nodes do not count."""
+    wrong = (nodes.targets < 0) | (nodes.targets >= target_count)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
+        raise RefusedError(f"{place} gives to target {nodes.targets[i]} of {target_count}")
+    values = np.zeros((len(nodes.node_ids), target_count))
+    np.add.at(values, (leaf_places(nodes), nodes.targets), nodes.weights)
+    return values
+
+
+def leaf_places(nodes: Nodes) -> Indices:
+    """Return the position of the node that gives each weight: (n_weights,)."""
+    return _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
+
+
+class _Keys:
+    """Positions of nodes by tree and node id."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._trees = np.unique(nodes.tree_ids)
+        self._least = int(nodes.node_ids.min())
+        self._span = int(nodes.node_ids.max()) - self._least + 1
+        if len(self._trees) * self._span >= 2**62:
+            raise RefusedError("its node ids are too large")
+        keys = self._keys(np.searchsorted(self._trees, nodes.tree_ids), nodes.node_ids)
+        self._order = np.argsort(keys, kind="stable")
+        self._sorted = keys[self._order]
+        twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
+        if len(twice):
+            raise RefusedError(f"{named(nodes, self._order[twice[0]])} is there twice")
+
+    def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
+        return tree.astype(np.int64) * self._span + (node_ids - self._least)
+
+    def find(self, tree_ids: Ids, node_ids: Ids, askers: Indices | None = None) -> Indices:
+        """Return positions; `askers` are the nodes to name where one does not exist."""
+        tree = np.searchsorted(self._trees, tree_ids).clip(max=len(self._trees) - 1)
+        inside = (node_ids >= self._least) & (node_ids < self._least + self._span)
+        keys = self._keys(tree, np.where(inside, node_ids, self._least))
+        place = np.searchsorted(self._sorted, keys).clip(max=len(self._sorted) - 1)
+        found = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
+        if not found.all():
+            i = int(np.argmin(found))
+            asker = "a leaf's weight" if askers is None else named(self._nodes, askers[i])
+            raise RefusedError(
+                f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
+            )
+        positions: Indices = self._order[place]
+        return positions
+
+
+def _check_columns(nodes: Nodes, column_count: int) -> None:
+    inner = nodes.modes != Mode.LEAF
+    wrong = inner & ((nodes.columns < 0) | (nodes.columns >= column_count))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise RefusedError(
+            f"{named(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
+        )
+    wrong = inner & np.isnan(nodes.thresholds) & (nodes.modes != Mode.MEMBER)
+    if wrong.any():
+        raise RefusedError(f"{named(nodes, int(np.argmax(wrong)))} has a threshold that is NaN")
+
+
+def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
+    """Return the roots: the first node of each tree, as the runtime takes it."""
+    starts = np.flatnonzero(np.append(True, nodes.tree_ids[1:] != nodes.tree_ids[:-1]))
+    if len(np.unique(nodes.tree_ids[starts])) < len(starts):
+        raise RefusedError("the nodes of some of its trees do not stand together")
+    wrong = parent_counts[starts] > 0
+    if wrong.any():
+        raise RefusedError(f"{named(nodes, starts[np.argmax(wrong)])} is first, but no root")
+    others = np.setdiff1d(np.flatnonzero(parent_counts == 0), starts)
+    if len(others):
+        raise RefusedError(f"{named(nodes, others[0])} is no child of any node")
+    return starts
+
+
+def named(nodes: Nodes, position: int | np.intp) -> str:
+    """Name a node by its tree, for a reason."""
+    return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"

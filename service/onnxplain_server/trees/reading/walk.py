@@ -1,0 +1,240 @@
+"""A graph to its trees: from the inputs through preparation, trees, and what follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto
+from onnx.helper import tensor_dtype_to_np_dtype
+from onnx.numpy_helper import to_array
+
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.trees.reading import column_moves
+from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
+from onnxplain_server.trees.reading.refusal import RefusedError
+from onnxplain_server.trees.reading.tensor_columns import Column, DType, FeatureSteps
+from onnxplain_server.trees.reading.tensors import FeatureColumns, Opaque, Scores, Tensor
+from onnxplain_server.trees.reading.tree_operators import Operator, read_operator, read_sums
+
+_TREES = frozenset({"TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble"})
+_STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
+_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planted:
+    """A tree operator at its place.
+
+    Attributes
+    ----------
+    operator : Operator
+    columns : tuple of Column
+        What its nodes compare.
+    """
+
+    operator: Operator
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walked:
+    """What a model is made of.
+
+    Attributes
+    ----------
+    dtypes : tuple of numpy dtypes
+        Of the features, in the order of the inputs.
+    trees : tuple of Planted
+    scores : Scores
+        The outputs' columns side by side, over the targets of all trees.
+    """
+
+    dtypes: tuple[DType, ...]
+    trees: tuple[Planted, ...]
+    scores: Scores
+
+
+def walk(model: ModelProto, width: int | None) -> Walked:
+    """Follow a graph whose outputs are numeric tensors.
+
+    Parameters
+    ----------
+    model : ModelProto
+    width : int or None
+        Number of columns of an input that does not say.
+
+    Raises
+    ------
+    RefusedError
+        Where an output is no affine function of sums over trees.
+    """
+    if not any(node.op_type in _TREES for node in model.graph.node):
+        raise RefusedError("the model has no trees")
+    walker = _Walker(model, width)
+    walker.go()
+    return walker.result()
+
+
+def walk_sums(model: ModelProto, width: int | None) -> Walked:
+    """Follow a graph to its trees only; the scores are the sums of their leaf values.
+
+    Parameters and errors are those of `walk`; what follows the trees is never one.
+    """
+    if not any(node.op_type in _TREES for node in model.graph.node):
+        raise RefusedError("the model has no trees")
+    walker = _Walker(model, width, read_sums)
+    walker.go()
+    return walker.sums()
+
+
+class _Walker:
+    """Gives every tensor of a graph its meaning, in the order of the nodes."""
+
+    def __init__(
+        self,
+        model: ModelProto,
+        width: int | None,
+        read: Callable[[NodeProto], Operator] = read_operator,
+    ) -> None:
+        self._graph = model.graph
+        self._read = read
+        self._refused: list[str] = []
+        self._trees: list[Planted] = []
+        self._target_count = 0
+        self._dtypes: list[DType] = []
+        self._tensors: dict[str, Tensor] = {
+            tensor.name: to_array(tensor) for tensor in self._graph.initializer
+        }
+        for value in self._graph.input:
+            if value.name not in self._tensors:
+                self._tensors[value.name] = FeatureColumns(tuple(self._features(value, width)))
+
+    def _features(self, value: object, width: int | None) -> Iterator[Column]:
+        """Give the columns of an input."""
+        tensor = value.type.tensor_type  # type: ignore[attr-defined]  # a ValueInfoProto
+        sizes = [dim.dim_value for dim in tensor.shape.dim]
+        count = 1 if len(sizes) == 1 else (sizes[1] if len(sizes) > 1 else 0) or width
+        if count is None:
+            raise RefusedError("the model does not say how many columns it takes")
+        dtype = np.dtype(tensor_dtype_to_np_dtype(tensor.elem_type))
+        for _ in range(count):
+            yield FeatureSteps(len(self._dtypes), dtype)
+            self._dtypes.append(dtype)
+
+    def go(self) -> None:
+        """Visit every node; what is not understood stays opaque until an output needs it."""
+        for node in self._graph.node:
+            inputs = [self._tensors.get(name) if name else None for name in node.input]
+            try:
+                given = self._meaning(node, inputs)
+            except RefusedError as refused:
+                given = Opaque(refused.reason)
+            if node.op_type in _TREES and isinstance(given, Opaque):
+                self._refused.append(given.reason)
+            for position, name in enumerate(node.output):
+                labels = node.op_type == "TreeEnsembleClassifier" and position == 0
+                self._tensors[name] = Opaque("the model gives class labels") if labels else given
+
+    def result(self) -> Walked:
+        """Put the outputs side by side."""
+        outputs = [self._tensors.get(value.name) for value in self._graph.output]
+        for tensor in outputs:
+            if isinstance(tensor, Opaque):
+                raise RefusedError(tensor.reason)
+        scores = [t.wide(self._target_count) for t in outputs if isinstance(t, Scores)]
+        if len(scores) < len(outputs) or not scores:
+            raise RefusedError("not all of the model's outputs come from trees")
+        matrix = np.concatenate([score.matrix for score in scores])
+        offset = np.concatenate([score.offset for score in scores])
+        return Walked(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
+
+    def sums(self) -> Walked:
+        """Leave out what follows the trees, all of which must be understood."""
+        if self._refused:
+            raise RefusedError(self._refused[0])
+        scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
+        return Walked(tuple(self._dtypes), tuple(self._trees), scores)
+
+    def _meaning(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
+        opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
+        if opaque is not None:
+            return opaque
+        if node.domain not in _STANDARD:
+            return Opaque(f"the model computes {node.domain}:{node.op_type}")
+        if node.op_type == "Constant":
+            return _constant(node)
+        if node.op_type in _TREES:
+            return self._plant(node, inputs)
+        taken = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
+        if taken is None:
+            return Opaque(f"the model computes constants with {node.op_type}")
+        return _moved_or_computed(node, taken, inputs)
+
+    def _plant(self, node: NodeProto, inputs: column_moves.Inputs) -> Scores:
+        """Read a tree operator, and give its columns."""
+        taken = inputs[0]
+        if not isinstance(taken, FeatureColumns):
+            raise RefusedError(f"its {node.op_type} works on what is no table of features")
+        operator = self._read(node)
+        self._trees.append(Planted(operator, taken.columns))
+        first = self._target_count
+        self._target_count += operator.target_count
+        matrix = np.zeros((len(operator.offset), self._target_count))
+        matrix[:, first:] = operator.matrix
+        return Scores(matrix, operator.offset)
+
+
+def _constant(node: NodeProto) -> Array:
+    attributes = Attributes(node)
+    value = attributes.value("value", None)
+    if value is not None:
+        return to_array(value)
+    for name in ("value_float", "value_int"):
+        if (value := attributes.value(name, None)) is not None:
+            return np.array(value)
+    for name in ("value_floats", "value_ints"):
+        if (value := attributes.value(name, None)) is not None:
+            return np.array(list(value))
+    raise RefusedError("the model has a constant of a kind that is not supported")
+
+
+def _moved_or_computed(
+    node: NodeProto, taken: FeatureColumns | Scores, inputs: column_moves.Inputs
+) -> FeatureColumns | Scores:
+    """What an operator makes of columns, or of scores."""
+    if node.op_type in column_moves.MOVING and taken is inputs[0]:
+        return column_moves.MOVING[node.op_type](node, taken, inputs)
+    if node.op_type in {"Concat", "FeatureVectorizer"}:
+        return column_moves.concatenate(node, inputs)
+    if isinstance(taken, FeatureColumns):
+        return _prepared(node, taken, inputs)
+    return _combined(node, taken, inputs)
+
+
+def _prepared(
+    node: NodeProto, taken: FeatureColumns, inputs: column_moves.Inputs
+) -> FeatureColumns:
+    """What an operator makes of columns before any tree."""
+    if node.op_type in PREPARING:
+        return PREPARING[node.op_type](node, taken)
+    if node.op_type in {"Add", "Sub", "Mul", "Div"}:
+        position = 0 if inputs[1] is taken else 1
+        constant = column_moves.constant(node, inputs, position)
+        return with_constant(node.op_type, taken, constant, first=position == 0)
+    raise RefusedError(f"the model computes {node.op_type} before its trees")
+
+
+def _combined(node: NodeProto, taken: Scores, inputs: column_moves.Inputs) -> Scores:
+    """What an operator makes of scores after the trees."""
+    if node.op_type == "Cast" and Attributes(node).value("to", 0) in _FLOATS:
+        return taken
+    if node.op_type == "Neg":
+        return Scores(-taken.matrix, -taken.offset)
+    if node.op_type in column_moves.ADDING:
+        return column_moves.add(node, inputs)
+    if node.op_type in column_moves.MULTIPLYING:
+        return column_moves.multiply(node, inputs)
+    raise RefusedError(f"the model computes {node.op_type} after its trees, so it is no sum")

@@ -1,0 +1,248 @@
+"""Models that answer the same row differently are found out."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.adapters.onnx import load
+from onnxplain_server.adapters.onnx.checks.row_consistency import Doubt, compare, named
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
+
+ALWAYS_THE_SAME = "neg", "declared_rows"
+
+
+def models(build) -> dict[str, Any]:
+    """One of each kind."""
+    axis, yes = np.array([0]), np.array(True)
+    half = np.array(0.5, np.float32)
+    noise = [build.node("RandomNormalLike", "X", "r", seed=1.0), build.node("Add", "X r", "y")]
+    drop = [build.node("Dropout", "X half yes", "y")]
+    mean = [build.node("ReduceMean", "X", "m", axes=[0]), build.node("Sub", "X m", "y")]
+    sum_ = [build.node("CumSum", "X axis", "y")]
+    return {
+        "noise": build(noise),
+        "drop": build(drop, half=half, yes=yes),
+        "mean": build(mean),
+        "running_sum": build(sum_, axis=np.array(0)),
+        "mean_of_three": build(mean, inputs=[build.input("X", [3, 3])]),
+        "neg": build([build.node("Neg", "X", "y")]),
+        "declared_rows": build(mean, inputs=[build.input("X", [1, 3])], axis=axis),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("noise", "it draws random numbers (RandomNormalLike)."),
+        ("drop", "the same rows got different answers in two calls, by up to"),
+        ("mean", "its answer for a row depends on the rows beside it, by up to"),
+        ("running_sum", "its answer for a row depends on the rows beside it, by up to"),
+        ("mean_of_three", "its answer for a row depends on the rows before and after it, by up to"),
+    ],
+)
+def test_a_model_that_is_no_function_of_the_row_is_told_why(build, name: str, why: str) -> None:
+    model = load(models(build)[name].SerializeToString())
+
+    assert model.inconsistency.startswith(f"The model is not a function of the row: {why}")
+    assert name == "noise" or model.inconsistency.endswith("(counted from 0) of 6 made-up rows.")
+    assert "INCONSISTENT_MODEL" in [note.code for note in model.notes]
+
+
+@pytest.mark.parametrize("name", ALWAYS_THE_SAME)
+def test_a_function_of_the_row_is_not_suspected(build, name: str) -> None:
+    model = load(models(build)[name].SerializeToString())
+
+    assert model.inconsistency == ""
+    assert "INCONSISTENT_MODEL" not in [note.code for note in model.notes]
+
+
+def test_a_random_part_that_no_output_needs_does_not_matter(build) -> None:
+    made = build([build.node("RandomNormalLike", "X", "r"), build.node("Neg", "X", "y")])
+
+    assert load(made.SerializeToString()).inconsistency == ""
+
+
+def test_a_random_number_is_found_inside_a_branch(build) -> None:
+    from onnx import helper  # noqa: PLC0415 - next to its one use
+
+    result = [helper.make_tensor_value_info("t", TensorProto.FLOAT, None)]
+    branch = helper.make_graph([build.node("RandomNormalLike", "X", "t")], "b", [], result)
+    node = build.node("If", "c", "y", then_branch=branch, else_branch=branch)
+
+    assert (
+        "RandomNormalLike"
+        in load(build([node], c=np.array(True)).SerializeToString()).inconsistency
+    )
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(1)
+    yield made
+    made.close()
+
+
+ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
+
+
+def request(model, rows: bytes = ROWS, **given) -> bytes:
+    method = MethodOptions(partial_dependence=PartialDependenceOptions())
+    content = model.SerializeToString()
+    table = Table(csv=rows)
+    asked = ExplainRequest(
+        model=Model(content=content), table=table, methods=[method], plots=False, **given
+    )
+    return asked.SerializeToString()
+
+
+def test_such_a_model_is_refused_with_the_reason(make, build, runner: InProcess) -> None:
+    with pytest.raises(ExplainError, match="draws random numbers") as refused:
+        runner.explain(request(models(build)["noise"]), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+    assert "allow_inconsistent_model" in refused.value.message
+
+
+def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
+    make, build, runner: InProcess
+) -> None:
+    host = make.host()
+    asked = request(models(build)["noise"], allow_inconsistent_model=True)
+
+    answer: Any = ExplainResponse.FromString(runner.explain(asked, {}, host))
+
+    assert [warning.code for warning in answer.warnings] == [
+        "INCONSISTENT_MODEL",
+        "COLUMNS_BY_POSITION",
+    ]
+    assert (host.values, host.round_trips) == ({}, 0)
+    assert host.progress
+
+
+def neighbours(build, limit: float):
+    """A model that adds the mean of what rows have beyond a limit: of all rows of the call."""
+    nodes = [
+        build.node("Abs", "X", "size"),
+        build.node("Sub", "size limit", "over"),
+        build.node("Relu", "over", "part"),
+        build.node("ReduceMean", "part", "m", axes=[0]),
+        build.node("Add", "X m", "y"),
+    ]
+    return build(nodes, limit=np.array(limit, np.float32))
+
+
+def test_rows_of_the_table_count_for_more_than_rows_made_up(make, build, runner: InProcess) -> None:
+    """Made-up rows go beyond 50, those of the table do not."""
+    model = neighbours(build, 50.0)
+    assert "made-up rows" in load(model.SerializeToString()).inconsistency
+    host = make.host()
+
+    answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host))
+
+    warning, _ = answer.warnings
+    assert warning.code == "INCONSISTENT_ELSEWHERE"
+    assert "depends on the rows beside it, by up to" in warning.message
+    assert "On 3 rows of the table it is one, up to rounding" in warning.message
+    assert host.values  # its numbers may be cached
+    first = answer.explanations[0].partial_dependence.curves[0]
+    # y is (a, b, c): only the first output follows a.
+    assert first.values[0] == pytest.approx(first.grid[0].numbers[0])
+
+
+def test_the_size_is_told_with_the_rows_of_the_table(make, build, runner: InProcess) -> None:
+    """Beside 0 and 30, row 1 has 130 - 100 more: a third of it in the mean, all of it alone."""
+    rows = b"a,b,c\n0,1,2\n130,3,4\n30,5,6\n"
+
+    with pytest.raises(ExplainError) as refused:
+        runner.explain(request(neighbours(build, 100.0), rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+    assert refused.value.message.startswith(
+        "The model is not a function of the row: its answer for a row depends on the rows beside "
+        "it, by up to 20 where answers reach 1.6e+02, in rows 0, 1 and 2 (counted from 0) of the "
+        "table. Mend it, or set allow_inconsistent_model"
+    )
+
+
+def test_a_model_that_made_up_rows_do_not_find_out_is_found_by_the_tables(
+    make, build, runner: InProcess
+) -> None:
+    model = neighbours(build, 1e5)
+    assert load(model.SerializeToString()).inconsistency == ""
+    rows = b"a,b,c\n0,1,2\n200000,3,4\n30,5,6\n"
+
+    with pytest.raises(ExplainError, match="of the table") as refused:
+        runner.explain(request(model, rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+
+
+def test_rows_that_are_all_equal_excuse_no_model(make, build, runner: InProcess) -> None:
+    rows = b"a,b,c\n1,2,3\n1,2,3\n1,2,3\n"
+
+    with pytest.raises(ExplainError, match="made-up rows") as refused:
+        runner.explain(request(models(build)["mean"], rows), {}, make.host())
+
+    assert refused.value.reason is Reason.INCONSISTENT_MODEL
+
+
+@pytest.mark.parametrize(
+    ("kind", "difference", "differs"),
+    [
+        (np.float16, 2e-3, False),  # two roundings of a half
+        (np.float16, 2e-2, True),
+        (np.float32, 5e-5, False),  # another order of additions
+        (np.float32, 1e-3, True),
+        (np.float64, 1e-3, True),
+    ],
+)
+def test_differences_within_the_rounding_of_the_outputs_type_are_none(
+    kind, difference: float, differs: bool
+) -> None:
+    answers = np.array([[0.0], [0.5], [1.0]], dtype=kind)
+    others = answers.copy()
+    others[2] -= kind(difference)
+
+    doubt = compare([others], [answers], "why")
+
+    assert (doubt is not None) is differs
+    if doubt:
+        assert doubt.rows == (2,)
+        assert doubt.amount == pytest.approx(difference, rel=0.05)
+        assert doubt.scale == 1
+
+
+def test_two_calls_may_differ_by_a_rounding_and_no_more() -> None:
+    answers = np.array([[1.0], [3.0]], dtype=np.float32)
+
+    assert compare([np.nextafter(answers, 9)], [answers], "why", tolerance=0.0) is None
+    assert compare([answers * (1 + 1e-5)], [answers], "why", tolerance=0.0) is not None
+
+
+def test_labels_and_missing_numbers_must_be_the_same() -> None:
+    labels = np.array([1, 2, 3])
+    numbers = np.array([[1.0], [np.nan], [np.inf]])
+
+    assert compare([labels, numbers], [labels, numbers], "why") is None
+    assert compare([np.array([1, 2, 4])], [labels], "why") == Doubt("why", (2,), 0.0, 0.0)
+    doubt = compare([np.array([[1.0], [0.0], [np.inf]])], [numbers], "why")
+    assert doubt == Doubt("why", (1,), np.inf, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([4], "row 4 (counted from 0) of x"),
+        ([4, 7], "rows 4 and 7 (counted from 0) of x"),
+        (list(range(8)), "rows 0, 1, 2, 3, 4 and 3 more (counted from 0) of x"),
+    ],
+)
+def test_rows_are_named_the_first_few(rows: list[int], text: str) -> None:
+    assert named(rows, "x") == text

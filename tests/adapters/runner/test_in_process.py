@@ -1,0 +1,217 @@
+"""Requests answered in this process, with a real model: messages in, messages out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnxplain.v1.explanation_service_pb2 import (
+    DescribeModelRequest,
+    DescribeModelResponse,
+    ExplainRequest,
+    ExplainResponse,
+    MethodOptions,
+)
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
+from onnxplain.v1.model_pb2 import Model
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain.v1.table_pb2 import Table
+from onnxplain_server.adapters.onnx import OnnxModel, load
+from onnxplain_server.adapters.runner import in_process
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Blob, Blobs
+from onnxplain_server.core.model import Scale
+from onnxplain_server.wire.blobs import identify
+
+
+def product_model() -> bytes:
+    """A model that multiplies its two columns."""
+    names = ("a", "b")
+    graph = helper.make_graph(
+        [helper.make_node("Mul", names, ["y"])],
+        "product",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 1]) for n in names],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 1])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+MODEL = product_model()
+CSV = b"a,b\n0,0\n0,1\n1,0\n1,1\n"
+STRENGTHS = MethodOptions(interactions=InteractionsOptions())
+CURVES = MethodOptions(partial_dependence=PartialDependenceOptions())
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    made = InProcess(2)
+    yield made
+    made.close()
+
+
+def explain(
+    runner: InProcess, host, request: ExplainRequest, blobs: Blobs | None = None
+) -> ExplainResponse:
+    return ExplainResponse.FromString(
+        runner.explain(request.SerializeToString(), blobs or {}, host)
+    )
+
+
+def request(**given) -> ExplainRequest:
+    usual: dict[str, Any] = {
+        "model": Model(content=MODEL),
+        "table": Table(csv=CSV),
+        "methods": [STRENGTHS],
+    }
+    return ExplainRequest(**(usual | given))
+
+
+def test_a_product_worked_by_hand_goes_all_the_way(make, runner: InProcess) -> None:
+    """As in the tests of the method: 1/16 of interaction in 3/16."""
+    answer = explain(runner, make.host(), request(methods=[STRENGTHS, CURVES]))
+
+    strengths, curves = answer.explanations
+    (pair,) = strengths.interactions.pairwise
+    assert list(pair.features) == ["a", "b"]
+    assert list(pair.values) == pytest.approx([1 / 3])
+    assert list(curves.partial_dependence.curves[0].values) == [0, 0.5]
+
+
+def test_the_receipt_names_what_the_numbers_depend_on(make, runner: InProcess) -> None:
+    receipt = explain(runner, make.host(), request(seed=5)).receipt
+
+    assert receipt.model_digest == "sha256:" + hashlib.sha256(MODEL).hexdigest()
+    assert receipt.table_digest == "sha256:" + hashlib.sha256(CSV).hexdigest()
+    assert receipt.seed == 5
+    assert receipt.row_count == 4
+    assert receipt.server_version
+    assert set(receipt.library_versions) >= {"numpy", "onnx", "onnxruntime", "scikit-learn"}
+    assert receipt.library_versions["numpy"] == np.__version__
+    assert receipt.elapsed.ToTimedelta().total_seconds() > 0
+
+
+def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InProcess) -> None:
+    asked = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
+
+    described = DescribeModelResponse.FromString(runner.describe(asked, {}, make.host()))
+
+    assert [i.name for i in described.model.inputs] == ["a", "b"]
+    assert explain(runner, make.host(), request()).model == described.model
+
+
+def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = []
+
+    def counted(content: bytes, scale: Scale, *limits) -> OnnxModel:
+        loads.append(scale)
+        return load(content, scale, *limits)
+
+    monkeypatch.setattr(in_process, "load", counted)
+    runner = InProcess(1, model_count=1)
+
+    for _ in range(2):
+        explain(runner, make.host(), request())
+    assert len(loads) == 1
+    runner.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "field"),
+    [
+        ({"model": None}, Reason.INVALID_REQUEST, "model"),
+        ({"table": None}, Reason.INVALID_REQUEST, "table"),
+        ({"methods": []}, Reason.INVALID_REQUEST, "methods"),
+        ({"model": Model(content=b"no model")}, Reason.INVALID_MODEL, "model"),
+        ({"table": Table(csv=b"")}, Reason.INVALID_TABLE, "table.csv"),
+        ({"table": Table(csv=b"a,c\n1,2\n3,4\n")}, Reason.MISSING_COLUMN, "feature_columns"),
+        ({"table": Table(csv=b"a,b\n1,2\n")}, Reason.EMPTY_TABLE, "table"),
+        ({"table": Table(csv=b"a,b\n1,x\n2,y\n")}, Reason.WRONG_TYPE, "table"),
+        ({"table": Table(csv=b"a,b\n1,\n2,\n")}, Reason.INVALID_TABLE, "table"),
+    ],
+)
+def test_bad_input_is_refused_with_its_reason_and_field(
+    make, runner: InProcess, given: dict[str, Any], reason: Reason, field: str
+) -> None:
+    with pytest.raises(ExplainError) as refused:
+        explain(runner, make.host(), request(**given))
+
+    assert (refused.value.reason, refused.value.field) == (reason, field)
+
+
+def test_predictions_beyond_float32_are_an_error_that_names_the_rows(
+    make, runner: InProcess
+) -> None:
+    table = Table(csv=b"a,b\n1,1\n1e30,1e30\n2,3\n")
+
+    with pytest.raises(ExplainError, match=r"rows 1 \(") as refused:
+        explain(runner, make.host(), request(table=table))
+
+    assert refused.value.reason is Reason.NON_FINITE_PREDICTION
+
+
+def test_a_request_whose_caller_has_gone_is_not_begun(
+    make, runner: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[Any] = []
+    monkeypatch.setattr(in_process, "explain", lambda *given: loads.append(given))
+
+    with pytest.raises(ExplainError, match="the caller has gone"):
+        explain(runner, make.host(steps=0), request())
+
+    assert loads == []
+
+
+def test_numbers_found_in_the_cache_are_the_same_numbers(make, runner: InProcess) -> None:
+    host = make.host()
+    first = explain(runner, host, request(methods=[STRENGTHS, CURVES]))
+
+    again = explain(runner, host, request(methods=[STRENGTHS, CURVES]))
+
+    assert again.explanations == first.explanations
+    assert (again.receipt.predicted_row_count, again.receipt.cache_miss_count) == (0, 0)
+    assert first.receipt.predicted_row_count > 0
+
+
+def test_equal_tables_of_different_formats_share_their_numbers(make, runner: InProcess) -> None:
+    host = make.host()
+    a, b = ({"name": "a", "numbers": [0, 0, 1, 1]}, {"name": "b", "numbers": [0, 1, 0, 1]})
+    explain(runner, host, request())
+
+    later = explain(runner, host, request(table=Table(columns={"columns": [a, b]})))
+
+    assert later.receipt.predicted_row_count == 0
+
+
+def test_uploaded_files_give_the_answer_of_files_sent_along(make, runner: InProcess) -> None:
+    blobs = {identify(MODEL): Blob("onnx", MODEL), identify(CSV): Blob("csv", CSV)}
+    named = request(model=Model(id=identify(MODEL)), table=Table(id=identify(CSV)))
+
+    found = explain(runner, make.host(), named, blobs)
+
+    sent = explain(runner, make.host(), request())
+    assert found.explanations == sent.explanations
+    assert found.receipt.model_digest == sent.receipt.model_digest
+    assert found.receipt.table_digest == sent.receipt.table_digest
+
+
+@pytest.mark.parametrize(
+    ("named", "field"),
+    [
+        ({"model": Model(id=identify(MODEL))}, "model.id"),
+        ({"table": Table(id=identify(CSV))}, "table.id"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(
+    make, runner: InProcess, named: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(ExplainError) as caught:
+        explain(runner, make.host(), request(**named))
+
+    assert (caught.value.reason, caught.value.field) == (Reason.BLOB_NOT_FOUND, field)
+    assert "upload it" in caught.value.message

@@ -1,0 +1,88 @@
+"""The size of calls is learned from the calls; long ones are cut, so that work can be ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.effects.batch_size import BatchSize
+
+LONGEST = 0.05
+
+
+def learn(seconds: Callable[[int], float], calls: int = 60) -> tuple[BatchSize, list[float]]:
+    """Let a model that needs so long for so many rows be called; return how long calls took."""
+    pace, took = BatchSize(), []
+    for _ in range(calls):
+        size = pace.size()
+        took.append(seconds(size))
+        pace.record(size, size, took[-1])
+    return pace, took
+
+
+def test_calls_that_cost_much_in_themselves_become_large() -> None:
+    pace, _ = learn(lambda rows: 1e-3 + 1e-7 * rows)
+
+    assert pace.size() == BatchSize.LARGEST
+
+
+def test_calls_that_fall_out_of_the_cache_become_small() -> None:
+    pace, _ = learn(lambda rows: 1e-7 * rows * (1 if rows <= 4000 else 3))
+
+    assert pace.size() <= 4000
+
+
+def test_learning_ends() -> None:
+    pace, _ = learn(lambda rows: 1e-7 * rows)
+    settled = pace.size()
+
+    for _ in range(50):
+        pace.record(settled, settled, 10.0)
+
+    assert pace.size() == settled
+
+
+@given(overhead=st.floats(0, 0.01), per_row=st.floats(1e-9, 1e-2))
+def test_after_the_first_call_none_takes_much_longer_than_a_twentieth_of_a_second(
+    overhead: float, per_row: float
+) -> None:
+    """A first long call is unavoidable; doubling up to it may pass the limit once more."""
+    _, took = learn(lambda rows: overhead + per_row * rows)
+
+    overlong = [seconds for seconds in took if seconds > LONGEST + overhead]
+    assert len(overlong) <= 1
+
+
+@pytest.mark.parametrize("per_row", [1e-3, 1e-2, 1.0])
+def test_a_slow_model_is_called_with_few_rows_from_the_second_call_on(per_row: float) -> None:
+    pace, took = learn(lambda rows: per_row * rows, calls=2)
+
+    assert pace.size() == max(1, int(LONGEST / per_row))
+    assert took[1] <= max(LONGEST, per_row)
+
+
+def test_one_slow_call_among_others_decides_nothing() -> None:
+    """Of the trials of a size the fastest counts: the machine was busy in the others."""
+    seen: list[int] = []
+
+    def disturbed(rows: int) -> float:
+        seen.append(rows)
+        first_of_largest = rows == BatchSize.LARGEST and seen.count(rows) == 1
+        return (1e-4 + 1e-7 * rows) * (20 if first_of_largest else 1)
+
+    pace, took = learn(disturbed)
+
+    assert max(took) < LONGEST
+    assert pace.size() == BatchSize.LARGEST
+
+
+def test_calls_much_smaller_than_asked_for_teach_nothing() -> None:
+    pace = BatchSize()
+    first = pace.size()
+
+    for _ in range(100):
+        pace.record(first, first // 2 - 1, 1.0)
+
+    assert pace.size() == first

@@ -1,0 +1,169 @@
+"""Names and numbers as people read them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import vl_convert
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    distinguish,
+    enumerate_words,
+    identifiers,
+    is_flat,
+    scale_format,
+    share_format,
+    shorten,
+    shorten_inside,
+    spell,
+    spell_beside,
+    spell_on_scale,
+    spell_whole,
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        pytest.param([0.0, 1.0], ["0", "1"], id="probabilities"),
+        pytest.param([25.431, 25.97], ["25.431", "25.97"], id="a narrow span far from 0"),
+        pytest.param([2008, 2011], ["2008", "2011"], id="years have no separator"),
+        pytest.param([413287.4, 95000.2], ["413,287", "95,000"], id="prices"),
+        pytest.param([-2e-7, 3e-7], ["−2e−7", "3e−7"], id="tiny"),
+        pytest.param([1e12, 3e12], ["1e+12", "3e+12"], id="huge"),
+        pytest.param([5.0, 5.0], ["5", "5"], id="constant"),
+        pytest.param([-0.0, 10.0], ["0", "10"], id="no negative zero"),
+    ],
+)
+def test_numbers_on_a_scale_show_a_hundredth_of_their_span(
+    values: list[float], written: list[str]
+) -> None:
+    number_format = scale_format(np.array(values))
+
+    assert [spell(value, number_format) for value in values] == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0640123, "0.064"),
+        (12345.6, "12,300"),
+        (0.99999, "1"),
+        (0.0, "0"),
+        (0.000812, "0.000812"),
+        (-1.5, "−1.5"),
+    ],
+)
+def test_numbers_by_themselves_have_three_digits_and_no_exponent(
+    value: float, written: str
+) -> None:
+    assert spell(value, share_format(np.array([value, 1.0]))) == written
+
+
+@pytest.mark.parametrize("value", [0.0640123, 12345.6, 0.99999, 0.0, -1.5, 0.005, 7.25e8])
+def test_words_write_numbers_as_the_picture_does(value: float) -> None:
+    """Vega's own d3 formats agree."""
+    values = np.array([value, value / 2, 1.0])
+    for number_format in (share_format(values), scale_format(values)):
+        mark = {"type": "text"}
+        text = {"field": "value", "type": "quantitative", "format": number_format}
+        spec = {"data": {"values": [{"value": value}]}, "mark": mark, "encoding": {"text": text}}
+        svg = vl_convert.vegalite_to_svg(json.dumps(spec), vl_version="6.4")
+
+        assert f">{spell(value, number_format)}</text>" in svg
+
+
+def test_sentences_round_to_a_hundredth_of_the_span() -> None:
+    prices = np.array([127_889.0, 233_512.0])
+
+    assert [spell_on_scale(price, prices) for price in prices] == ["128,000", "234,000"]
+
+
+def test_what_others_dwarf_is_almost_nothing_but_zero_is_zero() -> None:
+    assert spell_beside(1e-9, np.array([1e-9, 0.1])) == "almost 0"
+    assert spell_beside(0.0, np.array([0.0, 0.1])) == "0"
+    assert spell_beside(np.inf, np.array([np.inf, 0.1])) == "no number"
+
+
+def test_rounding_noise_of_float32_is_flat_and_a_step_is_not() -> None:
+    assert is_flat(np.array([3.1, 3.1000002, np.nan]))
+    assert not is_flat(np.array([3.1, 3.11]))
+    assert not is_flat(np.array([np.nan]))
+
+
+def test_data_have_no_more_digits_than_can_be_seen() -> None:
+    assert data_number(0.1 + 0.2) == 0.3
+
+
+def test_unprintable_characters_show_their_code_and_blank_names_are_quoted() -> None:
+    assert clean("a\nb\x00") == "a\\u000ab\\u0000"
+    assert clean("🙂") == "\\u1f642"
+    assert clean("größe (m²)") == "größe (m²)"
+    assert clean("") == "“”"
+
+
+@pytest.mark.parametrize("word", ["if", "constructor", "toString", "__proto__", "while", "datum"])
+def test_words_that_mean_something_to_programs_can_be_drawn(word: str) -> None:
+    x = {"field": "x", "type": "nominal", "sort": [clean("b"), clean(word)]}
+    rows = [{"x": clean(word)}]
+    spec = {"data": {"values": rows}, "mark": "bar", "encoding": {"x": x}, "title": clean(word)}
+
+    assert word in vl_convert.vegalite_to_svg(json.dumps(spec), vl_version="6.4")
+
+
+def test_names_that_look_alike_are_numbered() -> None:
+    assert distinguish(["y", "y", "z", "y"]) == ("y", "y (2)", "z", "y (3)")
+
+
+def test_long_names_are_cut() -> None:
+    assert shorten("a" * 50, 10) == "aaaaaaaaa…"
+    assert shorten("short", 10) == "short"
+    assert shorten_inside("colour is red", 10) == "colour…red"
+    assert shorten_inside("colour", 10) == "colour"
+
+
+def test_words_are_joined_as_in_a_sentence() -> None:
+    assert enumerate_words(["a"]) == "a"
+    assert enumerate_words(["a", "b", "c"]) == "a, b and c"
+
+
+def test_identifiers_keep_letters_and_digits_and_stay_distinct() -> None:
+    stems = ["curve-größe", "curve-a.b", "curve-a b", "curve-a-b-2", "价格", "?"]
+
+    assert identifiers(stems) == (
+        "curve-groe",
+        "curve-a-b",
+        "curve-a-b-2",
+        "curve-a-b-2-2",
+        "plot",
+        "plot-2",
+    )
+
+
+@given(st.lists(st.text(max_size=80), max_size=6))
+def test_any_names_become_distinct_identifiers(stems: list[str]) -> None:
+    names = identifiers(stems)
+
+    assert len(set(names)) == len(stems)
+    assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (16_281, "16,281"),
+        (20_481.5, "20,481.5"),
+        (123_456.789, "123,457"),
+        (7.5, "7.5"),
+        (0.0, "0"),
+        (-2e6, "−2,000,000"),
+        (1e300, "1e+300"),
+        (np.inf, "no number"),
+    ],
+)
+def test_weights_are_written_in_full(value: float, text: str) -> None:
+    assert spell_whole(value) == text

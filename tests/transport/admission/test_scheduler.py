@@ -1,0 +1,311 @@
+"""Who may compute, and when."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.authentication import ANONYMOUS
+from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.admission.ticket import Ticket
+
+PATIENCE = 120.0
+
+
+def make_call(seconds: float = PATIENCE) -> RequestContext:
+    return RequestContext(MemoryCache(0, Signer(b"")), "", seconds)
+
+
+def caller(name: str = "ada", address: str = "") -> Caller:
+    return Caller(name, math.inf, lambda: False, address)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+class Asking:
+    """A request on a thread of its own; once it runs it stays until it may leave."""
+
+    def __init__(self, turns: Scheduler, name: str, started: list[str], seconds: float) -> None:
+        self.call = make_call(seconds)
+        self.may_leave = threading.Event()
+        self.refused: Reason | None = None
+        self._turns = turns
+        self._name = name
+        self._started = started
+        self._place: Ticket | None = None
+        self._entered = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+        assert self._entered.wait(PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            with self._turns.place(caller(self._name)) as place:
+                self._place = place
+                self._enter(place)
+        except ExplainError as error:
+            self.refused = error.reason
+        self._entered.set()
+
+    def _enter(self, place: Ticket) -> None:
+        # Seen by others only once it waits, since both happen in one hold of the lock.
+        with self._turns._lock:
+            self._entered.set()
+            with self._turns.turn(place, self.call):
+                self._started.append(self._name)
+                place.woken.wait_for(self.may_leave.is_set, PATIENCE)
+
+    def leave(self) -> None:
+        """Let it come to its end."""
+        self.may_leave.set()
+        if self._place is not None:
+            with self._turns._lock:
+                self._place.woken.notify_all()
+        self.thread.join()
+
+
+class Crowd:
+    """Requests of several callers."""
+
+    def __init__(self, turns: Scheduler) -> None:
+        self.turns = turns
+        self.started: list[str] = []
+        self.all: list[Asking] = []
+
+    def ask(self, name: str, seconds: float = PATIENCE) -> Asking:
+        self.all.append(Asking(self.turns, name, self.started, seconds))
+        return self.all[-1]
+
+    def start(self, count: int) -> Sequence[str]:
+        """Wait until so many have started; who has."""
+        wait_until(lambda: len(self.started) >= count)
+        return self.started
+
+
+@pytest.fixture
+def crowd() -> Iterator[Callable[..., Crowd]]:
+    with ExitStack() as ends:
+
+        @contextmanager
+        def ended(made: Crowd) -> Iterator[Crowd]:
+            yield made
+            for one in made.all:
+                one.call.cancel()
+                one.leave()
+            assert made.turns.wait_empty(0)
+
+        yield lambda *counts, **named: ends.enter_context(ended(Crowd(Scheduler(*counts, **named))))
+
+
+def test_a_latecomer_does_not_overtake_those_of_its_caller_who_wait(crowd) -> None:
+    made = crowd(1, 3)
+    asking = [made.ask("ada") for _ in range(4)]
+
+    for count, one in enumerate(asking, 1):
+        made.start(count)
+        assert len(made.started) == count
+        assert not any(other.thread.is_alive() for other in asking[: count - 1])
+        one.leave()
+
+
+def test_a_deadline_that_passes_in_the_line_is_told(crowd) -> None:
+    made = crowd(1, 1)
+    made.ask("ada")
+    made.start(1)
+
+    late = made.ask("ada", seconds=0.1)
+    late.thread.join(PATIENCE)
+
+    assert late.refused is Reason.DEADLINE_EXCEEDED
+    assert made.turns.counts().waiting_count == 0
+
+
+def test_callers_take_turns_however_many_requests_one_has(crowd) -> None:
+    made = crowd(1, 8)
+    asking = [made.ask(name) for name in ("eve", "eve", "eve", "eve", "ada", "ada", "bob")]
+
+    for count in range(1, 8):
+        name = made.start(count)[-1]
+        next(one for one in asking if one._name == name and not one.may_leave.is_set()).leave()
+
+    assert made.started == ["eve", "eve", "ada", "bob", "eve", "ada", "eve"]
+
+
+def test_the_caller_with_least_at_work_is_next(crowd) -> None:
+    made = crowd(2, 8)
+    first, _, _ = (made.ask("eve") for _ in range(3))
+    made.start(2)
+    made.ask("ada")
+
+    first.leave()
+
+    assert made.start(3)[2] == "ada"
+
+
+def test_a_caller_without_work_runs_at_once_beside_the_long_requests_of_others(crowd) -> None:
+    made = crowd(2, 8, extra_count=1)
+    for name in ("eve", "mallory", "eve", "mallory"):
+        made.ask(name)
+    made.start(2)
+
+    made.ask("ada")
+
+    assert made.start(3) == ["eve", "mallory", "ada"]
+    assert made.turns.counts().running_count == 3
+
+
+def test_more_than_one_at_a_time_of_a_caller_does_not_run_beside_others(crowd) -> None:
+    made = crowd(1, 8, extra_count=2)
+    made.ask("eve")
+    made.ask("ada")
+    made.start(2)
+
+    made.ask("ada")
+
+    # Under the lock, so after whoever could run at once.
+    assert made.turns.counts().waiting_count == 1
+    assert made.started == ["eve", "ada"]
+
+
+def test_a_turn_that_fails_is_given_back() -> None:
+    turns = Scheduler(running_count=1, waiting_count=0)
+    with (
+        pytest.raises(ValueError, match="lost"),
+        turns.place(caller()) as place,
+        turns.turn(place, make_call()),
+    ):
+        raise ValueError("lost")
+
+    with turns.place(caller()) as place, turns.turn(place, make_call()):
+        assert turns.counts().running_count == 1
+    assert turns.wait_empty(0)
+
+
+def test_places_are_counted_exactly() -> None:
+    turns = Scheduler(running_count=1, waiting_count=1)
+
+    with turns.place(caller()), turns.place(caller()):
+        with pytest.raises(ExplainError) as caught, turns.place(caller()):
+            pass
+        assert not turns.wait_empty(0)
+
+    assert caught.value.reason is Reason.OVERLOADED
+    assert turns.wait_empty(0)
+
+
+def test_one_caller_cannot_fill_the_places(crowd) -> None:
+    made = crowd(1, 4)
+    of_eve = [made.ask("eve") for _ in range(5)]
+    made.start(1)
+
+    others = [made.ask("ada") for _ in range(3)]
+
+    wait_until(lambda: made.turns.counts().place_count == 5)
+    assert [one.refused for one in of_eve] == [None, None, None, *[Reason.OVERLOADED] * 2]
+    # Three to two is as even as five places allow.
+    assert [one.refused for one in others] == [None, None, Reason.OVERLOADED]
+
+
+def test_work_that_has_begun_is_never_given_up_for_others(crowd) -> None:
+    made = crowd(3, 0)
+    of_eve = [made.ask("eve") for _ in range(3)]
+    made.start(3)
+
+    refused = made.ask("ada")
+
+    assert refused.refused is Reason.OVERLOADED
+    assert [one.refused for one in of_eve] == [None] * 3
+
+
+def test_a_request_that_is_being_read_gives_its_place_to_others_too() -> None:
+    turns = Scheduler(running_count=1, waiting_count=1)
+    with (
+        turns.place(caller("eve")) as first,
+        turns.place(caller("eve")) as second,
+        turns.place(caller("ada")),
+    ):
+        first.check()
+        with pytest.raises(ExplainError) as caught:
+            second.check()
+
+    assert caught.value.reason is Reason.OVERLOADED
+
+
+def test_places_of_extra_requests_are_for_callers_that_have_none() -> None:
+    turns = Scheduler(running_count=1, waiting_count=0, extra_count=1)
+    with turns.place(caller("eve")):
+        with pytest.raises(ExplainError), turns.place(caller("eve")):
+            pass
+        with turns.place(caller("ada")):
+            pass
+
+
+def test_those_without_a_name_are_told_apart_by_address() -> None:
+    assert caller(ANONYMOUS, "10.0.0.1").party != caller(ANONYMOUS, "10.0.0.2").party
+    assert caller("ada", "10.0.0.1").party == caller("ada", "10.0.0.2").party
+    assert caller("10.0.0.1").party != caller(ANONYMOUS, "10.0.0.1").party
+
+
+def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> None:
+    made = crowd(1, 3)
+    call = make_call()
+    with made.turns.place(caller("ada")) as place, made.turns.turn(place, call):
+        first, _ = made.ask("ada"), made.ask("bob")
+        assert made.started == []
+
+        def leave() -> None:
+            # Once the one that stood aside waits for its turn again.
+            wait_until(lambda: bool(made.turns._line._first))
+            first.leave()
+
+        leaving = threading.Thread(target=leave)
+        with call.stand_aside():
+            made.start(1)
+            leaving.start()
+            # Left only once the other one has ended; it is not overtaken by the third.
+        leaving.join()
+        assert made.started == [made.started[0]]
+        assert made.turns.counts().running_count == 1
+
+    made.start(2)
+
+
+def test_who_stands_aside_when_the_server_stops_is_told_so() -> None:
+    turns = Scheduler(running_count=1, waiting_count=0)
+    call = make_call()
+
+    with (
+        pytest.raises(ExplainError) as caught,
+        turns.place(caller()) as place,
+        turns.turn(place, call),
+        call.stand_aside(),
+    ):
+        turns.end_all()
+
+    assert caught.value.reason is Reason.UNAVAILABLE
+    assert turns.counts().running_count == 0
+
+
+def test_what_is_still_read_when_the_server_stops_is_told_so() -> None:
+    turns = Scheduler(running_count=1, waiting_count=0)
+
+    with turns.place(caller()) as place:
+        turns.end_all()
+        with pytest.raises(ExplainError) as caught:
+            place.check()
+
+    assert caught.value.reason is Reason.UNAVAILABLE

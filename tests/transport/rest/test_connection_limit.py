@@ -1,0 +1,256 @@
+"""Connections to REST: how many are kept, and which."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from onnxplain_server.transport.rest import connection_limit, rest_server, waitress_channel
+
+PATIENCE = 120.0
+COUNT, ARRIVAL_COUNT = 8, 1
+SLOW = b"GET /livez HTTP/1.1\r\nX-Slow: "
+PROBE = b"GET /livez HTTP/1.1\r\n\r\n"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limit, "CONNECTION_COUNT", COUNT)
+    monkeypatch.setattr(connection_limit, "ARRIVAL_COUNT", ARRIVAL_COUNT)
+    monkeypatch.setattr(rest_server, "ARRIVAL_COUNT", ARRIVAL_COUNT)
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., socket.socket]]:
+    """Connect to REST from an address and send something; closed in the end."""
+    with ExitStack() as opened:
+
+        def make(client, address: str, sent: bytes = b"") -> socket.socket:
+            server = ("127.0.0.1", client.server.rest_port)
+            made = socket.create_connection(server, PATIENCE, source_address=(address, 0))
+            opened.enter_context(made).sendall(sent)
+            return made
+
+        yield make
+
+
+def is_answered(connection: socket.socket) -> bool:
+    return connection.recv(2**16).startswith(b"HTTP/1.1 200")
+
+
+def channels(client) -> list[Any]:
+    return list(client.server._rest._server.active_channels.values())
+
+
+def received(client) -> list[int]:
+    """Bytes of the requests that are on their way."""
+    return [channel.byte_count for channel in channels(client) if channel.request is not None]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@contextmanager
+def paused(client) -> Iterator[None]:
+    """Let the loop of the server stand still."""
+    crowd = client.server._rest._crowd
+    attend = crowd.attend
+    stands, goes_on = threading.Event(), threading.Event()
+
+    def wait(open_) -> None:
+        stands.set()
+        assert goes_on.wait(PATIENCE)
+        attend(open_)
+
+    crowd.attend = wait
+    client.server._rest._server.pull_trigger()
+    assert stands.wait(PATIENCE)
+    yield
+    crowd.attend = attend
+    goes_on.set()
+
+
+@pytest.mark.usefixtures("few")
+def test_the_address_with_most_connections_loses_its_oldest(start, make_runner, connect) -> None:
+    client = start(make_runner())
+    ada = connect(client, "127.0.0.2")
+    of_eve = []
+    for _ in range(COUNT + 3):
+        of_eve.append(connect(client, "127.0.0.3", SLOW))
+        wait_until(lambda: len(channels(client)) >= min(len(of_eve) + 1, COUNT))
+
+    for closed in of_eve[:4]:
+        assert closed.recv(1) == b""
+    for kept in (ada, *of_eve[4:]):
+        kept.sendall(b"\r\n\r\n" if kept is not ada else PROBE)
+        assert is_answered(kept)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_connection_that_came_after_slow_ones_outlives_them_though_it_sends_after_them(
+    start, make_runner, connect
+) -> None:
+    client = start(make_runner())
+    slow = [connect(client, "127.0.0.1") for _ in range(COUNT - 1)]
+    late = connect(client, "127.0.0.1")
+    wait_until(lambda: len(channels(client)) == COUNT)
+    for connection in slow:
+        connection.sendall(SLOW)
+    wait_until(lambda: received(client) == [len(SLOW)] * len(slow))
+
+    another = connect(client, "127.0.0.1", PROBE)
+
+    assert is_answered(another)
+    assert slow[0].recv(1) == b""
+    late.sendall(PROBE)
+    assert is_answered(late)
+
+
+@pytest.mark.usefixtures("few")
+def test_all_requests_are_answered_of_more_connections_at_once_than_are_kept(
+    start, make_runner, connect
+) -> None:
+    client = start(make_runner())
+    with paused(client):
+        probes = [connect(client, "127.0.0.1", PROBE) for _ in range(3 * COUNT)]
+
+    assert [is_answered(probe) for probe in probes] == [True] * len(probes)
+
+
+@dataclass(eq=False)
+class Connection:
+    """What decides whether a connection is kept."""
+
+    came: float
+    moved: float = 0.0
+    began: float = 0.0
+    address: str = "127.0.0.1"
+    requests: Sequence[object] = ()
+    total_outbufs_len: int = 0
+    request: object | None = None
+    request_count: int = 0
+    byte_count: int = 0
+    will_close: bool = False
+
+
+def attend(crowd: connection_limit.Crowd, connections) -> None:
+    """Have a crowd look at connections without sockets."""
+    crowd.attend(connections)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("held", [{"requests": ["asked"]}, {"total_outbufs_len": 1}])
+def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held) -> None:
+    working = [Connection(number, **held) for number in range(COUNT)]
+    newest, newer = Connection(COUNT), Connection(COUNT + 1)
+
+    attend(connection_limit.Crowd(), [*working, newest])
+    assert not newest.will_close
+
+    attend(connection_limit.Crowd(), [*working, newest, newer])
+    assert newest.will_close
+    assert not newer.will_close
+
+
+@pytest.mark.usefixtures("few")
+def test_a_request_that_is_worked_on_keeps_its_connection(
+    start, make_runner, connect, endless
+) -> None:
+    runner = make_runner(endless)
+    client = start(runner)
+    body = b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    working = connect(client, "127.0.0.3", b"POST /v1/explanations HTTP/1.1\r\n" + body)
+    assert runner.started.acquire(timeout=PATIENCE)
+
+    idle = [connect(client, "127.0.0.3") for _ in range(2 * COUNT)]
+    for closed in idle[: COUNT + 1]:
+        assert closed.recv(1) == b""
+
+    assert len(channels(client)) == COUNT
+    assert [channel for channel in channels(client) if channel.requests]
+    working.close()
+    assert runner.ended.acquire(timeout=PATIENCE)
+
+
+class Clock:
+    """A monotonic clock that moves only when it is put forward."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for module in (connection_limit, waitress_channel):
+        monkeypatch.setattr(module, "time", made)
+    return made
+
+
+def test_connections_are_closed_that_idle_for_15_seconds(
+    start, make_runner, connect, clock: Clock
+) -> None:
+    client = start(make_runner())
+    idle, half = connect(client, "127.0.0.1"), connect(client, "127.0.0.1", SLOW)
+    wait_until(lambda: len(channels(client)) == 2 and bool(received(client)))
+
+    clock.now = 16.0
+
+    assert idle.recv(1) == b""
+    assert half.recv(1) == b""
+
+
+def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
+    start, make_runner, connect, clock: Clock
+) -> None:
+    client = start(make_runner())
+    slow = connect(client, "127.0.0.1", SLOW)
+    wait_until(lambda: received(client) == [len(SLOW)])
+    clock.now = 10.0
+    slow.send(b"a")
+    wait_until(lambda: received(client) == [len(SLOW) + 1])
+
+    clock.now = 20.0
+
+    assert slow.recv(1) == b""
+
+
+@pytest.mark.parametrize(("byte_count", "is_closed"), [(5 * 2**16 - 1, True), (5 * 2**16, False)])
+def test_a_request_has_a_second_more_for_each_64_kib(
+    clock: Clock, byte_count: int, is_closed: bool
+) -> None:
+    crowd = connection_limit.Crowd()
+    upload = Connection(came=0.0, moved=20.0, request=object(), byte_count=byte_count)
+
+    clock.now = 20.0
+    attend(crowd, [upload])
+
+    assert upload.will_close is is_closed
+
+
+def test_connections_are_kept_when_the_clock_of_the_wall_jumps(
+    start, make_runner, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start(make_runner())
+    connection = connect(client, "127.0.0.1", SLOW)
+    wait_until(lambda: bool(channels(client)))
+    jumped = time.time() + 1e6
+
+    monkeypatch.setattr(time, "time", lambda: jumped)
+    for _ in range(5):
+        assert client.rest("GET", "/livez").status == 200
+
+    connection.sendall(b"\r\n\r\n")
+    assert is_answered(connection)

@@ -1,0 +1,127 @@
+"""Machine code that was made elsewhere, and where nothing can be written."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from numba.core import config
+from onnxplain_server.trees.kernels.compile_cache import LEVELS, suits
+
+MODULE = """
+from onnxplain_server.trees.kernels.compile import kernel
+
+@kernel
+def twice(number):
+    return 2 * number
+
+print(twice(2))
+"""
+
+pytestmark = pytest.mark.skipif(
+    not suits(), reason="images bring code for newer processors than this one"
+)
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a loop, and beside it the code of that for the machine's level of processors."""
+    file = tmp_path_factory.mktemp("built") / "loops.py"
+    file.write_text(MODULE, encoding="utf-8")
+    level = {"NUMBA_CPU_NAME": LEVELS[platform.machine()].name, "NUMBA_CPU_FEATURES": ""}
+    subprocess.run(
+        [sys.executable, file],
+        check=True,
+        env={name: each for name, each in os.environ.items() if name != "NUMBA_CACHE_DIR"} | level,
+    )
+    assert [*file.parent.glob("__pycache__/*.nbc")]
+    return file
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be written: numba tries so with a temporary file."""
+
+    def refuse(**_):
+        raise OSError
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+
+
+def run(file: Path):
+    """Import the file, which calls the loop; the loop, as numba made it."""
+    spec = importlib.util.spec_from_file_location("loops", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.twice(21) == 42
+    return module.twice
+
+
+def hits(loop) -> int:
+    """How often code was found instead of compiled."""
+    return sum(loop.stats.cache_hits.values())
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_code_of_an_image_is_used_by_another_processor_where_nothing_can_be_written(
+    module: Path,
+) -> None:
+    assert hits(run(module)) == 1
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="every ARM has all of its level")
+@pytest.mark.parametrize("lacks", ["avx2", "popcnt"])
+def test_a_processor_that_lacks_a_feature_compiles_for_itself_in_memory(
+    module: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    features = binding.get_host_cpu_features()
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: features | {lacks: False})
+
+    assert hits(run(module)) == 0
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_loops_compile_in_memory_where_no_code_is_and_none_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "loops.py"
+    file.write_text(MODULE, encoding="utf-8")
+
+    assert hits(run(file)) == 0
+    assert not [*tmp_path.glob("**/*.nb?")]
+
+
+def test_where_code_can_be_written_later_processes_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    # As numba does when it first compiles something.
+    config.reload_config()
+    file = tmp_path / "loops.py"
+    file.write_text(MODULE, encoding="utf-8")
+
+    assert [hits(run(file)) for _ in range(2)] == [0, 1]
+
+
+def test_a_disk_that_is_full_by_then_fails_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "loops.py"
+    file.write_text(MODULE, encoding="utf-8")
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", _full)
+
+    assert hits(run(file)) == 0
+
+
+def _full(*_: Callable[..., Any]) -> None:
+    raise OSError(28, "No space left on device")

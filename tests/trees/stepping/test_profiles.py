@@ -1,0 +1,61 @@
+"""Pieces of a feature's line, on trees of one split; models' own are in `test_explain_swarm.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.stepping import profiles
+from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges
+
+
+class Alone:
+    """A crew of one."""
+
+    def run(self, function, parts) -> list[Any]:
+        return [function(part) for part in parts]
+
+
+# Two outputs: the first is larger up to 0, the second up to 2, and then the first again.
+TREES = [((0, "LEQ", 0.0), [1.0, 0.0], [0.0, 1.0]), ((0, "LEQ", 2.0), [0.0, 0.0], [3.0, 0.0])]
+
+
+def pieces(regressor, trees, value: float, *, with_outputs: bool = False) -> Pieces:
+    """The pieces of one row, for all values of its only feature."""
+    view = read(regressor(trees, 1))
+    assert isinstance(view, Ensemble)
+    codes = np.stack([view.codes(0, np.array([value], np.float32))])
+    ends = (view.codes(0, np.array([end], np.float32))[:, None] for end in (-9, 9))
+    crew: Any = Alone()
+    ranges = Ranges(np.array([0]), *ends)
+    return profiles.profiles(view, codes, ranges, crew, with_outputs=with_outputs)
+
+
+def test_a_piece_begins_where_another_output_becomes_the_largest(regressor) -> None:
+    for value in (-1.0, 1.0, 5.0):
+        found = pieces(regressor, TREES, value)
+
+        assert found.label.tolist() == [0, 1, 0]
+        assert np.diff(found.cell).tolist() == [1, 1]
+
+
+def test_outputs_are_those_of_each_cell(regressor) -> None:
+    found = pieces(regressor, TREES, 1.0, with_outputs=True)
+
+    assert found.outputs.tolist() == [[1, 0], [0, 1], [3, 1]]
+
+
+def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor) -> None:
+    equal = [((0, "LEQ", 0.0), [1.0, 1.0 + 1e-7], [0.0, 1.0])]
+
+    assert pieces(regressor, equal, 1.0).label.tolist() == [DOUBTFUL, 1]
+
+
+def test_one_use_compiles_all_that_others_need(regressor) -> None:
+    pieces(regressor, TREES, 1.0)
+    before = list(profiles._visit.signatures)  # type: ignore[attr-defined] # of numba
+
+    pieces(regressor, [((0, "LEQ", 0.0), [1.0], [0.0])], 1.0, with_outputs=True)
+
+    assert profiles._visit.signatures == before  # type: ignore[attr-defined]
