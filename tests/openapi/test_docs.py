@@ -66,6 +66,6 @@ def test_answers_of_data_keep_the_strictest_policy(app: Flask) -> None:
 
 
 def test_nothing_of_the_page_names_another_address() -> None:
-    folder = Path(__file__).parents[2] / "service/onnxplain_server.transport.rest"
+    folder = Path(__file__).parents[2] / "service/onnxplain_server/transport/rest"
     for name in ("docs.html", "docs.js"):
         assert "://" not in (folder / name).read_text(encoding="utf-8")
