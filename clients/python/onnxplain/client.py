@@ -165,8 +165,9 @@ class Client:
             Prediction columns to explain, from 0. Default: all.
         scale : "RESPONSE" or "MARGIN", optional
             The model's answer, the default, or the additive score before it.
-        engine : "BLACK_BOX", optional
-            What computes the effects. Default: chosen for the model.
+        engine : "TREES" or "BLACK_BOX", optional
+            What computes the effects: counts in the leaves of trees, or predictions. Default:
+            chosen for the model.
         row_count, seed : int, optional
             How many rows to draw, and the seed of the draw, 0 by default. Default: what each
             method can afford, from 500 to all; each result tells its own in `rows`.

@@ -13,7 +13,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
 """The model's answer, or the additive score before it."""
 
-Engine: TypeAlias = Literal["BLACK_BOX"]
+Engine: TypeAlias = Literal["TREES", "BLACK_BOX"]
 """What computes the effects."""
 
 
