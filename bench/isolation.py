@@ -17,20 +17,20 @@ from onnxplain_server.adapters.onnx import ModelLimits
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.interfaces import Runner
 from onnxplain_server.transport.admission.request_context import RequestContext
 
 SMALL_MILLISECONDS, TABLE_MILLISECONDS, START_SECONDS = 0.1, 5.0, 3.0
 _BLOCKS = 10
-ORDER = Order(2, 65 * 2**20, Budget(2**30, 86_400), ModelLimits())
+ORDER = WorkerSettings(2, 65 * 2**20, Budget(2**30, 86_400), ModelLimits())
 
 
 def main() -> None:
     start = time.perf_counter()
-    isolated = Isolated(ORDER, spare_count=2, warm_bytes=2**30, patience=Patience(10, 300))
+    isolated = Isolated(ORDER, spare_count=2, warm_bytes=2**30, timeouts=WorkerTimeouts(10, 300))
     seconds = time.perf_counter() - start
     plain = InProcess(ORDER.thread_count)
     print(f"start of the workers   {seconds:6.2f} s      (at most {START_SECONDS} s)")

@@ -16,5 +16,5 @@ class Nowhere:
 
     def remember(self, entries: object) -> None: ...
 
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)

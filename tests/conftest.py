@@ -118,7 +118,7 @@ class Memory:
     def remember(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
 
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(enter_result=True)
 
 

@@ -17,7 +17,7 @@ from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Blob
 
-SEAL = Signer(b"secret of the tests")
+SIGNER = Signer(b"secret of the tests")
 PASSWORD = "0123456789abcdef" * 4
 
 
@@ -82,16 +82,16 @@ def link(user: redis.Redis, port: int, production) -> Iterator[RedisConnection]:
 
 
 def test_the_service_keeps_and_finds_its_numbers(link: RedisConnection) -> None:
-    cache = RedisCache(link, SEAL, 60)
+    cache = RedisCache(link, SIGNER, 60)
     cache.remember({"one": b"1"})
-    with cache.alone("two", lambda: True) as computes:
+    with cache.single_flight("two", lambda: True) as computes:
         assert computes
     assert list(cache.recall(["one", "three"])) == [b"1", None]
     assert cache.counts().error_count == 0
 
 
 def test_the_service_keeps_makes_room_for_and_finds_uploads(link: RedisConnection) -> None:
-    blobs = RedisBlobs(link, SEAL, 3 * 2**20, 60)
+    blobs = RedisBlobs(link, SIGNER, 3 * 2**20, 60)
     contents = [bytes([i]) * (2**20 + 1) for i in range(4)]
     for content in contents:
         blobs.put(content[:1].hex(), Blob("csv", content))

@@ -67,8 +67,8 @@ def _served(chosen: Settings, opened: ExitStack) -> _Served:
     """Make the runner of a server, to be closed with `opened`."""
     from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order  # noqa: PLC0415
-    from onnxplain_server.adapters.workers.isolated import Isolated, Patience  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
+    from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts  # noqa: PLC0415
     from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415
     from onnxplain_server.adapters.workers.worker_metrics import WorkerState  # noqa: PLC0415
     from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
@@ -85,10 +85,10 @@ def _served(chosen: Settings, opened: ExitStack) -> _Served:
     budget = Budget(chosen.worker_bytes, processor_seconds)
     # The message, and files that were uploaded and come with it.
     largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
-    order = Order(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
-    patience = Patience(chosen.max_load_seconds, chosen.quarantine_seconds)
+    order = WorkerSettings(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
+    timeouts = WorkerTimeouts(chosen.max_load_seconds, chosen.quarantine_seconds)
     try:
-        isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, patience)
+        isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, timeouts)
     except StartError as error:
         raise cli.CommandError(
             "CANNOT_START_WORKERS", f"no worker could be started: {error}"
@@ -116,12 +116,12 @@ def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
     address = chosen.redis_address()
     if address is None:
         return cache, blobs
-    from onnxplain_server.adapters.storage.shared_storage import Shared  # noqa: PLC0415
+    from onnxplain_server.adapters.storage.shared_storage import SharedStorage  # noqa: PLC0415
     from onnxplain_server.config.settings import SettingsError  # noqa: PLC0415
 
     secret = chosen.sealing_secret()
     try:
-        shared = Shared(address, secret)
+        shared = SharedStorage(address, secret)
     except ValueError as error:
         raise SettingsError(f"the address of Redis: {error}") from None
     return (

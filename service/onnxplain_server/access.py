@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from onnxplain_server.adapters.access import certificates
 from onnxplain_server.adapters.access.certificates import CertificateFiles
-from onnxplain_server.adapters.access.key_requests import Provider
-from onnxplain_server.adapters.access.keys import Keys
+from onnxplain_server.adapters.access.jwks_cache import JwksCache
+from onnxplain_server.adapters.access.jwks_client import Provider
 from onnxplain_server.adapters.access.oidc import Oidc
 from onnxplain_server.adapters.access.tokens import TokenFile
 from onnxplain_server.adapters.access.watched_files import FileError
@@ -40,7 +40,7 @@ def access(settings: Settings) -> Access:
         Where a file cannot be used.
     """
     try:
-        holder = certificates.holder if settings.tls_client_ca_file else None
+        holder = certificates.certificate_caller if settings.tls_client_ca_file else None
         return Access(Callers(list(_ways(settings)), holder), _certificates(settings))
     except FileError as error:
         raise SettingsError(str(error)) from None
@@ -53,7 +53,7 @@ def _ways(settings: Settings) -> Iterator[Way]:
         algorithms = settings.oidc_algorithms.split(",")
         provider = Provider(settings.oidc_issuer, settings.oidc_jwks_url, algorithms)
         # Half of what can be at work, so that a slow provider holds up nobody else.
-        keys = Keys(provider.keys, (settings.running_count + settings.waiting_count + 1) // 2)
+        keys = JwksCache(provider.keys, (settings.running_count + settings.waiting_count + 1) // 2)
         keys.begin()
         yield Oidc(
             settings.oidc_issuer,
@@ -67,6 +67,6 @@ def _ways(settings: Settings) -> Iterator[Way]:
 def _certificates(settings: Settings) -> Callable[[], CertificateFiles] | None:
     if settings.tls_certificate_file is None or settings.tls_key_file is None:
         return None
-    return certificates.watched(
+    return certificates.watch_certificates(
         settings.tls_certificate_file, settings.tls_key_file, settings.tls_client_ca_file
     ).value

@@ -36,7 +36,9 @@ class Parts:
         self._work(host)
         return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()
 
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+    def single_flight(
+        self, name: str, keep_waiting: Callable[[], bool]
+    ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

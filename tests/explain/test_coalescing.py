@@ -21,7 +21,7 @@ class Host:
     def advance(self, done: float, planned: float) -> None: ...
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[bool]:
+    def single_flight(self, name: str) -> Iterator[bool]:
         self.events.append(f"enter {name}")
         self.values |= self.meanwhile
         yield not self.meanwhile

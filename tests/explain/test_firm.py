@@ -37,7 +37,7 @@ class Host:
     def advance(self, done: float, planned: float) -> None:
         assert done <= planned + 1e-9
 
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> list[None]:

@@ -49,7 +49,7 @@ def corpus() -> Mapping[str, list[bytes]]:
         payloads.pack_spans([Span("method", 1.0, 2.0, {"method": "firm", "error": "INTERNAL"})]),
     ]
     found["seal"] += [
-        Signer(b"another secret").close("name", b"value"),
+        Signer(b"another secret").sign("name", b"value"),
         struct.pack("<4sB", b"ONXS", 1),
     ]
     return found

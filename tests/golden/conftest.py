@@ -10,16 +10,16 @@ from onnxplain_server.adapters.onnx import ModelLimits
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.cli import ServiceParts, app
 from typer.testing import CliRunner
 
 
 def isolated() -> Isolated:
-    order = Order(2, 2**26, Budget(2**30, 3_600), ModelLimits())
-    return Isolated(order, spare_count=1, warm_bytes=2**29, patience=Patience(10, 60))
+    order = WorkerSettings(2, 2**26, Budget(2**30, 3_600), ModelLimits())
+    return Isolated(order, spare_count=1, warm_bytes=2**29, timeouts=WorkerTimeouts(10, 60))
 
 
 @pytest.fixture(

@@ -26,8 +26,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers import process_status
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import Runner
@@ -38,17 +38,17 @@ LONG_SECONDS = 60.0
 """A bound that only something endless exceeds. How long things take is measured in bench/."""
 
 MEMORY_BYTES = 512 * 2**20
-PATIENCE = Patience(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
+TIMEOUTS = WorkerTimeouts(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
 
 
-def order(**given) -> Order:
+def order(**given) -> WorkerSettings:
     usual: dict[str, Any] = {
         "thread_count": 2,
         "arena_bytes": 32 * 2**20,
         "budget": Budget(MEMORY_BYTES, 3_600),
         "limits": ModelLimits(),
     }
-    return Order(**(usual | given))
+    return WorkerSettings(**(usual | given))
 
 
 def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given) -> bytes:
@@ -131,7 +131,7 @@ class Ask:
 @pytest.fixture(scope="session")
 def isolated() -> Iterator[Isolated]:
     """Share the workers among the tests, as a server does among its callers."""
-    made = Isolated(order(), spare_count=2, warm_bytes=2**28, patience=PATIENCE)
+    made = Isolated(order(), spare_count=2, warm_bytes=2**28, timeouts=TIMEOUTS)
     yield made
     made.close()
 
@@ -194,7 +194,7 @@ class Own:
     answer = staticmethod(ExplainResponse.FromString)
 
     def __call__(self, **given) -> Isolated:
-        usual: dict[str, Any] = {"spare_count": 1, "warm_bytes": 2**28, "patience": PATIENCE}
+        usual: dict[str, Any] = {"spare_count": 1, "warm_bytes": 2**28, "timeouts": TIMEOUTS}
         chosen = usual | {name: given.pop(name) for name in list(given) if name in usual}
         runner = Isolated(order(**given), **chosen)
         self.made.append(runner)
@@ -217,8 +217,10 @@ class Own:
         return thread, busy()[0]
 
     @staticmethod
-    def patience(load: float = LONG_SECONDS, quarantine: float = 10 * LONG_SECONDS) -> Patience:
-        return Patience(load, quarantine)
+    def timeouts(
+        load: float = LONG_SECONDS, quarantine: float = 10 * LONG_SECONDS
+    ) -> WorkerTimeouts:
+        return WorkerTimeouts(load, quarantine)
 
     @staticmethod
     def soon(holds, seconds: float = LONG_SECONDS) -> bool:

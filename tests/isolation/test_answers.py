@@ -18,7 +18,7 @@ def test_every_method_is_answered_as_without_isolation(
     isolated, reference, request_: bytes
 ) -> None:
     found, expected = (
-        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.Nowhere()))
+        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.NullHost()))
         for runner in (isolated, reference.runner)
     )
     for answer in (found, expected):

@@ -51,7 +51,7 @@ def test_one_at_work_is_busy_and_one_killed_then_was_killed(own) -> None:
 
 @pytest.mark.slow
 def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own) -> None:
-    runner = own(patience=own.patience(load=0.5))
+    runner = own(timeouts=own.timeouts(load=0.5))
     spans = Spans()
     with spans.collecting(), pytest.raises(ExplainError) as caught:
         runner.explain(own.request(ENDLESS), {}, own.call())

@@ -25,7 +25,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     FrameKind,
     MalformedError,
 )
-from onnxplain_server.adapters.workers.worker_process import Watch, Worker
+from onnxplain_server.adapters.workers.worker_process import RequestMonitor, Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Span
 
@@ -37,8 +37,8 @@ def header(kind: int = 25, call: int = 1, length: int = 0, magic: bytes = b"ONXW
     return HEADER.pack(magic, kind, call, length)
 
 
-def watch(host) -> Watch:
-    return Watch(host, 10, lambda: None)
+def watch(host) -> RequestMonitor:
+    return RequestMonitor(host, 10, lambda: None)
 
 
 @pytest.fixture

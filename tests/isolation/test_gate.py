@@ -11,7 +11,7 @@ from hostile import forests, graphs
 from hostile.base import Hostile, model, node
 from onnxplain_server.adapters.onnx import ModelLimits, evaluation, load
 from onnxplain_server.adapters.onnx.checks import gate
-from onnxplain_server.adapters.onnx.checks.tree_depth import depth_of
+from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.errors import ExplainError, Reason
 
 REFUSED = [each for each in (*forests.hostiles(), *graphs.hostiles()) if not each.may_answer]
@@ -103,7 +103,7 @@ def test_an_imputer_has_one_value_or_one_per_column(count: int, broken: bool) ->
 def test_levels_are_counted_by_hand(
     children: list[list[int]], limit: int, expected: int | None
 ) -> None:
-    assert depth_of(np.array(children), limit) == expected
+    assert tree_depth(np.array(children), limit) == expected
 
 
 def repeated(copies: int):

@@ -112,7 +112,7 @@ def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
     from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415 - the one open gate
     from onnxplain_server.core.errors import ExplainError  # noqa: PLC0415
 
-    runner = own(limits=ModelLimits(tree_depth=10**6), patience=own.patience(load=600))
+    runner = own(limits=ModelLimits(tree_depth=10**6), timeouts=own.timeouts(load=600))
     deep = own.request(forests.chain(60_000).SerializeToString())
     for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
         with pytest.raises(ExplainError) as died:

@@ -29,7 +29,7 @@ def table_for(description: ModelDescription) -> bytes:
 def test_changed_models_are_refused_or_answered_right(own, reference) -> None:
     """They are of eight callers, so that few workers serve them all."""
     # None is quarantined, since their callers share few names.
-    runner = own(spare_count=2, patience=own.patience(load=LOAD_SECONDS, quarantine=1e-6))
+    runner = own(spare_count=2, timeouts=own.timeouts(load=LOAD_SECONDS, quarantine=1e-6))
     outcomes: Counter[str] = Counter()
     for hostile in mutate.mutants(COUNT, START):
         found = _outcome(own, runner, hostile.content)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
-from onnxplain_server.adapters.workers.sandbox.warm_up import Nowhere, methods, requests
+from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, methods, requests
 
 # Also of modules that no request has reached.
 CODE = f"""
@@ -44,5 +44,5 @@ def test_every_method_of_the_contract_is_rehearsed() -> None:
 def test_every_rehearsal_is_answered(reference) -> None:
     """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
     for request in requests():
-        answer = ExplainResponse.FromString(reference.runner.explain(request, {}, Nowhere()))
+        answer = ExplainResponse.FromString(reference.runner.explain(request, {}, NullHost()))
         assert len(answer.explanations) == 1

@@ -14,7 +14,7 @@ from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.priority import Priorities, niceness
 from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.adapters.workers.zygote import BEHIND
+from onnxplain_server.adapters.workers.zygote import WORKER_NICENESS
 from onnxplain_server.core.errors import ExplainError
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
@@ -45,7 +45,7 @@ def work_long(own, runner: Isolated, party: str) -> None:
 def levels(worker: Worker) -> set[int]:
     """How far the threads of a worker step back behind where workers begin."""
     threads = Path(f"/proc/{worker.pid}/task").iterdir()
-    first = os.getpriority(os.PRIO_PROCESS, 0) + BEHIND
+    first = os.getpriority(os.PRIO_PROCESS, 0) + WORKER_NICENESS
     return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) - first for thread in threads}
 
 

@@ -61,7 +61,7 @@ def test_what_is_remembered_last_goes_with_the_answer(
 def test_frames_stay_within_their_limit(
     ends: tuple[FrameChannel, FrameChannel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_host, "MOST_BYTES", 100)
+    monkeypatch.setattr(remote_host, "PAYLOAD_BYTE_LIMIT", 100)
     worker, parent = ends
     host = RemoteHost(worker, 1)
 

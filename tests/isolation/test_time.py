@@ -58,7 +58,7 @@ def test_a_call_that_never_ends_is_over_at_its_deadline(
 
 
 def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own) -> None:
-    runner = own(patience=own.patience(load=1))
+    runner = own(timeouts=own.timeouts(load=1))
 
     reason = reason_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
 

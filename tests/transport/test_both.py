@@ -323,7 +323,7 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
 
     def work(host) -> None:
         if runner.requests[-1].seed == 0:
-            with host.alone("method"):
+            with host.single_flight("method"):
                 release.wait(2 * PATIENCE)
 
     runner = make_runner(work)

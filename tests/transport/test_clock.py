@@ -12,7 +12,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.upload_pb2 import UploadModelRequest
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
-from onnxplain_server.adapters.storage.shared_storage import Shared
+from onnxplain_server.adapters.storage.shared_storage import SharedStorage
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -85,7 +85,7 @@ def test_numbers_are_found_though_the_name_of_redis_no_longer_resolves(
 
     monkeypatch.setattr(socket, "getaddrinfo", lost)
     memory = MemoryCache(1_000, Signer(b"secret"))
-    cache = Shared("redis://cache.example:6379/0", b"a secret of 16 by").cache(memory, 60)
+    cache = SharedStorage("redis://cache.example:6379/0", b"a secret of 16 by").cache(memory, 60)
 
     cache.remember({"grid": b"1"})
     assert cache.recall(["grid", "other"]) == [b"1", None]

@@ -20,12 +20,12 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.onnx import USUAL_LIMITS
+from onnxplain_server.adapters.onnx import DEFAULT_LIMITS
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.isolated import Isolated, Patience
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.config.settings import load
 from onnxplain_server.serve import Server
@@ -79,8 +79,8 @@ def traced() -> Iterator[Traced]:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(told))
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0})
-    order = Order(1, 2**24, Budget(2**30, 600), USUAL_LIMITS)
-    with closing(Isolated(order, 1, 2**28, Patience(120, 1))) as runner:
+    order = WorkerSettings(1, 2**24, Budget(2**30, 600), DEFAULT_LIMITS)
+    with closing(Isolated(order, 1, 2**28, WorkerTimeouts(120, 1))) as runner:
         server = Server(
             settings,
             runner,

@@ -30,7 +30,7 @@ class Nowhere:
 
     def remember(self, entries: object) -> None: ...
 
-    def alone(self, name: str) -> AbstractContextManager[bool]:
+    def single_flight(self, name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
 

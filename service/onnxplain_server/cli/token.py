@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from onnxplain_server.adapters.access.tokens import is_name, line_of, new_token
+from onnxplain_server.adapters.access.tokens import is_name, new_token, token_line
 
 
 def token(
@@ -21,4 +21,4 @@ def token(
         )
     made = new_token()
     typer.echo(made)
-    typer.echo(line_of(name, made))
+    typer.echo(token_line(name, made))

@@ -21,7 +21,7 @@ class Host(Protocol):
             DEADLINE_EXCEEDED or CANCELLED where the answer is no longer wanted.
         """
 
-    def alone(self, name: str) -> AbstractContextManager[bool]:
+    def single_flight(self, name: str) -> AbstractContextManager[bool]:
         """Do a piece of work, inside the context, while others that were asked for it wait.
 
         Inside, what was missing is to be recalled once more: who has waited
@@ -70,7 +70,7 @@ class CacheCounts:
     byte_count : int
         What this process holds now.
     coalesced_count : int
-        Pieces of work that another asker has done meanwhile; see `Cache.alone`.
+        Pieces of work that another asker has done meanwhile; see `Cache.single_flight`.
     """
 
     hit_count: int
@@ -83,8 +83,10 @@ class CacheCounts:
 class Cache(Protocol):
     """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
 
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
-        """See `Host.alone`.
+    def single_flight(
+        self, name: str, keep_waiting: Callable[[], bool]
+    ) -> AbstractContextManager[bool]:
+        """See `Host.single_flight`.
 
         Parameters
         ----------

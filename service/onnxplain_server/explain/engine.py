@@ -171,7 +171,7 @@ class _Unseen:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self.alone = host.alone
+        self.single_flight = host.single_flight
         self.recall = host.recall
         self.remember = host.remember
 

@@ -21,7 +21,7 @@ class SingleFlightHost:
 
     def __init__(self, host: Host) -> None:
         self.advance = host.advance
-        self.alone = host.alone
+        self.single_flight = host.single_flight
         self.remember = host.remember
         self._host = host
         self._lock = threading.Lock()
@@ -30,8 +30,8 @@ class SingleFlightHost:
     @contextmanager
     def work(self, name: Callable[[], str]) -> Iterator[None]:
         """Do a piece of work, one at a time; `name` gives it the name that equal work has."""
-        with ExitStack() as alone:
-            self._enter = lambda: alone.enter_context(self._host.alone(name()))
+        with ExitStack() as stack:
+            self._enter = lambda: stack.enter_context(self._host.single_flight(name()))
             try:
                 yield
             finally:

@@ -7,7 +7,7 @@ import hmac
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.access.tokens import TokenFile, line_of, new_token
+from onnxplain_server.adapters.access.tokens import TokenFile, new_token, token_line
 from onnxplain_server.adapters.access.watched_files import FileError
 
 
@@ -98,7 +98,7 @@ def test_a_bad_file_is_refused_by_line_and_rule_without_its_content(
 
 def test_a_new_token_is_known_by_its_line(path: Path) -> None:
     tokens = [new_token() for _ in range(3)]
-    path.write_text("\n".join(line_of(f"c{i}", token) for i, token in enumerate(tokens)))
+    path.write_text("\n".join(token_line(f"c{i}", token) for i, token in enumerate(tokens)))
 
     file = TokenFile(path)
 

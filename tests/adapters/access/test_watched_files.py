@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.access.watched_files import FileError, Watched
+from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 
 
 class Clock:
@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 def read(file: Path) -> Callable[[], int]:
     """What the file says, more than a second later each time."""
     clock = Clock()
-    watched = Watched([file], number, clock)
+    watched = WatchedFiles([file], number, clock)
 
     def value() -> int:
         clock.now += 1.1
@@ -61,7 +61,7 @@ def test_a_change_shows_although_size_and_time_stay_the_same(
 
 def test_a_file_is_looked_at_once_a_second_at_most(file: Path) -> None:
     clock = Clock()
-    watched = Watched([file], number, clock)
+    watched = WatchedFiles([file], number, clock)
     file.write_bytes(b"2")
 
     clock.now = 0.9
@@ -79,7 +79,7 @@ def test_who_comes_while_another_looks_is_not_kept_waiting(file: Path) -> None:
             assert may_end.wait(60)
         return number(contents)
 
-    watched = Watched([file], slow, clock)
+    watched = WatchedFiles([file], slow, clock)
     file.write_bytes(b"2")
     clock.now = 1.1
     with ThreadPoolExecutor(2) as threads:
@@ -99,7 +99,7 @@ def test_a_volume_of_kubernetes_that_swaps_its_link_shows(tmp_path: Path) -> Non
     (tmp_path / "..data").symlink_to("..first")
     (tmp_path / "file").symlink_to("..data/file")
     clock = Clock()
-    watched = Watched([tmp_path / "file"], number, clock)
+    watched = WatchedFiles([tmp_path / "file"], number, clock)
     assert watched.value() == 1
 
     (tmp_path / "..data_tmp").symlink_to("..second")
@@ -134,4 +134,4 @@ def test_a_good_change_after_a_bad_one_is_taken(file: Path, read: Callable[[], i
 
 def test_a_start_without_the_file_fails_and_names_it(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="missing: No such file"):
-        Watched([tmp_path / "missing"], number)
+        WatchedFiles([tmp_path / "missing"], number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
-from onnxplain_server.adapters.onnx import USUAL_LIMITS, describe, load
+from onnxplain_server.adapters.onnx import DEFAULT_LIMITS, describe, load
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores
 from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read
@@ -31,7 +31,7 @@ def scores(model: ModelProto) -> bool:
 
 def test_committed_classifiers_score_classes_and_regressors_do_not(cases) -> None:
     for name in cases:
-        graph = read(cases[name].content, USUAL_LIMITS)
+        graph = read(cases[name].content, DEFAULT_LIMITS)
         assert has_class_scores(graph, read_parts(graph)) is (name not in REGRESSORS), name
 
 

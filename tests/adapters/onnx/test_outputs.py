@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS
+from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS
 from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -170,7 +170,7 @@ def test_half_precision_becomes_float_in_vectors_too(build) -> None:
 
 
 def test_what_the_prediction_does_not_need_is_not_computed(cases) -> None:
-    graph = read(cases["sklearn_network_3class"].content, USUAL_LIMITS)
+    graph = read(cases["sklearn_network_3class"].content, DEFAULT_LIMITS)
 
     cut = graph.cut(part.tensor for part in read_parts(graph))
 

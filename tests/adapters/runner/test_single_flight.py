@@ -35,7 +35,7 @@ class Askers:
 
     def _ask(self, name: str) -> None:
         try:
-            with self._works.alone(name, self._keep_waiting) as first:
+            with self._works.single_flight(name, self._keep_waiting) as first:
                 self.first.append(first)
                 if first:
                     self.inside.release()
@@ -101,7 +101,7 @@ def test_work_that_fails_is_taken_over_by_one_of_those_who_wait() -> None:
 def test_the_next_asker_after_the_work_is_first_again() -> None:
     works = SingleFlight()
     for _ in range(2):
-        with works.alone("a", patient) as first:
+        with works.single_flight("a", patient) as first:
             assert first
 
 
@@ -110,7 +110,7 @@ def held(works: SingleFlight) -> Callable[[], None]:
     inside, end = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with works.alone("a", patient):
+        with works.single_flight("a", patient):
             inside.set()
             end.wait(PATIENCE_SECONDS)
 
@@ -130,7 +130,7 @@ def test_who_is_no_longer_patient_goes_on_without() -> None:
     finish = held(works)
     answers = iter([True, True, False])
 
-    with works.alone("a", lambda: next(answers)) as first:
+    with works.single_flight("a", lambda: next(answers)) as first:
         assert not first
 
     assert list(answers) == []
@@ -145,10 +145,10 @@ def test_what_ends_the_waiting_is_raised_to_the_one_who_waits() -> None:
     def leave() -> bool:
         raise ExplainError(Reason.CANCELLED, "the caller has gone")
 
-    with pytest.raises(ExplainError, match="gone"), works.alone("a", leave):
+    with pytest.raises(ExplainError, match="gone"), works.single_flight("a", leave):
         pass
     finish()
-    with works.alone("a", patient) as first:
+    with works.single_flight("a", patient) as first:
         assert first
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnxplain.v1.table_pb2 import Table as Message
 from onnxplain_server.adapters.runner import table_cache
-from onnxplain_server.adapters.runner.table_cache import KeptTables
+from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blob
 from onnxplain_server.wire import table
@@ -28,7 +28,7 @@ def named(content: bytes, form: str = "csv", name: str = "one") -> tuple[Message
 
 
 def test_a_table_is_read_once(reads: Mock) -> None:
-    tables = KeptTables()
+    tables = TableCache()
 
     first, second = (tables.read(*named(CSV)) for _ in range(2))
 
@@ -38,7 +38,7 @@ def test_a_table_is_read_once(reads: Mock) -> None:
 
 
 def test_the_same_bytes_in_another_format_are_another_table() -> None:
-    tables = KeptTables()
+    tables = TableCache()
     tables.read(*named(CSV))
 
     with pytest.raises(ExplainError) as error:
@@ -48,7 +48,7 @@ def test_the_same_bytes_in_another_format_are_another_table() -> None:
 
 
 def test_other_tables_are_other_tables() -> None:
-    tables = KeptTables()
+    tables = TableCache()
     tables.read(*named(CSV))
 
     assert tables.read(*named(b"age\n3\n4\n", name="two")).columns["age"].tolist() == [3, 4]
@@ -56,7 +56,7 @@ def test_other_tables_are_other_tables() -> None:
 
 @pytest.mark.parametrize("column", ["age", "city"])
 def test_what_is_kept_cannot_be_changed(column: str) -> None:
-    values = KeptTables().read(*named(CSV)).columns[column]
+    values = TableCache().read(*named(CSV)).columns[column]
 
     with pytest.raises(ValueError, match="read-only"):
         values[0] = values[1]
@@ -70,7 +70,7 @@ def test_what_is_kept_cannot_be_changed(column: str) -> None:
     ],
 )
 def test_large_tables_are_read_each_time(reads: Mock, content: bytes) -> None:
-    tables = KeptTables()
+    tables = TableCache()
 
     for _ in range(2):
         tables.read(*named(content))
@@ -80,7 +80,7 @@ def test_large_tables_are_read_each_time(reads: Mock, content: bytes) -> None:
 
 def test_the_least_recently_used_goes_first(reads: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_cache, "_MOST_BYTES", 40)
-    tables = KeptTables()
+    tables = TableCache()
     for name in ("one", "two", "one", "three", "one", "two"):
         tables.read(*named(b"age\n1\n2\n", name=name))
 
@@ -89,7 +89,7 @@ def test_the_least_recently_used_goes_first(reads: Mock, monkeypatch: pytest.Mon
 
 
 def test_tables_sent_with_their_request_are_read_as_ever(reads: Mock) -> None:
-    tables = KeptTables()
+    tables = TableCache()
 
     for _ in range(2):
         assert tables.read(Message(csv=CSV), NO_BLOBS).n_rows == 2
@@ -101,7 +101,7 @@ def test_tables_sent_with_their_request_are_read_as_ever(reads: Mock) -> None:
 
 
 def test_missing_values_are_kept_too() -> None:
-    tables = KeptTables()
+    tables = TableCache()
 
     columns = [tables.read(*named(b"age,b\n1,2\n,3\n")).columns["age"] for _ in range(2)]
 

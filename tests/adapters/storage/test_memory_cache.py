@@ -10,18 +10,18 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import CacheCounts
 
-SEAL = Signer(b"secret")
+SIGNER = Signer(b"secret")
 
 
 def test_what_was_remembered_is_recalled_in_the_order_asked() -> None:
-    cache = MemoryCache(10_000, SEAL)
+    cache = MemoryCache(10_000, SIGNER)
     cache.remember({"a": b"1", "b": b""})
 
     assert cache.recall(["b", "none", "a"]) == [b"", None, b"1"]
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    cache = MemoryCache(3 * 1_450, SEAL)
+    cache = MemoryCache(3 * 1_450, SIGNER)
     for name in "abc":
         cache.remember({name: bytes(1_000)})
     cache.recall(["a"])
@@ -32,7 +32,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 
 def test_a_value_over_the_whole_limit_is_dropped_and_displaces_nothing() -> None:
-    cache = MemoryCache(2_000, SEAL)
+    cache = MemoryCache(2_000, SIGNER)
     cache.remember({"small": b"1"})
 
     cache.remember({"large": bytes(2_000)})
@@ -41,7 +41,7 @@ def test_a_value_over_the_whole_limit_is_dropped_and_displaces_nothing() -> None
 
 
 def test_a_cache_of_no_bytes_keeps_nothing() -> None:
-    cache = MemoryCache(0, SEAL)
+    cache = MemoryCache(0, SIGNER)
 
     cache.remember({"a": b""})
 
@@ -50,16 +50,16 @@ def test_a_cache_of_no_bytes_keeps_nothing() -> None:
 
 
 def test_nobody_waits_for_what_will_not_be_kept() -> None:
-    cache = MemoryCache(0, SEAL)
+    cache = MemoryCache(0, SIGNER)
 
-    with cache.alone("a", pytest.fail), cache.alone("a", pytest.fail) as second:
+    with cache.single_flight("a", pytest.fail), cache.single_flight("a", pytest.fail) as second:
         assert second
 
 
 def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    cache = MemoryCache(500_000, SEAL)
+    cache = MemoryCache(500_000, SIGNER)
     for number in range(3_000):
         cache.remember({f"{number}" * 20: bytes(number % 100)})
     taken = tracemalloc.get_traced_memory()[0] - before
@@ -70,7 +70,7 @@ def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
 
 
 def test_hits_and_misses_are_counted() -> None:
-    cache = MemoryCache(10_000, SEAL)
+    cache = MemoryCache(10_000, SIGNER)
     cache.remember({"a": b"1"})
 
     cache.recall(["a", "b", "a", "c", "a"])
@@ -82,7 +82,7 @@ def test_hits_and_misses_are_counted() -> None:
 
 def test_a_value_under_another_name_is_an_error_and_then_absent() -> None:
     """As if something had moved the values of one caller to another's names."""
-    cache = MemoryCache(10_000, SEAL)
+    cache = MemoryCache(10_000, SIGNER)
     cache.remember({"a": b"1", "b": b"2"})
     values = cache._values
     first, second = values
@@ -95,7 +95,7 @@ def test_a_value_under_another_name_is_an_error_and_then_absent() -> None:
 
 
 def test_many_threads_at_once_neither_fail_nor_mix_values() -> None:
-    cache = MemoryCache(20_000, SEAL)
+    cache = MemoryCache(20_000, SIGNER)
     wrong: list[str] = []
 
     def work(own: int) -> None:
@@ -119,26 +119,26 @@ def test_many_threads_at_once_neither_fail_nor_mix_values() -> None:
     assert counts.byte_count <= 20_000
 
 
-@pytest.mark.parametrize("place", range(len(SEAL.close("name", b"payload"))))
+@pytest.mark.parametrize("place", range(len(SIGNER.sign("name", b"payload"))))
 def test_a_change_of_any_byte_breaks_the_seal(place: int) -> None:
-    sealed = bytearray(SEAL.close("name", b"payload"))
+    sealed = bytearray(SIGNER.sign("name", b"payload"))
     sealed[place] ^= 1
 
-    assert SEAL.open("name", bytes(sealed)) is None
+    assert SIGNER.verify("name", bytes(sealed)) is None
 
 
-@pytest.mark.parametrize("length", range(len(SEAL.close("name", b"payload"))))
+@pytest.mark.parametrize("length", range(len(SIGNER.sign("name", b"payload"))))
 def test_a_value_that_is_cut_short_breaks_the_seal(length: int) -> None:
-    assert SEAL.open("name", SEAL.close("name", b"payload")[:length]) is None
+    assert SIGNER.verify("name", SIGNER.sign("name", b"payload")[:length]) is None
 
 
 def test_the_seal_of_another_secret_is_broken() -> None:
-    assert Signer(b"other").open("name", SEAL.close("name", b"payload")) is None
+    assert Signer(b"other").verify("name", SIGNER.sign("name", b"payload")) is None
 
 
 def test_a_name_cannot_lend_its_end_to_the_payload() -> None:
-    sealed = SEAL.close("name", b"payload")
+    sealed = SIGNER.sign("name", b"payload")
 
-    assert SEAL.open("na", sealed) is None
-    assert SEAL.open("na", sealed[:37] + b"me" + sealed[37:]) is None
-    assert SEAL.open("name", sealed) == b"payload"
+    assert SIGNER.verify("na", sealed) is None
+    assert SIGNER.verify("na", sealed[:37] + b"me" + sealed[37:]) is None
+    assert SIGNER.verify("name", sealed) == b"payload"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnxplain
 import pytest
-from onnxplain_server.adapters.access.tokens import line_of
+from onnxplain_server.adapters.access.tokens import token_line
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ CALLERS = ("ann", "bob")
 def pair(serve: Callable[..., Any], redis_server, tmp_path: Path) -> list[Any]:
     """Two servers on one Redis, for two callers, whose tokens are their names."""
     file = tmp_path / "tokens"
-    file.write_text("".join(f"{line_of(name, name)}\n" for name in CALLERS))
+    file.write_text("".join(f"{token_line(name, name)}\n" for name in CALLERS))
     shared = {"redis_url": redis_server.url, "cache_secret": "0123456789abcdef"}
     return [serve(tokens_file=file, **shared) for _ in range(2)]
 

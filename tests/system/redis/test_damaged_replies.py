@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
-from onnxplain_server.adapters.storage.redis_connection import LinkError, RedisConnection
+from onnxplain_server.adapters.storage.redis_connection import (
+    RedisConnection,
+    RedisUnavailableError,
+)
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Blob
 
-SEAL = Signer(b"0123456789abcdef" * 2)
+SIGNER = Signer(b"0123456789abcdef" * 2)
 
 REPLIES = [
     b"*1\r\n$1\r\nx\r\n",
@@ -90,10 +93,10 @@ def linked(reply: bytes) -> Iterator[RedisConnection]:
 
 def use(link: RedisConnection) -> None:
     """Do all that replicas do with what they share."""
-    cache, blobs = RedisCache(link, SEAL, 60), RedisBlobs(link, SEAL, 2**20, 60)
+    cache, blobs = RedisCache(link, SIGNER, 60), RedisBlobs(link, SIGNER, 2**20, 60)
     assert cache.recall(["a", "b"]) == [None, None]
     cache.remember({"a": b"1", "b": b"2"})
-    with cache.alone("a", lambda: False):
+    with cache.single_flight("a", lambda: False):
         pass
     assert blobs.get("caller:a") is None
     blobs.put("caller:a", Blob("csv", b"a\n1\n"))
@@ -118,5 +121,5 @@ def test_what_a_command_stumbles_over_is_told_as_a_fault_of_redis(
 ) -> None:
     link = link_to(redis_server.url)  # type: ignore[attr-defined]
 
-    with pytest.raises(LinkError):
+    with pytest.raises(RedisUnavailableError):
         link.ask(lambda redis: int(redis.ping() and "no number"))

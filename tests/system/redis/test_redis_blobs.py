@@ -16,7 +16,7 @@ from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, 
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Blob
 
-SEAL = Signer(b"secret of the tests")
+SIGNER = Signer(b"secret of the tests")
 MIB = 2**20
 
 
@@ -26,7 +26,7 @@ def blob(size: int, seed: int = 0) -> Blob:
 
 @pytest.fixture
 def blobs(link: RedisConnection) -> RedisBlobs:
-    return RedisBlobs(link, SEAL, 20 * MIB, 3_600)
+    return RedisBlobs(link, SIGNER, 20 * MIB, 3_600)
 
 
 def is_kept(store: RedisBlobs, name: str, given: Blob) -> bool:
@@ -58,7 +58,7 @@ def test_another_process_finds_it(
     given = blob(3 * MIB)
     blobs.put("a", given)
 
-    assert is_kept(RedisBlobs(link_to(redis_server.url), SEAL, 20 * MIB, 3_600), "a", given)
+    assert is_kept(RedisBlobs(link_to(redis_server.url), SIGNER, 20 * MIB, 3_600), "a", given)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def later(monkeypatch: pytest.MonkeyPatch, redis_server) -> Callable[[float], No
 def test_all_of_it_goes_when_its_time_is_over(
     redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
-    store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
+    store = RedisBlobs(link, SIGNER, 20 * MIB, 1_000)
     store.put("a", blob(3 * MIB))
 
     later(1_000)
@@ -97,7 +97,7 @@ def test_all_of_it_goes_when_its_time_is_over(
 def test_uploading_again_begins_its_time_anew_without_storing_it_twice(
     redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
-    store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(3 * MIB)
+    store, given = RedisBlobs(link, SIGNER, 20 * MIB, 1_000), blob(3 * MIB)
     store.put("a", given)
     keys = redis_server.keys("part")
     later(700)
@@ -170,7 +170,7 @@ def test_who_holds_most_makes_room_for_others(blobs: RedisBlobs) -> None:
 def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
     redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
-    store = RedisBlobs(link, SEAL, 20 * MIB, 1_000)
+    store = RedisBlobs(link, SIGNER, 20 * MIB, 1_000)
     for seed in range(5):
         store.put(str(seed), blob(100, seed))
     later(1_000)
@@ -181,7 +181,7 @@ def test_the_list_of_files_does_not_grow_with_those_that_are_gone(
 
 
 def test_small_files_are_not_kept_in_any_number(redis_server, link: RedisConnection) -> None:
-    store = RedisBlobs(link, SEAL, MIB, 3_600)
+    store = RedisBlobs(link, SIGNER, MIB, 3_600)
     for seed in range(30):
         store.put(str(seed), blob(100, seed))
 
@@ -192,8 +192,8 @@ def test_what_is_over_its_time_takes_no_room(
     redis_server, link: RedisConnection, later: Callable[[float], None]
 ) -> None:
     """Eve holds most, and would lose what is left of hers to what was Bob's."""
-    store, given = RedisBlobs(link, SEAL, 20 * MIB, 1_000), blob(10 * MIB)
-    RedisBlobs(link, SEAL, 20 * MIB, 500).put("bob:1", blob(8 * MIB))
+    store, given = RedisBlobs(link, SIGNER, 20 * MIB, 1_000), blob(10 * MIB)
+    RedisBlobs(link, SIGNER, 20 * MIB, 500).put("bob:1", blob(8 * MIB))
     store.put("eve:1", given)
     later(600)
 
@@ -283,7 +283,7 @@ def test_where_redis_fails_this_process_still_keeps_files(
 ) -> None:
     """At the cost of one timeout, though the file has ten parts."""
     link = link_to(redis_server.url, pause=1e9, timeout=TIMEOUT_SECONDS)
-    blobs = RedisBlobs(link, SEAL, 20 * MIB, 3_600)
+    blobs = RedisBlobs(link, SIGNER, 20 * MIB, 3_600)
     store = LayeredBlobs(MemoryBlobs(20 * MIB, 3_600), blobs)
     getattr(redis_server, fault)()
     given = blob(10 * MIB)

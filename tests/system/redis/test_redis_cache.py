@@ -15,13 +15,13 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import VALUE_BYTES, RedisCache
 from onnxplain_server.adapters.storage.redis_connection import (
     TIMEOUT_SECONDS,
-    LinkError,
     RedisConnection,
+    RedisUnavailableError,
 )
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import CacheCounts
 
-SEAL_BYTES = len(Signer(b"secret").close("", b""))
+SEAL_BYTES = len(Signer(b"secret").sign("", b""))
 
 
 NEVER = 1e9
@@ -148,7 +148,7 @@ class Bomb:
         b"\x00" * 100,
         b"ONXS\x02" + bytes(100),
         pickle.dumps(Bomb()),
-        Signer(b"another secret of enough bytes").close("a", b"payload"),
+        Signer(b"another secret of enough bytes").sign("a", b"payload"),
     ],
     ids=["nothing", "zeros", "later version", "pickle", "another secret"],
 )
@@ -249,7 +249,7 @@ def test_frozen_redis_costs_every_thread_no_more_than_one_timeout(
     ended: list[bool] = []
 
     def ask() -> None:
-        with pytest.raises(LinkError):
+        with pytest.raises(RedisUnavailableError):
             link.ask(lambda _redis: thawed.wait(600))
         ended.append(thawed.is_set())
 
@@ -414,7 +414,7 @@ def test_an_address_that_swallows_everything_costs_one_timeout(
     start = time.monotonic()
 
     def ask() -> None:
-        with pytest.raises(LinkError):
+        with pytest.raises(RedisUnavailableError):
             link.ask(lambda redis: redis.ping())
 
     ask()
@@ -440,7 +440,7 @@ def test_a_slow_look_up_of_the_address_costs_one_timeout(
     monkeypatch.setattr("socket.getaddrinfo", look_up)
 
     def ask() -> None:
-        with pytest.raises(LinkError):
+        with pytest.raises(RedisUnavailableError):
             link.ask(lambda redis: redis.ping())
 
     ask()
@@ -458,7 +458,7 @@ def test_a_command_that_came_too_late_is_not_tried_again(
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
         link = link_to(url, timeout=TIMEOUT_SECONDS)
-        with pytest.raises(LinkError):
+        with pytest.raises(RedisUnavailableError):
             link.ask(lambda redis: redis.ping())
         link.close()  # it waits for its threads: then nothing more comes
         mute.setblocking(False)

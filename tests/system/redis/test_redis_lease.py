@@ -41,7 +41,7 @@ class Asker:
         self._thread.start()
 
     def _ask(self) -> None:
-        with self._leases.alone("a", self._keep_waiting) as first:
+        with self._leases.single_flight("a", self._keep_waiting) as first:
             self._first.append(first)
 
     def _keep_waiting(self) -> bool:
@@ -72,7 +72,7 @@ class Holder:
 
     def _hold(self) -> None:
         try:
-            with self._leases.alone("a", patient) as self.first:
+            with self._leases.single_flight("a", patient) as self.first:
                 self._inside.set()
                 self._end.wait(600)
                 if self._failure:
@@ -88,7 +88,7 @@ class Holder:
 
 def asked(leases: Leases, keep_waiting: Callable[[], bool] = patient) -> bool:
     """Ask for the work "a": whether it was the first inside."""
-    with leases.alone("a", keep_waiting) as first:
+    with leases.single_flight("a", keep_waiting) as first:
         return first
 
 
@@ -181,7 +181,7 @@ def test_work_of_a_replica_that_was_killed_is_taken_over_when_its_lease_ends(
     redis_server, there: Leases
 ) -> None:
     """As a replica leaves its lease that has no time to say anything."""
-    with there.alone("a", patient):
+    with there.single_flight("a", patient):
         (key,) = redis_server.keys("lease")
     start = time.monotonic()
     redis_server.admin.set(key, "token of the dead", px=700)
@@ -298,7 +298,7 @@ def test_of_a_process_one_asker_at_a_time_asks_redis(
         return True
 
     def ask(cache: LayeredCache) -> None:
-        with cache.alone("a", keep_waiting) as first:
+        with cache.single_flight("a", keep_waiting) as first:
             if first:
                 all_have_come.wait(120)
             inside.append(first)

@@ -94,9 +94,9 @@ class Provider:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """A provider with one key, "first", for which servers wait for as long as it takes."""
-    monkeypatch.setattr("onnxplain_server.adapters.access.key_requests._TIMEOUT_SECONDS", PATIENCE)
+    monkeypatch.setattr("onnxplain_server.adapters.access.jwks_client._TIMEOUT_SECONDS", PATIENCE)
     for name in ("_WAIT_SECONDS", "_SEARCH_SECONDS", "_LOST_SECONDS"):
-        monkeypatch.setattr(f"onnxplain_server.adapters.access.keys.{name}", PATIENCE)
+        monkeypatch.setattr(f"onnxplain_server.adapters.access.jwks_cache.{name}", PATIENCE)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

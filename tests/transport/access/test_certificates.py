@@ -11,7 +11,7 @@ from cryptography import x509
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
-from onnxplain_server.adapters.access.certificates import holder
+from onnxplain_server.adapters.access.certificates import certificate_caller
 
 WORKLOAD = "spiffe://bank.example/ns/risk/sa/ann"
 
@@ -158,14 +158,14 @@ def test_certificates_change_without_a_restart(
 def test_a_holder_is_named_by_spiffe_id_else_dns_else_common_name(
     authority, others, name: str
 ) -> None:
-    assert holder(authority.issue("ann", *others)[1]) == name
+    assert certificate_caller(authority.issue("ann", *others)[1]) == name
 
 
 @pytest.mark.parametrize("name", ["spiffe://bank.example/a", "dns:a.b"])
 def test_a_common_name_cannot_pass_for_another_kind_of_name(authority, name: str) -> None:
-    assert holder(authority.issue(name)[1]) == f"mtls:cn:{name}"
+    assert certificate_caller(authority.issue(name)[1]) == f"mtls:cn:{name}"
 
 
 def test_a_name_with_control_characters_is_none(authority) -> None:
-    assert holder(authority.issue("a\nb")[1]) is None
-    assert holder(b"no certificate") is None
+    assert certificate_caller(authority.issue("a\nb")[1]) is None
+    assert certificate_caller(b"no certificate") is None

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from onnxplain_server.adapters.access.key_requests import Provider, ProviderError
+from onnxplain_server.adapters.access.jwks_client import Provider, ProviderError
 
 FIRST = "/.well-known/openid-configuration"
 
@@ -16,8 +16,8 @@ FIRST = "/.well-known/openid-configuration"
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are looked at with each request; who waits for keys does so however long it takes."""
     monkeypatch.setattr("onnxplain_server.adapters.access.watched_files.LOOK_SECONDS", 0.0)
-    monkeypatch.setattr("onnxplain_server.adapters.access.keys._WAIT_SECONDS", 300.0)
-    monkeypatch.setattr("onnxplain_server.adapters.access.key_requests._TIMEOUT_SECONDS", 300.0)
+    monkeypatch.setattr("onnxplain_server.adapters.access.jwks_cache._WAIT_SECONDS", 300.0)
+    monkeypatch.setattr("onnxplain_server.adapters.access.jwks_client._TIMEOUT_SECONDS", 300.0)
 
 
 def status_of(client, token: str) -> int:

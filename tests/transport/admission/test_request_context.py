@@ -16,7 +16,9 @@ class Drawer:
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
 
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
+    def single_flight(
+        self, name: str, keep_waiting: Callable[[], bool]
+    ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
@@ -115,7 +117,7 @@ class Queue(Drawer):
         self.failed = False
 
     @contextmanager
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+    def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
         self.names.append(name)
         while self.polls > 0 and keep_waiting():
             self.polls -= 1
@@ -130,7 +132,7 @@ class Queue(Drawer):
 def test_work_is_named_within_the_callers_own_names() -> None:
     queue = Queue(0)
 
-    with RequestContext(queue, "one/", 60).alone("method") as first:
+    with RequestContext(queue, "one/", 60).single_flight("method") as first:
         assert first
 
     assert queue.names == ["one/method"]
@@ -155,7 +157,7 @@ def test_a_call_waits_for_others_for_half_of_its_time(monkeypatch: pytest.Monkey
     call = RequestContext(Queue(math.inf, clock.tick), "", 120)
     clock.now += 20
 
-    with call.alone("method") as first:
+    with call.single_flight("method") as first:
         assert not first
 
     assert clock.now == 1_000 + 20 + 50
@@ -166,7 +168,7 @@ def test_a_call_that_is_cancelled_stops_waiting() -> None:
     call = RequestContext(queue := Queue(math.inf), "", math.inf)
     queue.meanwhile = lambda: call.cancel() if next(polls) == 3 else None
 
-    with pytest.raises(ExplainError) as end, call.alone("method"):
+    with pytest.raises(ExplainError) as end, call.single_flight("method"):
         pass
 
     assert end.value.reason is Reason.CANCELLED
@@ -185,7 +187,7 @@ def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: 
         events.append("back")
 
     call.stand_aside = stand_aside
-    with call.alone("method"):
+    with call.single_flight("method"):
         assert events == expected
 
     assert events == expected
@@ -194,7 +196,7 @@ def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: 
 def test_work_that_fails_is_told_so_that_another_takes_it_over() -> None:
     queue = Queue(0)
 
-    with pytest.raises(ExplainError), RequestContext(queue, "", 60).alone("method"):
+    with pytest.raises(ExplainError), RequestContext(queue, "", 60).single_flight("method"):
         raise ExplainError(Reason.PREDICTION_FAILED, "no")
 
     assert queue.failed

@@ -224,7 +224,7 @@ def test_work_that_another_request_does_is_counted(start, make_runner) -> None:
     go_on = threading.Event()
 
     def work(host) -> None:
-        with host.alone("a") as first:
+        with host.single_flight("a") as first:
             if first:
                 assert go_on.wait(PATIENCE)
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from onnxplain_server.adapters.access.watched_files import FileError, Watched
+from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 
 _SPIFFE = "spiffe://"
 _LONGEST_NAME = 2048
@@ -42,10 +42,12 @@ class CertificateFiles:
     client_ca: bytes | None
 
 
-def watched(certificate: Path, key: Path, client_ca: Path | None) -> Watched[CertificateFiles]:
+def watch_certificates(
+    certificate: Path, key: Path, client_ca: Path | None
+) -> WatchedFiles[CertificateFiles]:
     """Read certificates, and read them again when they change; raises FileError."""
     files = [certificate, key, *([client_ca] if client_ca else [])]
-    return Watched(files, lambda contents: _parse(files, contents))
+    return WatchedFiles(files, lambda contents: _parse(files, contents))
 
 
 def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> CertificateFiles:
@@ -77,7 +79,7 @@ def _bytes(public: PublicKeyTypes) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def holder(certificate: bytes) -> str | None:
+def certificate_caller(certificate: bytes) -> str | None:
     """Name who holds a certificate, which was verified before: by SPIFFE id, else DNS, else CN.
 
     None where it has none of them, or two SPIFFE ids, which their standard forbids.

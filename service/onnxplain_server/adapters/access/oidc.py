@@ -23,7 +23,7 @@ _FAULTS: Mapping[type[jwt.PyJWTError], str] = {
 }
 
 
-class Find(Protocol):
+class FindKey(Protocol):
     """Finds a key by its name, or None, and algorithm; raises ExplainError where there is none."""
 
     def __call__(self, name: str | None, algorithm: str, *, wait: bool) -> jwt.PyJWK:
@@ -41,11 +41,16 @@ class Oidc:
         That tokens may be signed by; asymmetric ones.
     caller_claim : str
         What names the caller.
-    find : Find
+    find : FindKey
     """
 
     def __init__(
-        self, issuer: str, audience: str, algorithms: Sequence[str], caller_claim: str, find: Find
+        self,
+        issuer: str,
+        audience: str,
+        algorithms: Sequence[str],
+        caller_claim: str,
+        find: FindKey,
     ) -> None:
         self._issuer = issuer
         self._audience = audience

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from onnxplain_server.adapters.access.watched_files import FileError, Watched
+from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,127}")
 _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
@@ -26,7 +26,7 @@ def new_token() -> str:
     return secrets.token_hex(_TOKEN_BYTES)
 
 
-def line_of(name: str, token: str) -> str:
+def token_line(name: str, token: str) -> str:
     """Return the line for the file."""
     return f"{name} {_digest(token)}"
 
@@ -49,7 +49,7 @@ class TokenFile:
     """
 
     def __init__(self, file: Path) -> None:
-        self._callers = Watched([file], lambda contents: _parse(file, contents[0]))
+        self._callers = WatchedFiles([file], lambda contents: _parse(file, contents[0]))
 
     def caller(self, token: str, _wait: bool = True) -> str | None:
         """See `Way.caller`; there is never anything to wait for."""

@@ -22,7 +22,7 @@ class FileError(Exception):
     """A file that cannot be used; the message names it and the rule, and none of its content."""
 
 
-class Watched(Generic[_Value]):
+class WatchedFiles(Generic[_Value]):
     """What some files say together; looked at again when it is used, once a second at most.
 
     Their contents are compared, not their times: a volume of Kubernetes swaps

@@ -4,8 +4,8 @@ All that depends on the model alone is decided when it is loaded; a prediction o
 Nothing of onnx or onnxruntime leaves this package, neither types nor the text of their errors.
 """
 
-from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS, ModelLimits
+from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.adapters.onnx.load import describe, load
 from onnxplain_server.adapters.onnx.session import OnnxModel
 
-__all__ = ["USUAL_LIMITS", "ModelLimits", "OnnxModel", "describe", "load"]
+__all__ = ["DEFAULT_LIMITS", "ModelLimits", "OnnxModel", "describe", "load"]

@@ -12,7 +12,7 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin, refuse_mismatch, unavailable
-from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS, ModelLimits
+from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.adapters.onnx.checks.row_consistency import named
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
 from onnxplain_server.adapters.onnx.faults import loading
@@ -21,7 +21,7 @@ from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
-from onnxplain_server.adapters.onnx.trial_rows import Trial, attempt, fault_of, judge
+from onnxplain_server.adapters.onnx.trial_rows import Trial, fault_of, run_rows, run_trial
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
@@ -42,7 +42,7 @@ _TRUST_LITTLE = "The numbers hold for this computation only, and none of them we
 
 
 def load(
-    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = USUAL_LIMITS
+    content: bytes, scale: Scale = Scale.RESPONSE, limits: ModelLimits = DEFAULT_LIMITS
 ) -> OnnxModel:
     """Load a model.
 
@@ -70,7 +70,7 @@ def load(
         return _model(opened, notes, has_class_scores=are_classes)
 
 
-def describe(content: bytes, limits: ModelLimits = USUAL_LIMITS) -> Description:
+def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Description:
     """Read what a model takes and gives.
 
     Raises
@@ -110,7 +110,7 @@ class _Opened:
 def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     feeds = read_inputs(graph)
     model = graph.cut(part.tensor for part in parts)
-    trial = attempt(model, feeds)
+    trial = run_trial(model, feeds)
     return _Opened(model, feeds, parts, OutputColumns(parts, trial.answers), trial)
 
 
@@ -201,7 +201,7 @@ def _judged(
 ) -> OnnxModel:
     """Judge a model by rows of a table, which count for more than those made up."""
     try:
-        trial = judge(opened.model, opened.trial.runs, opened.feeds, rows)
+        trial = run_rows(opened.model, opened.trial.runs, opened.feeds, rows)
     except Exception:  # noqa: BLE001 - rows that it refuses are named where they are predicted
         return model
     if trial.doubt is None and opened.trial.doubt is None:

@@ -7,12 +7,12 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph, nodes_within
 from onnxplain_server.adapters.onnx.checks.allowed_operators import title
-from onnxplain_server.adapters.onnx.checks.gate import USUAL_LIMITS, ModelLimits, check
+from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits, check
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
-def read(content: bytes, limits: ModelLimits = USUAL_LIMITS) -> Graph:
+def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
     """Parse a model.
 
     Raises

@@ -13,7 +13,11 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within
-from onnxplain_server.adapters.onnx.checks.row_consistency import Doubt, compare, contradiction
+from onnxplain_server.adapters.onnx.checks.row_consistency import (
+    Inconsistency,
+    compare,
+    contradiction,
+)
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
 from onnxplain_server.adapters.onnx.inputs import Feed
@@ -39,7 +43,7 @@ class Trial:
         Whether its rows have to be evaluated apart.
     answers : list of arrays, one per output
         For each trial row.
-    doubt : Doubt or None
+    doubt : Inconsistency or None
         Why it is no function of the row; None where it is, as far as these rows show.
     runs : RowBatches
         All ways to evaluate it.
@@ -50,12 +54,12 @@ class Trial:
     run: Run
     is_apart: bool
     answers: list[Array]
-    doubt: Doubt | None
+    doubt: Inconsistency | None
     runs: RowBatches
     rows: Mapping[str, Array]
 
 
-def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
+def run_trial(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     """Evaluate the trial rows together and apart, and keep what is right.
 
     Raises
@@ -68,14 +72,14 @@ def attempt(model: ModelProto, feeds: Sequence[Feed]) -> Trial:
     apart = runs.apart  # loads the model: errors of its own, outside of the try
     rows = _trial_rows(apart, feeds, model)
     try:
-        trial = judge(model, runs, feeds, rows)
+        trial = run_rows(model, runs, feeds, rows)
     except Exception as fault:  # noqa: BLE001 - any error of the runtime means the same
         refuse_for_memory(fault)
         raise _unusable(cause(fault)) from None
     return _by(RowBatches(model, feeds), trial) if lenient else trial
 
 
-def judge(
+def run_rows(
     model: ModelProto, runs: RowBatches, feeds: Sequence[Feed], rows: Mapping[str, Array]
 ) -> Trial:
     """Evaluate rows together and apart, and keep what is right.

@@ -18,10 +18,10 @@ from cachetools import LRUCache
 from onnx import ModelProto
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.adapters.onnx import USUAL_LIMITS, ModelLimits, OnnxModel, describe, load
-from onnxplain_server.adapters.runner.table_cache import KeptTables
+from onnxplain_server.adapters.onnx import DEFAULT_LIMITS, ModelLimits, OnnxModel, describe, load
+from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
-from onnxplain_server.adapters.runner.uncached import Uncached
+from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, Host
 from onnxplain_server.core.model import Description, Scale
@@ -90,12 +90,12 @@ class InProcess:
         self,
         threads: int,
         model_count: int = 8,
-        limits: ModelLimits = USUAL_LIMITS,
+        limits: ModelLimits = DEFAULT_LIMITS,
         loading: Callable[[Any], AbstractContextManager[None]] = lambda _host: span("load"),
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models: LRUCache[tuple[str, Scale], _Loaded] = LRUCache(model_count)
-        self._tables = KeptTables()
+        self._tables = TableCache()
         self._lock = threading.Lock()
         self._limits = limits
         self._loading = loading
@@ -115,7 +115,7 @@ class InProcess:
             loaded = replace(loaded, model=self._judged(loaded, rows, asked))
         if loaded and (why := loaded.model.inconsistency):
             _refuse_inconsistent(message, why)
-            host = Uncached(host)
+            host = UncachedHost(host)
         found = self._answer(file, loaded, rows, asked, host)
         with span("encode"):
             response = answer.write(found)

@@ -33,8 +33,8 @@ class SingleFlight:
         self._running: dict[str, _Work] = {}
 
     @contextmanager
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.alone`. Where work fails, one of those who wait takes it over."""
+    def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+        """See `Cache.single_flight`. Where work fails, one of those who wait takes it over."""
         work = self._begin(name, keep_waiting)
         if work is None:
             yield False

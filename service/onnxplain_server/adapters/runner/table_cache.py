@@ -17,7 +17,7 @@ _MOST_BYTES = 4 * 2**20
 """Of all that are kept. Reading a larger one takes little beside what is done with it."""
 
 
-class KeptTables:
+class TableCache:
     """Reads tables, and keeps the last ones; safe for threads."""
 
     def __init__(self) -> None:

@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, nullcontext
 from onnxplain_server.core.interfaces import Host
 
 
-class Uncached:
+class UncachedHost:
     """A `Host` that passes on the progress, finds nothing, and keeps nothing."""
 
     def __init__(self, host: Host) -> None:
         self.advance = host.advance
 
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
-        """See `Host.alone`; nobody would find what was computed, so nobody waits."""
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
+        """See `Host.single_flight`; nobody would find what was computed, so nobody waits."""
         return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

@@ -10,7 +10,7 @@ def owner_of(name: str) -> str:
     return name.partition(":")[0]
 
 
-def first_to_go(held: Mapping[str, int], oldest: Mapping[str, int], newcomer: str) -> str:
+def owner_to_evict(held: Mapping[str, int], oldest: Mapping[str, int], newcomer: str) -> str:
     """Return the owner whose oldest file goes next: who holds most.
 
     Parameters

@@ -40,13 +40,13 @@ class LayeredCache:
         self._back.remember(entries)
 
     @contextmanager
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.alone`: of this process, one asker at a time asks Redis."""
-        with self._front.alone(name, keep_waiting) as first:
+    def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+        """See `Cache.single_flight`: of this process, one asker at a time asks Redis."""
+        with self._front.single_flight(name, keep_waiting) as first:
             if not first:
                 yield False
                 return
-            with self._back.alone(name, keep_waiting) as first_of_all:
+            with self._back.single_flight(name, keep_waiting) as first_of_all:
                 yield first_of_all
 
     def counts(self) -> CacheCounts:

@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onnxplain_server.adapters.storage.eviction import first_to_go, owner_of
+from onnxplain_server.adapters.storage.eviction import owner_of, owner_to_evict
 from onnxplain_server.core.interfaces import Blob
 
 
@@ -83,7 +83,7 @@ class MemoryBlobs:
         while self._held.total() + size > self.byte_limit:
             held = self._held + Counter({owner: size})
             oldest = {other: next(iter(f.values())).used for other, f in self._files.items()}
-            self._remove(next(iter(self._files[first_to_go(held, oldest, owner)])))
+            self._remove(next(iter(self._files[owner_to_evict(held, oldest, owner)])))
 
     def _remove(self, name: str) -> None:
         owner = owner_of(name)

@@ -24,14 +24,14 @@ class MemoryCache:
     ----------
     byte_limit : int
         For values and what holding them takes. 0 keeps nothing.
-    seal : Signer
+    signer : Signer
         Values that it does not open are deleted, counted as errors, and absent.
     """
 
-    def __init__(self, byte_limit: int, seal: Signer) -> None:
+    def __init__(self, byte_limit: int, signer: Signer) -> None:
         self._values: LRUCache[bytes, bytes] = LRUCache(byte_limit, getsizeof=_size)
         self._works = SingleFlight()
-        self._seal = seal
+        self._signer = signer
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
 
@@ -40,7 +40,7 @@ class MemoryCache:
         with self._lock:
             found = [self._values.get(_key(name)) for name in names]
         opened = [
-            None if sealed is None else self._seal.open(name, sealed)
+            None if sealed is None else self._signer.verify(name, sealed)
             for name, sealed in zip(names, found, strict=True)
         ]
         broken = [
@@ -54,7 +54,7 @@ class MemoryCache:
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Cache.remember`."""
         sealed = {
-            name: self._seal.close(name, value)
+            name: self._signer.sign(name, value)
             for name, value in entries.items()
             if _size(value) <= self._values.maxsize
         }
@@ -63,11 +63,13 @@ class MemoryCache:
                 if _size(value) <= self._values.maxsize:
                     self._values[_key(name)] = value
 
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
-        """See `Cache.alone`; where nothing is kept, nobody would find what another has done."""
+    def single_flight(
+        self, name: str, keep_waiting: Callable[[], bool]
+    ) -> AbstractContextManager[bool]:
+        """See `Cache.single_flight`; a cache of size 0 has no result to share."""
         if not self._values.maxsize:
             return nullcontext(True)
-        return self._works.alone(name, keep_waiting)
+        return self._works.single_flight(name, keep_waiting)
 
     def counts(self) -> CacheCounts:
         """Return what happened so far."""

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from redis import Redis
 
 from onnxplain_server.adapters.storage.eviction import owner_of
-from onnxplain_server.adapters.storage.redis_connection import KEYS, LinkError, RedisConnection
-from onnxplain_server.adapters.storage.redis_eviction import Entry, Room, part_keys
+from onnxplain_server.adapters.storage.redis_connection import (
+    KEYS,
+    RedisConnection,
+    RedisUnavailableError,
+)
+from onnxplain_server.adapters.storage.redis_eviction import BlobIndex, IndexEntry, part_keys
 from onnxplain_server.adapters.storage.redis_replies import value
-from onnxplain_server.adapters.storage.signing import SEAL_BYTES, Signer
+from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
 from onnxplain_server.core.interfaces import Blob
 
 LOG = logging.getLogger(__name__)
 
-# With its seal, a part has 1 MiB: Redis serves one command at a time.
-_PART_BYTES = 2**20 - SEAL_BYTES
+# With its signer, a part has 1 MiB: Redis serves one command at a time.
+_PART_BYTES = 2**20 - SIGNATURE_BYTES
 
 
 class RedisBlobs:
@@ -33,8 +37,8 @@ class RedisBlobs:
 
     Parameters
     ----------
-    link : RedisConnection
-    seal : Signer
+    connection : RedisConnection
+    signer : Signer
     byte_limit : int
         For all files of all replicas together; uploads at the same moment may
         exceed it by their size.
@@ -43,13 +47,13 @@ class RedisBlobs:
     """
 
     def __init__(
-        self, link: RedisConnection, seal: Signer, byte_limit: int, seconds: float
+        self, connection: RedisConnection, signer: Signer, byte_limit: int, seconds: float
     ) -> None:
         self.byte_limit = byte_limit
-        self._link = link
-        self._seal = seal
+        self._connection = connection
+        self._signer = signer
         self._milliseconds = round(1000 * seconds)
-        self._room = Room(link, byte_limit, seconds)
+        self._room = BlobIndex(connection, byte_limit, seconds)
 
     def get(self, name: str) -> Blob | None:
         """See `BlobStore.get`."""
@@ -59,7 +63,7 @@ class RedisBlobs:
             if head is None or content is None:
                 self._forget(name, head)
                 return None
-        except LinkError:
+        except RedisUnavailableError:
             return None
         return Blob(head.form, content)
 
@@ -68,19 +72,19 @@ class RedisBlobs:
         size = len(blob.content)
         if size > self.byte_limit:
             return
-        entry = Entry(secrets.token_hex(16), math.ceil(size / _PART_BYTES), size, _owner(name))
+        entry = IndexEntry(secrets.token_hex(16), math.ceil(size / _PART_BYTES), size, _owner(name))
         try:
             if not self._renew(name):
                 self._room.make(entry)
                 self._write(name, blob, entry)
-        except LinkError as error:
+        except RedisUnavailableError as error:
             LOG.warning("an uploaded file is not in Redis, but in this process only: %s", error)
-            with suppress(LinkError):
+            with suppress(RedisUnavailableError):
                 self._room.clear(entry)
 
     def _forget(self, name: str, head: _Head | None) -> None:
         """Delete what is left of a file, so that the next upload does not take it for whole."""
-        self._link.ask(lambda redis: redis.delete(_key(name)))
+        self._connection.ask(lambda redis: redis.delete(_key(name)))
         if head is not None:
             self._room.clear(head.entry)
 
@@ -97,29 +101,29 @@ class RedisBlobs:
                 pipeline.pexpire(key, self._milliseconds)
             return all(pipeline.execute())
 
-        whole = self._link.ask(command)
+        whole = self._connection.ask(command)
         if whole:
             self._room.enter(head.entry)
         return whole
 
-    def _write(self, name: str, blob: Blob, entry: Entry) -> None:
+    def _write(self, name: str, blob: Blob, entry: IndexEntry) -> None:
         # Entered first, so that what is left of a broken upload is cleared away.
         self._room.enter(entry)
         view = memoryview(blob.content)
         for number, key in enumerate(part_keys(entry)):
             part = bytes(view[number * _PART_BYTES : (number + 1) * _PART_BYTES])
-            self._set(key, self._seal.close(_part_name(name, entry, number), part))
+            self._set(key, self._signer.sign(_part_name(name, entry, number), part))
         head = _Head(blob.form, entry)
-        self._set(_key(name), self._seal.close(name, head.pack()))
+        self._set(_key(name), self._signer.sign(name, head.pack()))
 
     def _set(self, key: str, value: bytes) -> None:
-        self._link.ask(lambda redis: redis.set(key, value, px=self._milliseconds))
+        self._connection.ask(lambda redis: redis.set(key, value, px=self._milliseconds))
 
     def _head(self, name: str) -> _Head | None:
         payload = self._get(_key(name), name)
         return None if payload is None else _Head.unpack(payload)
 
-    def _content(self, name: str, entry: Entry) -> bytes | None:
+    def _content(self, name: str, entry: IndexEntry) -> bytes | None:
         """Fetch all parts; None where one of them is not there, or not whole."""
         parts = []
         for number, key in enumerate(part_keys(entry)):
@@ -130,8 +134,8 @@ class RedisBlobs:
         return b"".join(parts)
 
     def _get(self, key: str, name: str) -> bytes | None:
-        sealed = self._link.ask(lambda redis: value(redis.get(key)))
-        return None if sealed is None else self._seal.open(name, sealed)
+        sealed = self._connection.ask(lambda redis: value(redis.get(key)))
+        return None if sealed is None else self._signer.verify(name, sealed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class _Head:
     """What a file is, and where its parts lie. Its packed form is read only where it was sealed."""
 
     form: str
-    entry: Entry
+    entry: IndexEntry
 
     def pack(self) -> bytes:
         return f"{self.form} {self.entry.pack()}".encode()
@@ -147,11 +151,11 @@ class _Head:
     @staticmethod
     def unpack(packed: bytes) -> _Head | None:
         form, _, entry = packed.decode().partition(" ")
-        unpacked = Entry.unpack(entry)
+        unpacked = IndexEntry.unpack(entry)
         return None if unpacked is None else _Head(form, unpacked)
 
 
-def _part_name(name: str, entry: Entry, number: int) -> str:
+def _part_name(name: str, entry: IndexEntry, number: int) -> str:
     return f"{name}\n{entry.token}\n{number}"
 
 

@@ -9,7 +9,11 @@ from contextlib import AbstractContextManager
 
 from redis import Redis
 
-from onnxplain_server.adapters.storage.redis_connection import KEYS, LinkError, RedisConnection
+from onnxplain_server.adapters.storage.redis_connection import (
+    KEYS,
+    RedisConnection,
+    RedisUnavailableError,
+)
 from onnxplain_server.adapters.storage.redis_lease import Leases
 from onnxplain_server.adapters.storage.redis_replies import values
 from onnxplain_server.adapters.storage.signing import Signer
@@ -29,17 +33,17 @@ class RedisCache:
 
     Parameters
     ----------
-    link : RedisConnection
-    seal : Signer
+    connection : RedisConnection
+    signer : Signer
         Values that it does not open are deleted, counted as errors, and absent.
     seconds : float
         How long a value is kept.
     """
 
-    def __init__(self, link: RedisConnection, seal: Signer, seconds: float) -> None:
-        self._link = link
-        self._leases = Leases(link)
-        self._seal = seal
+    def __init__(self, connection: RedisConnection, signer: Signer, seconds: float) -> None:
+        self._connection = connection
+        self._leases = Leases(connection)
+        self._signer = signer
         self._milliseconds = round(1000 * seconds)
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
@@ -51,7 +55,7 @@ class RedisCache:
         for start in range(0, len(names), _NAMES_AT_ONCE):
             part = names[start : start + _NAMES_AT_ONCE]
             for name, sealed in zip(part, self._fetch(part), strict=True):
-                payload = None if sealed is None else self._seal.open(name, sealed)
+                payload = None if sealed is None else self._signer.verify(name, sealed)
                 opened.append(payload)
                 if sealed is not None and payload is None:
                     broken.append(name)
@@ -63,12 +67,14 @@ class RedisCache:
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Cache.remember`."""
-        for batch in _batches(self._seal, entries):
+        for batch in _batches(self._signer, entries):
             self._store(batch)
 
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> AbstractContextManager[bool]:
-        """See `Cache.alone`."""
-        return self._leases.alone(name, keep_waiting)
+    def single_flight(
+        self, name: str, keep_waiting: Callable[[], bool]
+    ) -> AbstractContextManager[bool]:
+        """See `Cache.single_flight`."""
+        return self._leases.single_flight(name, keep_waiting)
 
     def counts(self) -> CacheCounts:
         """Return what happened so far in this process; bytes are Redis' own affair."""
@@ -84,8 +90,8 @@ class RedisCache:
     def _fetch(self, names: Sequence[str]) -> Sequence[bytes | None]:
         keys = [_key(name) for name in names]
         try:
-            return self._link.ask(lambda redis: values(redis.mget(keys), len(keys)))
-        except LinkError:
+            return self._connection.ask(lambda redis: values(redis.mget(keys), len(keys)))
+        except RedisUnavailableError:
             self._count(errors=1)
             return [None] * len(names)
 
@@ -99,15 +105,15 @@ class RedisCache:
             return sum(isinstance(reply, Exception) for reply in replies)
 
         try:
-            self._count(errors=self._link.ask(command))
-        except LinkError:
+            self._count(errors=self._connection.ask(command))
+        except RedisUnavailableError:
             self._count(errors=1)
 
     def _delete(self, names: Sequence[str]) -> None:
         keys = [_key(name) for name in names]
         try:
-            self._link.ask(lambda redis: redis.delete(*keys))
-        except LinkError:
+            self._connection.ask(lambda redis: redis.delete(*keys))
+        except RedisUnavailableError:
             self._count(errors=1)
 
     def _count(self, hits: int = 0, misses: int = 0, errors: int = 0) -> None:
@@ -117,12 +123,12 @@ class RedisCache:
             self._error_count += errors
 
 
-def _batches(seal: Signer, entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+def _batches(signer: Signer, entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     """Seal what is small enough to be stored, and pack it into commands of bounded size."""
     batch: dict[str, bytes] = {}
     size = 0
     for name, value in entries.items():
-        if len(sealed := seal.close(name, value)) > VALUE_BYTES:
+        if len(sealed := signer.sign(name, value)) > VALUE_BYTES:
             continue
         if batch and size + len(sealed) > _BYTES_AT_ONCE:
             yield batch

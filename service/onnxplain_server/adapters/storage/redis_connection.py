@@ -27,7 +27,7 @@ _THREADS = 8
 _Answer = TypeVar("_Answer")
 
 
-class LinkError(Exception):
+class RedisUnavailableError(Exception):
     """Redis refused, or did not answer in time, or was not even asked because it did not lately."""
 
 
@@ -80,7 +80,7 @@ class RedisConnection:
             may still have been carried out.
         """
         if not self._breaker.allows():
-            raise LinkError("Redis did not answer lately")
+            raise RedisUnavailableError("Redis did not answer lately")
         with span("redis"):
             return self._ask(command)
 
@@ -90,12 +90,12 @@ class RedisConnection:
             found = answer.result(self._timeout)
         except redis.ResponseError as error:
             self._answered()
-            raise LinkError(f"Redis refused: {error}") from error
+            raise RedisUnavailableError(f"Redis refused: {error}") from error
         except Exception as error:
             # Of a damaged reply, the client's parser raises whatever it stumbles over.
             answer.cancel()
             self._failed(error)
-            raise LinkError("Redis did not answer") from error
+            raise RedisUnavailableError("Redis did not answer") from error
         self._answered()
         return found
 

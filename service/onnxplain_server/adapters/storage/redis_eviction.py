@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from redis import Redis
 
-from onnxplain_server.adapters.storage.eviction import first_to_go
+from onnxplain_server.adapters.storage.eviction import owner_to_evict
 from onnxplain_server.adapters.storage.redis_connection import KEYS, RedisConnection
 from onnxplain_server.adapters.storage.redis_replies import scored
 
@@ -22,7 +22,7 @@ _ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18}) ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """A stored file: a token in the keys of its parts, their number, its bytes, and whose it is."""
 
     token: str
@@ -40,18 +40,18 @@ class Entry:
         return f"{self.token} {self.part_count} {self.size} {self.owner}"
 
     @staticmethod
-    def unpack(text: str) -> Entry | None:
+    def unpack(text: str) -> IndexEntry | None:
         """Read what `pack` wrote; None where it is something else."""
         found = _ENTRY.fullmatch(text)
-        return Entry(found[1], int(found[2]), int(found[3]), found[4]) if found else None
+        return IndexEntry(found[1], int(found[2]), int(found[3]), found[4]) if found else None
 
 
-def part_keys(entry: Entry) -> list[str]:
+def part_keys(entry: IndexEntry) -> list[str]:
     """Return the keys of all parts, in their order."""
     return [f"{KEYS}part:{entry.token}:{number}" for number in range(entry.part_count)]
 
 
-class Room:
+class BlobIndex:
     """A list of all stored files, by the time when they end.
 
     It is not sealed: who can write to Redis can delete files anyway, and does
@@ -59,25 +59,25 @@ class Room:
 
     Parameters
     ----------
-    link : RedisConnection
+    connection : RedisConnection
     byte_limit : int
         For all files together.
     seconds : float
         How long a file is kept.
     """
 
-    def __init__(self, link: RedisConnection, byte_limit: int, seconds: float) -> None:
-        self._link = link
+    def __init__(self, connection: RedisConnection, byte_limit: int, seconds: float) -> None:
+        self._connection = connection
         self._byte_limit = byte_limit
         self._seconds = seconds
 
-    def enter(self, entry: Entry) -> None:
+    def enter(self, entry: IndexEntry) -> None:
         """Note a file, or that it has its whole time again; raises LinkError."""
         # Redis' clock is not asked: some seconds more or less do no harm here.
         end = time.time() + self._seconds
-        self._link.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): end}))
+        self._connection.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): end}))
 
-    def make(self, wanted: Entry) -> None:
+    def make(self, wanted: IndexEntry) -> None:
         """Clear away files until one has room; or LinkError.
 
         Whoever holds most, with the new file, loses those that end first.
@@ -89,16 +89,16 @@ class Room:
         while held.total() > self._byte_limit and entries:
             # Of each owner, the place of what ends first.
             oldest = {entries[place].owner: place for place in reversed(range(len(entries)))}
-            gone = entries.pop(oldest[first_to_go(held, oldest, wanted.owner)])
+            gone = entries.pop(oldest[owner_to_evict(held, oldest, wanted.owner)])
             self.clear(gone)
             held[gone.owner] -= gone.room
 
-    def _current(self) -> list[Entry]:
+    def _current(self) -> list[IndexEntry]:
         """Return the entries that have not ended, those that end first in front."""
         now = time.time()
         entries = []
         for text, end in self._listed():
-            entry = Entry.unpack(text)
+            entry = IndexEntry.unpack(text)
             if entry is None or end < now:
                 self._strike(text)
             else:
@@ -106,9 +106,9 @@ class Room:
         return entries
 
     def _strike(self, text: str) -> None:
-        self._link.ask(lambda redis: redis.zrem(_INDEX, text))
+        self._connection.ask(lambda redis: redis.zrem(_INDEX, text))
 
-    def clear(self, entry: Entry) -> None:
+    def clear(self, entry: IndexEntry) -> None:
         """Delete a file's parts; raises LinkError."""
 
         def command(redis: Redis) -> None:
@@ -116,7 +116,7 @@ class Room:
                 redis.unlink(*keys)
             redis.zrem(_INDEX, entry.pack())
 
-        self._link.ask(command)
+        self._connection.ask(command)
 
     def _listed(self) -> list[tuple[str, float]]:
         """Return all entries as they are packed, with their ends, ascending."""
@@ -124,4 +124,4 @@ class Room:
         def command(redis: Redis) -> list[tuple[bytes, float]]:
             return scored(redis.zrange(_INDEX, 0, -1, withscores=True))
 
-        return [(text.decode(errors="replace"), end) for text, end in self._link.ask(command)]
+        return [(text.decode(errors="replace"), end) for text, end in self._connection.ask(command)]

@@ -12,7 +12,11 @@ from enum import Enum, auto
 
 from redis import Redis
 
-from onnxplain_server.adapters.storage.redis_connection import KEYS, LinkError, RedisConnection
+from onnxplain_server.adapters.storage.redis_connection import (
+    KEYS,
+    RedisConnection,
+    RedisUnavailableError,
+)
 
 LEASE_SECONDS = 10.0
 
@@ -46,7 +50,7 @@ class Leases:
 
     Parameters
     ----------
-    link : RedisConnection
+    connection : RedisConnection
     seconds : float
         Until a lease ends that is not renewed.
 
@@ -56,15 +60,15 @@ class Leases:
         Pieces of work that this process left to another, which did them.
     """
 
-    def __init__(self, link: RedisConnection, seconds: float = LEASE_SECONDS) -> None:
+    def __init__(self, connection: RedisConnection, seconds: float = LEASE_SECONDS) -> None:
         self.coalesced_count = 0
-        self._link = link
+        self._connection = connection
         self._seconds = seconds
         self._lock = threading.Lock()
 
     @contextmanager
-    def alone(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.alone`. Where Redis fails, nobody is waited for."""
+    def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
+        """See `Cache.single_flight`. Where Redis fails, nobody is waited for."""
         key, token = _key(name), secrets.token_hex(16)
         if not self._take(key, token, keep_waiting):
             yield False
@@ -100,8 +104,8 @@ class Leases:
             return _State.DONE if redis.get(key) == _DONE else _State.TAKEN
 
         try:
-            return self._link.ask(command)
-        except LinkError:
+            return self._connection.ask(command)
+        except RedisUnavailableError:
             return _State.UNKNOWN
 
     def _renew(self, key: str, token: str, stop: threading.Event) -> None:
@@ -114,13 +118,13 @@ class Leases:
 
         ours = True
         while ours and not stop.wait(self._seconds / 4):
-            with suppress(LinkError):
-                ours = self._link.ask(command)
+            with suppress(RedisUnavailableError):
+                ours = self._connection.ask(command)
 
     def _end(self, key: str, token: str, outcome: bytes) -> None:
         # Where scripts are refused, or Redis fails, the lease ends by its time.
-        with suppress(LinkError):
-            self._link.ask(
+        with suppress(RedisUnavailableError):
+            self._connection.ask(
                 lambda redis: redis.eval(_END, 1, key, token, outcome, _DONE_MILLISECONDS)
             )
 

@@ -12,7 +12,7 @@ from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
 
 
-class Shared:
+class SharedStorage:
     """Puts Redis behind what this process holds.
 
     Parameters
@@ -29,14 +29,14 @@ class Shared:
     """
 
     def __init__(self, url: str, secret: bytes) -> None:
-        self._link = RedisConnection(url)
-        self._seal = Signer(secret)
+        self._connection = RedisConnection(url)
+        self._signer = Signer(secret)
 
     def cache(self, front: MemoryCache, seconds: float) -> LayeredCache:
         """Make a cache whose values Redis keeps for so long."""
-        return LayeredCache(front, RedisCache(self._link, self._seal, seconds))
+        return LayeredCache(front, RedisCache(self._connection, self._signer, seconds))
 
     def blobs(self, front: MemoryBlobs, seconds: float) -> LayeredBlobs:
         """Make a store of uploaded files, with as much room in Redis as in front of it."""
-        back = RedisBlobs(self._link, self._seal, front.byte_limit, seconds)
+        back = RedisBlobs(self._connection, self._signer, front.byte_limit, seconds)
         return LayeredBlobs(front, back)

@@ -10,7 +10,7 @@ _HEADER = struct.Struct("<4sB32s")
 _MAGIC = b"ONXS"
 _VERSION = 1
 
-SEAL_BYTES = _HEADER.size
+SIGNATURE_BYTES = _HEADER.size
 """How much longer a sealed value is."""
 
 
@@ -26,11 +26,11 @@ class Signer:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def close(self, name: str, payload: bytes) -> bytes:
+    def sign(self, name: str, payload: bytes) -> bytes:
         """Return magic, version, code and the payload."""
         return _HEADER.pack(_MAGIC, _VERSION, self._code(name, payload)) + payload
 
-    def open(self, name: str, sealed: bytes) -> bytes | None:
+    def verify(self, name: str, sealed: bytes) -> bytes | None:
         """Return the payload; None unless it was sealed under this name and is whole."""
         if len(sealed) < _HEADER.size:
             return None

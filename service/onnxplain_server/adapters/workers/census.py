@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 
-class End(Enum):
+class EndReason(Enum):
     """How a worker ended.
 
     Attributes
@@ -32,20 +32,20 @@ class End(Enum):
     RETIRED = "retired"
 
 
-class Census:
+class WorkerCensus:
     """Counts starts and ends; safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._start_count = 0
-        self._ends: Counter[End] = Counter()
+        self._ends: Counter[EndReason] = Counter()
 
     def started(self) -> None:
         """Count a worker."""
         with self._lock:
             self._start_count += 1
 
-    def ended(self, how: End) -> None:
+    def ended(self, how: EndReason) -> None:
         """Count its end."""
         with self._lock:
             self._ends[how] += 1
@@ -55,7 +55,7 @@ class Census:
         """Workers started so far."""
         return self._start_count
 
-    def ends(self) -> Mapping[End, int]:
+    def ends(self) -> Mapping[EndReason, int]:
         """Return how many ended in which way so far."""
         with self._lock:
-            return {how: self._ends[how] for how in End}
+            return {how: self._ends[how] for how in EndReason}

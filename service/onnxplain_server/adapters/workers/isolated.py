@@ -10,13 +10,13 @@ from google.protobuf.message import DecodeError, Message
 from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
 
 from onnxplain_server.adapters.workers.ipc.channel import ClosedError, FrameKind, MalformedError
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.pool import RETIRED, Pool
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.pool import RETIRED, WorkerPool
 from onnxplain_server.adapters.workers.priority import Priorities, Share
-from onnxplain_server.adapters.workers.process_status import how
+from onnxplain_server.adapters.workers.process_status import exit_cause
 from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
-from onnxplain_server.adapters.workers.worker_process import Watch, Worker
+from onnxplain_server.adapters.workers.worker_process import RequestMonitor, Worker
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, Surroundings
 
@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WorkerTimeouts:
     """How long models are waited for.
 
     Attributes
@@ -44,13 +44,12 @@ class Isolated:
 
     Parameters
     ----------
-    order : Order
-        How workers are made.
+    settings : WorkerSettings
     spare_count : int
         Workers that wait without a model.
     warm_bytes : int
         Memory of those that wait with one.
-    patience : Patience
+    timeouts : WorkerTimeouts
 
     Raises
     ------
@@ -58,12 +57,18 @@ class Isolated:
         Where no worker can be started.
     """
 
-    def __init__(self, order: Order, spare_count: int, warm_bytes: int, patience: Patience) -> None:
-        self._patience = patience
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        spare_count: int,
+        warm_bytes: int,
+        timeouts: WorkerTimeouts,
+    ) -> None:
+        self._timeouts = timeouts
         self._death_count = 0
-        self._quarantine = Quarantine(patience.quarantine_seconds)
+        self._quarantine = Quarantine(timeouts.quarantine_seconds)
         self._priorities = Priorities()
-        self._pool = Pool(order, spare_count, warm_bytes)
+        self._pool = WorkerPool(settings, spare_count, warm_bytes)
         if self._pool.missing:
             LOG.warning("this kernel does not protect by: %s", ", ".join(self._pool.missing))
 
@@ -110,7 +115,7 @@ class Isolated:
         """Ask one worker; None where it had ended before, so that another can be asked."""
         worker, share = self._take(host)
         try:
-            watch = Watch(host, self._patience.load_seconds, share.look)
+            watch = RequestMonitor(host, self._timeouts.load_seconds, share.look)
             reply = worker.ask(kind, request, blobs, watch)
             form.ParseFromString(reply)
         except ExplainError as error:
@@ -153,14 +158,14 @@ class Isolated:
         return ExplainError(Reason.INTERNAL, "the computation failed in an unforeseen way")
 
     def _after_death(self, worker: Worker, status: int | None) -> ExplainError:
-        LOG.error("worker %d ended %s", worker.pid, how(status))
+        LOG.error("worker %d ended %s", worker.pid, exit_cause(status))
         self._death_count += 1
         # A kill comes from outside, be it an operator or the kernel short of memory.
         if status is not None and status != -signal.SIGKILL:
             self._quarantine.crashed(worker.subject)
         return ExplainError(
             Reason.WORKER_DIED,
-            f"the process that computed the answer ended {how(status)}; ask again, once: "
+            f"the process that computed the answer ended {exit_cause(status)}; ask again, once: "
             "a model that does this repeatedly is refused",
         )
 

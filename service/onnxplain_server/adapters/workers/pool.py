@@ -7,10 +7,10 @@ import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from onnxplain_server.adapters.workers.census import Census, End
+from onnxplain_server.adapters.workers.census import EndReason, WorkerCensus
 from onnxplain_server.adapters.workers.ipc.channel import ClosedError, MalformedError
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.process_status import how, private_bytes
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.process_status import exit_cause, private_bytes
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.adapters.workers.zygote_start import StartError
@@ -27,12 +27,12 @@ _WARM_COUNT = 32
 """Processes that wait with a model, however small: each takes three file descriptors."""
 
 
-class Pool:
+class WorkerPool:
     """Keeps workers; safe for threads.
 
     Parameters
     ----------
-    order : Order
+    order : WorkerSettings
     spare_count : int
         Confined workers that have seen no request, kept waiting.
     warm_bytes : int
@@ -44,7 +44,7 @@ class Pool:
         Whether workers can be started, as far as is known.
     missing : tuple of str
         Protections that this kernel does not have.
-    census : Census
+    census : WorkerCensus
         How many were started, and how they ended.
 
     Raises
@@ -53,7 +53,7 @@ class Pool:
         Where no worker can be started.
     """
 
-    def __init__(self, order: Order, spare_count: int, warm_bytes: int) -> None:
+    def __init__(self, order: WorkerSettings, spare_count: int, warm_bytes: int) -> None:
         self._order = order
         self._spare_count = spare_count
         self._warm_bytes = warm_bytes
@@ -64,7 +64,7 @@ class Pool:
         self._killed: list[Worker] = []
         self._zygote: Zygote | None = None
         self._closed = False
-        self.census = Census()
+        self.census = WorkerCensus()
         self.ready = False
         self.missing: tuple[str, ...] = ()
         self._failure = ""
@@ -109,9 +109,9 @@ class Pool:
             self._warm.append(worker)
             gone = self._over_budget()
         for each in gone:
-            self.discard(each, End.EVICTED)
+            self.discard(each, EndReason.EVICTED)
 
-    def discard(self, worker: Worker, how: End = End.STOPPED) -> None:
+    def discard(self, worker: Worker, reason: EndReason = EndReason.STOPPED) -> None:
         """Kill a worker, without waiting for its end."""
         worker.kill()
         worker.close()
@@ -119,7 +119,7 @@ class Pool:
             self._busy.discard(worker)
             self._killed.append(worker)
             self._changed.notify_all()
-        self.census.ended(how)
+        self.census.ended(reason)
 
     def examine(self, worker: Worker) -> int | None:
         """Tell how a worker ended that has closed its socket, as `Zygote.reap` has it."""
@@ -212,7 +212,9 @@ class Pool:
         try:
             self.missing = worker.wait_ready()
         except (ClosedError, MalformedError):
-            raise StartError(f"a worker ended {how(self.examine(worker))} at its start") from None
+            raise StartError(
+                f"a worker ended {exit_cause(self.examine(worker))} at its start"
+            ) from None
         with self._changed:
             self._spares.append(worker)
             self._failure, self.ready = "", True
@@ -230,7 +232,7 @@ class Pool:
         for worker in orphans:
             worker.kill()
             worker.close()
-            self.census.ended(End.KILLED)
+            self.census.ended(EndReason.KILLED)
         self._zygote = Zygote(self._order)
 
     def _fail(self, why: str) -> None:
@@ -254,7 +256,7 @@ class Pool:
             zygote.close()
 
 
-def _end(status: int | None) -> End:
+def _end(status: int | None) -> EndReason:
     if status == RETIRED:
-        return End.RETIRED
-    return End.KILLED if status in {None, -signal.SIGKILL} else End.CRASHED
+        return EndReason.RETIRED
+    return EndReason.KILLED if status in {None, -signal.SIGKILL} else EndReason.CRASHED

@@ -20,7 +20,7 @@ from cachetools import LRUCache
 
 from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.adapters.workers.worker_process import Worker
-from onnxplain_server.adapters.workers.zygote import BEHIND
+from onnxplain_server.adapters.workers.zygote import WORKER_NICENESS
 
 _SHORT_SECONDS = 0.25
 _LEVELS = 4
@@ -94,7 +94,7 @@ def _set(worker: Worker, level: int) -> None:
     """
     if level == worker.niceness:
         return
-    first = os.getpriority(os.PRIO_PROCESS, 0) + BEHIND
+    first = os.getpriority(os.PRIO_PROCESS, 0) + WORKER_NICENESS
     with suppress(OSError):
         for thread in Path(f"/proc/{worker.pid}/task").iterdir():
             with suppress(ProcessLookupError):

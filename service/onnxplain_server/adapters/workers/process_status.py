@@ -29,7 +29,7 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[_USER]) + int(fields[_SYSTEM])) / _TICKS_PER_SECOND
 
 
-def how(status: int | None) -> str:
+def exit_cause(status: int | None) -> str:
     """Tell how a process ended: its exit code, the negative signal, or None where nobody knows."""
     if status is None or status >= 0:
         return "by an error" if status else "by itself"

@@ -8,7 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from onnxplain_server.adapters.workers.ipc import payloads
-from onnxplain_server.adapters.workers.ipc.channel import MOST_BYTES, Frame, FrameChannel, FrameKind
+from onnxplain_server.adapters.workers.ipc.channel import (
+    PAYLOAD_BYTE_LIMIT,
+    Frame,
+    FrameChannel,
+    FrameKind,
+)
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _EVERY_SECONDS = 0.02
@@ -50,8 +55,8 @@ class RemoteHost:
                 self._send(FrameKind.PROGRESS, packed)
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[bool]:
-        """See `Host.alone`; where the work fails, the end of the request tells so."""
+    def single_flight(self, name: str) -> Iterator[bool]:
+        """See `Host.single_flight`; where the work fails, the end of the request tells so."""
         is_first = self._exchange(FrameKind.ENTER, payloads.pack_names([name]), FrameKind.ENTERED)
         yield bool(is_first)
         with self._lock:
@@ -65,9 +70,9 @@ class RemoteHost:
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """See `Host.remember`; what does not fit into a frame is dropped."""
         packed = payloads.pack_entries(entries)
-        if len(packed) <= MOST_BYTES:
+        if len(packed) <= PAYLOAD_BYTE_LIMIT:
             with self._lock:
-                if len(self._remembered) + len(packed) > MOST_BYTES:
+                if len(self._remembered) + len(packed) > PAYLOAD_BYTE_LIMIT:
                     self._hand_over()
                 self._remembered += packed
 

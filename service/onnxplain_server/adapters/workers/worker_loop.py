@@ -9,7 +9,7 @@ import traceback
 from pathlib import PurePath
 
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.ipc import parcel, payloads
+from onnxplain_server.adapters.workers.ipc import arena_request, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
     ClosedError,
@@ -17,7 +17,7 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     FrameChannel,
     FrameKind,
 )
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.sandbox.resource_limits import confine
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -27,7 +27,7 @@ _MODEL_COUNT = 2
 """A worker serves one model; on both scales."""
 
 
-def run(end: socket.socket, file: int, order: Order) -> None:
+def run(end: socket.socket, file: int, order: WorkerSettings) -> None:
     """Answer until the parent closes its end. To be called in a fresh fork, without threads."""
     arena, channel = Arena(file, order.arena_bytes), FrameChannel(end)
     os.close(file)
@@ -68,7 +68,7 @@ class _Child:
         """Read from the arena, compute, write to it; nothing but an ExplainError comes out."""
         host = RemoteHost(self._channel, frame.call)
         try:
-            request, blobs = parcel.unpack(self._arena, frame.payload)
+            request, blobs = arena_request.unpack(self._arena, frame.payload)
             reply = self._methods[frame.kind](request, blobs, host)
             _check_size(len(reply), self._arena.byte_count)
             self._arena.put(reply)

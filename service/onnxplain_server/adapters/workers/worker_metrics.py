@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from onnxplain_server.adapters.workers.census import End
+from onnxplain_server.adapters.workers.census import EndReason
 
 STATES = ("spare", "warm", "busy")
 
@@ -100,7 +100,7 @@ def _past(counts: WorkerCounts) -> Iterator[Metric]:
         "the server, or evicted to make room; retired when they had worked long enough.",
         labels=["how"],
     )
-    for end in End:
+    for end in EndReason:
         ends.add_metric([end.value], counts.ends.get(end.value, 0))
     yield ends
     yield CounterMetricFamily(

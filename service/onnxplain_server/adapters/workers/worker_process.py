@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from onnxplain_server.adapters.workers.ipc import parcel, payloads
+from onnxplain_server.adapters.workers.ipc import arena_request, payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
-    MOST_BYTES,
+    PAYLOAD_BYTE_LIMIT,
     ClosedError,
     Frame,
     FrameChannel,
@@ -95,7 +95,7 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(self, kind: FrameKind, request: bytes, blobs: Blobs, watch: Watch) -> bytes:
+    def ask(self, kind: FrameKind, request: bytes, blobs: Blobs, watch: RequestMonitor) -> bytes:
         """Have a request answered.
 
         Raises
@@ -108,7 +108,7 @@ class Worker:
         self._call += 1
         self.is_usable = self.has_begun = False
         try:
-            label = parcel.pack(self._arena, request, blobs)
+            label = arena_request.pack(self._arena, request, blobs)
             self._channel.send(Frame(kind, self._call, label), watch.tick)
             with ExitStack() as works:
                 answer = self._follow(watch, works)
@@ -131,7 +131,7 @@ class Worker:
         self._arena.close()
         os.close(self._handle)
 
-    def _follow(self, watch: Watch, works: ExitStack) -> bytes:
+    def _follow(self, watch: RequestMonitor, works: ExitStack) -> bytes:
         """Serve the worker until it has answered, or raise its refusal."""
         while True:
             frame = self._channel.receive(watch.tick)
@@ -146,7 +146,7 @@ class Worker:
                 raise error
             self._serve(frame, watch, works)
 
-    def _serve(self, frame: Frame, watch: Watch, works: ExitStack) -> None:
+    def _serve(self, frame: Frame, watch: RequestMonitor, works: ExitStack) -> None:
         match frame.kind:
             case FrameKind.PROGRESS:
                 watch.advance(*payloads.unpack_progress(frame.payload))
@@ -166,16 +166,16 @@ class Worker:
             case _:
                 raise MalformedError
 
-    def _recall(self, watch: Watch, names: list[str]) -> None:
+    def _recall(self, watch: RequestMonitor, names: list[str]) -> None:
         found = payloads.pack_values(watch.host.recall(names))
-        if len(found) > MOST_BYTES:
+        if len(found) > PAYLOAD_BYTE_LIMIT:
             found = payloads.pack_values([None] * len(names))
         self._channel.send(Frame(FrameKind.FOUND, self._call, found), watch.tick)
 
-    def _enter(self, watch: Watch, works: ExitStack, names: list[str]) -> None:
+    def _enter(self, watch: RequestMonitor, works: ExitStack, names: list[str]) -> None:
         """Begin a piece of work, one at a time."""
         works.close()
-        is_first = len(names) == 1 and works.enter_context(watch.host.alone(names[0]))
+        is_first = len(names) == 1 and works.enter_context(watch.host.single_flight(names[0]))
         self._channel.send(Frame(FrameKind.ENTERED, self._call, b"1" * is_first), watch.tick)
 
     def _take_answer(self, frame: Frame) -> bytes:
@@ -198,7 +198,7 @@ class Worker:
         return True
 
 
-class Watch:
+class RequestMonitor:
     """Looks after one request: its deadline, its caller, the time that loading takes.
 
     Parameters

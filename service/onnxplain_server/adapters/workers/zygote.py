@@ -14,7 +14,7 @@ import struct
 import sys
 
 from onnxplain_server.adapters.workers import worker_loop
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.sandbox import preload
 from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
 
@@ -23,7 +23,7 @@ FORK, REAP = b"fork", b"reap"
 UNKNOWN = -(2**31)
 """How a worker ended, where the system does not know any more."""
 
-BEHIND = 4
+WORKER_NICENESS = 4
 """Niceness of workers: the server itself, which refuses and answers probes, goes before them."""
 
 _STANDARD_ERROR = 2
@@ -39,11 +39,11 @@ def main() -> None:
     gc.collect()
     control.send(REPLY.pack(0))
     with contextlib.suppress(OSError):
-        while _serve(control, Order.from_json(order)):
+        while _serve(control, WorkerSettings.from_json(order)):
             pass
 
 
-def _serve(control: socket.socket, order: Order) -> bool:
+def _serve(control: socket.socket, order: WorkerSettings) -> bool:
     request, files, _, _ = socket.recv_fds(control, 64, 2)
     if request.startswith(FORK):
         _fork(control, order, *files)
@@ -52,7 +52,7 @@ def _serve(control: socket.socket, order: Order) -> bool:
     return bool(request)
 
 
-def _fork(control: socket.socket, order: Order, end: int, arena: int) -> None:
+def _fork(control: socket.socket, order: WorkerSettings, end: int, arena: int) -> None:
     """Reply the worker's number and a descriptor of it, or the negative number of the error."""
     parent = os.getpid()
     try:
@@ -71,13 +71,13 @@ def _fork(control: socket.socket, order: Order, end: int, arena: int) -> None:
     os.close(handle)
 
 
-def _become_worker(parent: int, end: int, arena: int, order: Order) -> None:
+def _become_worker(parent: int, end: int, arena: int, order: WorkerSettings) -> None:
     """Never returns: Python's ending would wait for threads, and hangs under seccomp."""
     status = 1
     try:
         die_with_parent(parent)
         _close_all_but(end, arena)
-        os.nice(BEHIND)
+        os.nice(WORKER_NICENESS)
         worker_loop.run(socket.socket(fileno=end), arena, order)
         status = 0
     finally:

@@ -13,8 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from onnxplain_server.adapters.workers.ipc import arena
-from onnxplain_server.adapters.workers.ipc.zygote_arguments import Order
-from onnxplain_server.adapters.workers.process_status import how, private_bytes, processor_seconds
+from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
+from onnxplain_server.adapters.workers.process_status import (
+    exit_cause,
+    private_bytes,
+    processor_seconds,
+)
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote import FORK, REAP, REPLY, UNKNOWN
 from onnxplain_server.adapters.workers.zygote_start import StartError, StartWatch
@@ -44,7 +48,7 @@ class Zygote:
 
     Parameters
     ----------
-    order : Order
+    order : WorkerSettings
 
     Raises
     ------
@@ -52,7 +56,7 @@ class Zygote:
         Where it cannot be started.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WorkerSettings) -> None:
         self._order = order
         self._lock = threading.Lock()
         self._children: set[Worker] = set()
@@ -126,7 +130,7 @@ class Zygote:
         try:
             self._reply(0)
         except ConnectionError:
-            raise StartError(f"their zygote ended {how(self._process.wait())}") from None
+            raise StartError(f"their zygote ended {exit_cause(self._process.wait())}") from None
 
     def _reply(self, handle_count: int) -> tuple[int, list[int]]:
         try:
@@ -143,7 +147,7 @@ class Zygote:
         return number, handles
 
 
-def _start(control: int, order: Order, folder: str) -> subprocess.Popen[bytes]:
+def _start(control: int, order: WorkerSettings, folder: str) -> subprocess.Popen[bytes]:
     module = "onnxplain_server.adapters.workers.zygote"
     path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}

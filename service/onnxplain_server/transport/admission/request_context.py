@@ -99,8 +99,8 @@ class RequestContext:
         self._progress(done, planned)
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[bool]:
-        """See `Host.alone`.
+    def single_flight(self, name: str) -> Iterator[bool]:
+        """See `Host.single_flight`.
 
         Waits for half of the time that is left at most, so that the other
         half remains to do the work where its holder does not come to an end.
@@ -119,7 +119,7 @@ class RequestContext:
                 self.check("while another request computed the same")
                 return time.monotonic() < patience
 
-            with self._cache.alone(self._prefix + name, keep_waiting) as first:
+            with self._cache.single_flight(self._prefix + name, keep_waiting) as first:
                 aside.close()
                 waiting.close()
                 yield first

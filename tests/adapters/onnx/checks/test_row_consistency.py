@@ -11,7 +11,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.checks.row_consistency import Doubt, compare, named
+from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, named
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -231,9 +231,9 @@ def test_labels_and_missing_numbers_must_be_the_same() -> None:
     numbers = np.array([[1.0], [np.nan], [np.inf]])
 
     assert compare([labels, numbers], [labels, numbers], "why") is None
-    assert compare([np.array([1, 2, 4])], [labels], "why") == Doubt("why", (2,), 0.0, 0.0)
+    assert compare([np.array([1, 2, 4])], [labels], "why") == Inconsistency("why", (2,), 0.0, 0.0)
     doubt = compare([np.array([[1.0], [0.0], [np.inf]])], [numbers], "why")
-    assert doubt == Doubt("why", (1,), np.inf, 1.0)
+    assert doubt == Inconsistency("why", (1,), np.inf, 1.0)
 
 
 @pytest.mark.parametrize(

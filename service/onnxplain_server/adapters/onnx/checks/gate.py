@@ -48,7 +48,7 @@ class ModelLimits:
     tensor_count: int = 20_000
 
 
-USUAL_LIMITS = ModelLimits()
+DEFAULT_LIMITS = ModelLimits()
 
 
 def check(model: ModelProto, limits: ModelLimits) -> None:

@@ -27,7 +27,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Inconsistency:
     """Why a model is no function of the row.
 
     Attributes
@@ -56,7 +56,7 @@ class Doubt:
         return f"{self.why},{size} in {rows}"
 
 
-def contradiction(model: ModelProto, run: Run, rows: Mapping[str, Array]) -> Doubt | None:
+def contradiction(model: ModelProto, run: Run, rows: Mapping[str, Array]) -> Inconsistency | None:
     """Ask the same rows twice in one session, then in another order.
 
     Parameters
@@ -72,7 +72,7 @@ def contradiction(model: ModelProto, run: Run, rows: Mapping[str, Array]) -> Dou
         None where nothing was found. What shows only on other rows stays unseen.
     """
     if drawn := random_operators(model):
-        return Doubt(f"it draws random numbers ({', '.join(drawn)})")
+        return Inconsistency(f"it draws random numbers ({', '.join(drawn)})")
     first, second = run(rows), run(rows)
     why = "the same rows got different answers in two calls"
     if doubt := compare(second, first, why, tolerance=0.0):
@@ -86,7 +86,7 @@ def contradiction(model: ModelProto, run: Run, rows: Mapping[str, Array]) -> Dou
 
 def compare(
     found: Sequence[Array], expected: Sequence[Array], why: str, tolerance: float = _TOLERANCE
-) -> Doubt | None:
+) -> Inconsistency | None:
     """Find where answers differ by more than rounding, and by how much.
 
     Parameters
@@ -111,7 +111,7 @@ def compare(
     if not differing:
         return None
     amount, scale = max(sizes, key=lambda size: size[0] / size[1] if size[1] else size[0])
-    return Doubt(why, tuple(sorted(differing)), amount, scale)
+    return Inconsistency(why, tuple(sorted(differing)), amount, scale)
 
 
 def _difference(

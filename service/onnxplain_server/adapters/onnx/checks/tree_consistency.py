@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 
 from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.checks.attribute_lengths import broken, declared_widths
-from onnxplain_server.adapters.onnx.checks.tree_depth import depth_of
+from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -42,7 +42,7 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
         if checker is not None:
             forest = _Forest(node, widths.get(node.input[0]) if node.input else None)
             _within(forest.target_count(), target_limit, "columns in a tree ensemble")
-            depth = depth_of(checker(forest), depth_limit)
+            depth = tree_depth(checker(forest), depth_limit)
             if depth is None:
                 raise broken(node, "nodes lie on a cycle")
             _within(depth, depth_limit, "levels in a tree")

@@ -7,7 +7,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices
 
 
-def depth_of(children: Indices, limit: int) -> int | None:
+def tree_depth(children: Indices, limit: int) -> int | None:
     """Count the levels of the deepest tree.
 
     Parameters

@@ -14,7 +14,7 @@ _MAGIC = b"ONXW"
 _CHUNK_BYTES = 2**18
 _TICK_MILLISECONDS = 50
 
-MOST_BYTES = 64 * 2**20
+PAYLOAD_BYTE_LIMIT = 64 * 2**20
 """The largest payload of a frame. Requests and replies lie in the arena."""
 
 
@@ -137,7 +137,11 @@ class FrameChannel:
         if len(self._received) < _HEADER.size:
             return None
         magic, kind, call, length = _HEADER.unpack_from(self._received)
-        if magic != _MAGIC or kind not in FrameKind.__members__.values() or length > MOST_BYTES:
+        if (
+            magic != _MAGIC
+            or kind not in FrameKind.__members__.values()
+            or length > PAYLOAD_BYTE_LIMIT
+        ):
             raise MalformedError
         end = _HEADER.size + length
         if len(self._received) < end:

@@ -11,7 +11,7 @@ from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkerSettings:
     """How its workers are made.
 
     Attributes
@@ -36,7 +36,7 @@ class Order:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Order:
+    def from_json(cls, text: str) -> WorkerSettings:
         """Read what `to_json` wrote."""
         given = json.loads(text)
         budget, limits = Budget(**given.pop("budget")), ModelLimits(**given.pop("limits"))

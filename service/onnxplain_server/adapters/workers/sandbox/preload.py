@@ -10,7 +10,7 @@ import importlib
 from contextlib import suppress
 
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.sandbox.warm_up import Nowhere, requests
+from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
 
 _MODULES = (
@@ -28,5 +28,5 @@ def load() -> None:
     for request in requests():
         # Not every method suits every model.
         with suppress(ExplainError):
-            runner.explain(request, {}, Nowhere())
+            runner.explain(request, {}, NullHost())
     runner.close()

@@ -48,7 +48,7 @@ _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 """Likewise, of methods whose code is the same for every model and with all weights."""
 
 
-class Nowhere:
+class NullHost:
     """Surroundings that want nothing and keep nothing."""
 
     subject = ""
@@ -57,8 +57,8 @@ class Nowhere:
     def advance(self, done: float, planned: float) -> None:
         """See `Host.advance`."""
 
-    def alone(self, _name: str) -> AbstractContextManager[bool]:
-        """See `Host.alone`."""
+    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
+        """See `Host.single_flight`."""
         return nullcontext(True)
 
     def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:

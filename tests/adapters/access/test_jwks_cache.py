@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
-from onnxplain_server.adapters.access.key_requests import KeySet, ProviderError
-from onnxplain_server.adapters.access.keys import Keys
+from onnxplain_server.adapters.access.jwks_cache import JwksCache
+from onnxplain_server.adapters.access.jwks_client import KeySet, ProviderError
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
@@ -43,7 +43,7 @@ def away() -> None:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine, what waits here is answered."""
-    monkeypatch.setattr("onnxplain_server.adapters.access.keys._WAIT_SECONDS", 300.0)
+    monkeypatch.setattr("onnxplain_server.adapters.access.jwks_cache._WAIT_SECONDS", 300.0)
 
 
 @pytest.fixture
@@ -57,24 +57,24 @@ def source() -> Source:
 
 
 @pytest.fixture
-def keys(source: Source, clock: Clock) -> Keys:
-    return Keys(source, 40, clock)
+def keys(source: Source, clock: Clock) -> JwksCache:
+    return JwksCache(source, 40, clock)
 
 
-def reason_of(keys: Keys, name: str) -> Reason:
+def reason_of(keys: JwksCache, name: str) -> Reason:
     with pytest.raises(ExplainError) as caught:
         keys.find(name, "RS256")
     return caught.value.reason
 
 
-def settled(keys: Keys) -> None:
+def settled(keys: JwksCache) -> None:
     """Wait until no question is under way."""
     flight = keys._flight
     if flight is not None:
         flight.result(120)
 
 
-def test_many_who_come_at_once_ask_once(keys: Keys, source: Source) -> None:
+def test_many_who_come_at_once_ask_once(keys: JwksCache, source: Source) -> None:
     everybody = threading.Barrier(30)
     source.before = lambda: everybody.wait(120)
 
@@ -90,18 +90,18 @@ def test_many_who_come_at_once_ask_once(keys: Keys, source: Source) -> None:
     assert source.asked == 1
 
 
-def test_a_known_key_is_found_without_asking(keys: Keys, source: Source) -> None:
+def test_a_known_key_is_found_without_asking(keys: JwksCache, source: Source) -> None:
     for _ in range(100):
         keys.find("a", "RS256")
     assert source.asked == 1
 
 
-def test_a_key_is_for_its_algorithm_only(keys: Keys) -> None:
+def test_a_key_is_for_its_algorithm_only(keys: JwksCache) -> None:
     with pytest.raises(ExplainError):
         keys.find("a", "ES256")
 
 
-def test_a_token_without_a_key_name_means_the_only_key(keys: Keys, source: Source) -> None:
+def test_a_token_without_a_key_name_means_the_only_key(keys: JwksCache, source: Source) -> None:
     assert cast("Any", keys.find(None, "RS256")) == "a"
     source.names = ("a", "b")
     keys.find("b", "RS256")
@@ -110,7 +110,7 @@ def test_a_token_without_a_key_name_means_the_only_key(keys: Keys, source: Sourc
         keys.find(None, "RS256")
 
 
-def test_a_new_key_is_found_at_once(keys: Keys, source: Source) -> None:
+def test_a_new_key_is_found_at_once(keys: JwksCache, source: Source) -> None:
     keys.find("a", "RS256")
     source.names = ("b",)
 
@@ -119,7 +119,7 @@ def test_a_new_key_is_found_at_once(keys: Keys, source: Source) -> None:
 
 
 def test_unknown_keys_have_the_provider_asked_once_in_ten_seconds(
-    keys: Keys, source: Source, clock: Clock
+    keys: JwksCache, source: Source, clock: Clock
 ) -> None:
     keys.find("a", "RS256")
 
@@ -131,7 +131,7 @@ def test_unknown_keys_have_the_provider_asked_once_in_ten_seconds(
 
 
 def test_keys_are_asked_for_anew_in_the_background(
-    keys: Keys, source: Source, clock: Clock
+    keys: JwksCache, source: Source, clock: Clock
 ) -> None:
     keys.find("a", "RS256")
     source.names = ("b",)
@@ -148,7 +148,7 @@ def test_keys_are_asked_for_anew_in_the_background(
 
 
 def test_the_last_good_keys_stay_while_the_provider_is_away(
-    keys: Keys, source: Source, clock: Clock, caplog: pytest.LogCaptureFixture
+    keys: JwksCache, source: Source, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys.find("a", "RS256")
     source.before = away
@@ -164,7 +164,7 @@ def test_the_last_good_keys_stay_while_the_provider_is_away(
 
 
 def test_a_provider_that_was_away_at_the_start_is_asked_again(
-    keys: Keys, source: Source, clock: Clock
+    keys: JwksCache, source: Source, clock: Clock
 ) -> None:
     source.before = away
     assert [reason_of(keys, "a") for _ in range(10)] == [Reason.UNAVAILABLE] * 10
@@ -176,7 +176,7 @@ def test_a_provider_that_was_away_at_the_start_is_asked_again(
     assert cast("Any", keys.find("a", "RS256")) == "a"
 
 
-def test_a_provider_that_breaks_the_parser_counts_as_away(keys: Keys, source: Source) -> None:
+def test_a_provider_that_breaks_the_parser_counts_as_away(keys: JwksCache, source: Source) -> None:
     source.before = lambda: int("no number")
     assert reason_of(keys, "a") is Reason.UNAVAILABLE
 
@@ -184,7 +184,7 @@ def test_a_provider_that_breaks_the_parser_counts_as_away(keys: Keys, source: So
 def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_again(
     source: Source, clock: Clock
 ) -> None:
-    keys = Keys(source, 2, clock)
+    keys = JwksCache(source, 2, clock)
     leave = threading.Event()
     source.before = lambda: leave.wait(120)
     with ThreadPoolExecutor(2) as threads:
@@ -199,7 +199,7 @@ def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_agai
 
 
 def test_a_question_that_never_ends_is_asked_again(
-    keys: Keys, source: Source, clock: Clock
+    keys: JwksCache, source: Source, clock: Clock
 ) -> None:
     leave = threading.Event()
     source.before = lambda: leave.wait(120)

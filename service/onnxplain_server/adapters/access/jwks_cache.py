@@ -11,7 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 import jwt
 
-from onnxplain_server.adapters.access.key_requests import KeySet, ProviderError
+from onnxplain_server.adapters.access.jwks_client import KeySet, ProviderError
 from onnxplain_server.core.errors import ExplainError, Reason
 
 LOG = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _WAIT_SECONDS = 5.0
 _LOST_SECONDS = 30.0
 
 
-class Keys:
+class JwksCache:
     """The last keys that the provider gave.
 
     Parameters
