@@ -22,14 +22,14 @@ from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import (
     Growth,
     Knockoffs,
-    Lesson,
     Options,
     PathSource,
     Result,
     Rule,
-    of_lesson,
+    TrainingData,
+    from_training_data,
 )
-from onnxplain_server.methods.feature_vectors.reading import between, difference
+from onnxplain_server.methods.feature_vectors.geometry import between, difference
 from onnxplain_server.methods.feature_vectors.stability import align
 from scipy.stats import rankdata
 from tables import Table
@@ -58,8 +58,8 @@ def run(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
 def vectors(data: Table, growth: Growth, seed: int = 0, **more: Any) -> Result:
     options = Options(PathSource.LABELS, data.names, growth=growth, **more)
     target = data.target if data.is_classes else data.target[:, None]
-    lesson = Lesson(data.columns, None, target, data.is_classes, np.ones(len(target)))
-    return of_lesson(options, lesson, seed, run)
+    lesson = TrainingData(data.columns, None, target, data.is_classes, np.ones(len(target)))
+    return from_training_data(options, lesson, seed, run)
 
 
 def explained_variance(sentence_count: int, names: Sequence[str]) -> None:

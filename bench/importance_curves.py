@@ -26,7 +26,13 @@ import tables
 import tree_shap
 import vl_convert
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, PathSource, of_lesson
+from onnxplain_server.methods.feature_vectors import (
+    Growth,
+    Options,
+    PathSource,
+    TrainingData,
+    from_training_data,
+)
 from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
@@ -97,7 +103,7 @@ def by_vectors(data: Split, seed: int, run: Any, sentence_count: int = _SENTENCE
     """Lengths of the feature vectors: source LABELS, depth by cross-validation."""
     table, train = data.table, data.train
     target = table.target[train]
-    lesson = Lesson(
+    lesson = TrainingData(
         tuple(column[train] for column in table.columns),
         None,
         target if table.is_classes else target[:, None],
@@ -105,7 +111,7 @@ def by_vectors(data: Split, seed: int, run: Any, sentence_count: int = _SENTENCE
         np.ones(len(train)),
     )
     options = Options(PathSource.LABELS, table.names, growth=Growth(sentence_count))
-    return of_lesson(options, lesson, seed, run).norms
+    return from_training_data(options, lesson, seed, run).norms
 
 
 class Scores:

@@ -20,17 +20,17 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.feature_vectors import (
     Growth,
-    Lesson,
     Options,
     PathSource,
     Result,
     Rule,
-    of_lesson,
+    TrainingData,
+    from_training_data,
 )
 from onnxplain_server.methods.feature_vectors.cooccurrence import count
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.paths import of_children
-from onnxplain_server.methods.feature_vectors.result import Trunk, embed_counts, finish
+from onnxplain_server.methods.feature_vectors.result import PathCounts, embed_counts, finish
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     HistGradientBoostingRegressor,
@@ -156,8 +156,10 @@ def grown(source: PathSource) -> Kind:
             source, tuple(f"x{j}" for j in range(width)), growth=Growth(2_000, depth=14)
         )
         learned = target.astype(str) if by_name else target[:, None]
-        lesson = Lesson(tuple(table.values.T), None, learned, by_name, np.ones(len(table.values)))
-        return of_lesson(options, lesson, seed, run)
+        lesson = TrainingData(
+            tuple(table.values.T), None, learned, by_name, np.ones(len(table.values))
+        )
+        return from_training_data(options, lesson, seed, run)
 
     return read
 
@@ -172,7 +174,7 @@ def own(forest: Callable[[bool], Any]) -> Kind:
         children = [(tree.children_left, tree.children_right, tree.feature) for tree in trees]
         paths = of_children(children, np.arange(width), width)
         options = Options(PathSource.MODEL, tuple(f"x{j}" for j in range(width)))
-        trunk = Trunk(
+        trunk = PathCounts(
             count(paths, Rule()), split_pairs(paths, Rule()), len(paths), paths.tree_count
         )
         return finish(options, trunk, embed_counts(trunk.counted, options))

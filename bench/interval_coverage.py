@@ -30,7 +30,7 @@ from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.methods import feature_vectors, firm, interactions, permutation_importance
 from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.resampling import Resampling, Scheme, quantile
+from onnxplain_server.methods.resampling import Resampling, Scheme, t_quantile
 from onnxplain_server.methods.target import Comparison
 from scipy.stats import binom, norm, qmc
 
@@ -167,7 +167,7 @@ def exchanged_loss(function: Function, rows: Matrix, actual: Vector, feature: in
 
 def of_shuffles(row_count: int, held: Held) -> None:
     """The truth is that of all shuffles of these rows; beside it, that of rows without end."""
-    reach = quantile(LEVEL, SHUFFLES, SHUFFLES)
+    reach = t_quantile(LEVEL, SHUFFLES, SHUFFLES)
     options = permutation_importance.Options(
         tuple((name,) for name in FEATURES), Comparison(Loss.SQUARED_ERROR), SHUFFLES
     )
@@ -221,7 +221,7 @@ def scored(row_count: int, seed: int) -> tuple[ColumnValues, Matrix]:
 
 def measured(row_count: int, seed: int, repeats: int) -> Iterator[firm.Result]:
     columns, score = scored(row_count, seed)
-    sheet = firm.Sheet(columns, np.ones(row_count), score, ("y",))
+    sheet = firm.ScoredRows(columns, np.ones(row_count), score, ("y",))
     for feature, estimator in MEASURED:
         resampling = Resampling(repeats, confidence_level=LEVEL)
         options = firm.Options((feature,), estimator=estimator, resampling=resampling)
@@ -250,7 +250,7 @@ def of_firm(row_count: int, held: Held) -> None:
 def of_lengths(row_count: int, held: Held) -> None:
     """The truth is the mean length of 20 other forests, of the same rows."""
     names = ("x", "u", "h", "half", "tenth", "k")
-    reach = quantile(LEVEL, FORESTS, FORESTS)
+    reach = t_quantile(LEVEL, FORESTS, FORESTS)
     growth = feature_vectors.Growth(sentence_count=500, depth=4)
 
     def options(repeats: int) -> feature_vectors.Options:
@@ -261,11 +261,12 @@ def of_lengths(row_count: int, held: Held) -> None:
     for seed in range(OF_LENGTHS):
         columns, score = scored(row_count, seed)
         taken = tuple(columns[name] for name in names)
-        lesson = feature_vectors.Lesson(taken, None, score, False, np.ones(row_count))
+        lesson = feature_vectors.TrainingData(taken, None, score, False, np.ones(row_count))
         others = [
-            feature_vectors.of_lesson(options(0), lesson, 1_000 + i, run).norms for i in range(20)
+            feature_vectors.from_training_data(options(0), lesson, 1_000 + i, run).norms
+            for i in range(20)
         ]
-        found = feature_vectors.of_lesson(options(FORESTS), lesson, seed, run)
+        found = feature_vectors.from_training_data(options(FORESTS), lesson, seed, run)
         if found.stability is None:
             raise ValueError("no repetitions")
         apart = np.abs(found.norms - np.mean(others, axis=0))

@@ -17,9 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Result, of_lesson
+from onnxplain_server.methods.feature_vectors import (
+    Growth,
+    Options,
+    Result,
+    TrainingData,
+    from_training_data,
+)
+from onnxplain_server.methods.feature_vectors.geometry import between
 from onnxplain_server.methods.feature_vectors.options import PathSource
-from onnxplain_server.methods.feature_vectors.reading import between
 
 PAIRS = ((0, 1), (2, 3), (4, 5))
 FEATURES = tuple(f"x{j + 1}" for j in range(20))
@@ -113,10 +119,10 @@ def feature_vectors(
 ) -> Result:
     """Grow a forest on the table, and read it."""
     options = Options(PathSource.LABELS, FEATURES, growth=Growth(sentence_count, depth))
-    lesson = Lesson(
+    lesson = TrainingData(
         tuple(table.values.T), None, table.target[:, None], False, np.ones(len(table.target))
     )
-    return of_lesson(options, lesson, seed, run)
+    return from_training_data(options, lesson, seed, run)
 
 
 def by_covariance(table: Table) -> Matrix:

@@ -101,7 +101,7 @@ def test_a_surface_has_every_cell(runner: InProcess) -> None:
 def test_too_many_cells_are_refused_with_their_number(
     runner: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grids, "MOST_STEPS", 20)
+    monkeypatch.setattr(grids, "MAX_STEPS", 20)
     first, second = list(known("lightgbm_regressor"))[2:4]
     asked = request("lightgbm_regressor")
     curves(asked, [first, second])

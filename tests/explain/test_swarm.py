@@ -17,7 +17,7 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.swarm import Flight, Options, Search
+from onnxplain_server.methods.swarm import Options, Search, SearchSettings
 from sklearn.datasets import load_iris
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -244,14 +244,14 @@ def test_the_answer_is_the_same_for_any_size_of_calls(make) -> None:
             lambda a, b: np.stack([a < b * 2, a >= b * 2], axis=1), ["a", "b"], ["double"] * 2,
             n_outputs=2,
         )  # fmt: skip
-        options = Options(search=Search.PUBLISHED, flight=Flight(5, 12))
+        options = Options(search=Search.PUBLISHED, search_settings=SearchSettings(5, 12))
         asked = {"target_column": "y", "pace": make.pace(size)}
         return model, make.answer(model, make.table(columns), options, **asked)
 
     (model, small), (_, large) = answer(7), answer(4_000)
 
     found = [one.explanations[0].result for one in (small, large)]
-    tried = [[e.found.curve.scores.tolist() for e in one.effects] for one in found]
+    tried = [[e.search_result.curve.scores.tolist() for e in one.effects] for one in found]
     assert tried[0] == tried[1]
     assert max(model.calls) <= 7
 
@@ -265,12 +265,14 @@ def test_no_weight_is_predicted_twice_and_only_the_rows_of_the_class_again(make)
         return np.stack([a < 2.5, a >= 2.5], axis=1)
 
     model = make.model(watched, ["a"], ["double"], n_outputs=2)
-    options = Options(search=Search.PUBLISHED, classes=("y0",), flight=Flight(6, 20))
+    options = Options(
+        search=Search.PUBLISHED, classes=("y0",), search_settings=SearchSettings(6, 20)
+    )
     host = make.host()
     answer = make.answer(model, make.table(columns), options, target_column="y", host=host)
 
     (effect,) = answer.explanations[0].result.effects
-    weights = effect.found.curve.lows
+    weights = effect.search_result.curve.lows
     assert len(np.unique(weights)) == len(weights)
     # All rows once, and the 50 of the class for each weight but 1.
     assert len(seen) == 150 + 50 * (len(weights) - 1) == answer.predicted_row_count
@@ -503,7 +505,7 @@ def test_features_that_are_text_are_left_out_with_a_warning(make) -> None:
         lambda _kind, size: np.stack([size < 2.5, size >= 2.5], axis=1),
         ["kind", "size"], ["string", "double"], n_outputs=2,
     )  # fmt: skip
-    options = Options(flight=Flight(3, 4))
+    options = Options(search_settings=SearchSettings(3, 4))
 
     answer = make.answer(model, make.table(columns), options, target_column="y")
 

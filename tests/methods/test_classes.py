@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.classes import ClassPairing, Outputs, number, pair, spelled
+from onnxplain_server.methods.classes import ClassPairing, Outputs, format_label, pair, parse_number
 
 
 def outputs(*names: str, labels: tuple[str, ...] = ()) -> Outputs:
@@ -56,7 +56,7 @@ def test_classes_meet_outputs_of_the_same_name_or_number(
     found, pairings = paired(values, outputs(*names))
 
     assert found == places
-    shown = [spelled(value) for value in values]
+    shown = [format_label(value) for value in values]
     assert pairings == [(shown[found.index(k)], names[k]) for k in sorted(found)]
 
 
@@ -79,7 +79,7 @@ def test_whatever_else_is_refused_with_both_lists(values, names: tuple[str, ...]
     error = refused(values, outputs(*names))
 
     assert error.field == "target_column"
-    for text in (*map(spelled, values), *names):
+    for text in (*map(format_label, values), *names):
         assert repr(text) in error.message
     assert "class_labels, the target's labels in the order of the outputs" in error.message
 
@@ -161,7 +161,7 @@ def test_the_only_output_scores_1_or_the_class_of_its_name(
     assert found == places
     assert {end for _, end in pairings} <= {"", name}
     assert all((end == name) == (places[values.index(value)] == 0) for value in values
-               for label, end in pairings if label == spelled(value))  # fmt: skip
+               for label, end in pairings if label == format_label(value))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_two_labels_of_the_only_output_have_the_negative_first() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_spelled_so_that_it_reads_back_as_the_same(value: float) -> None:
-    text = spelled(value)
+    text = format_label(value)
 
-    assert number(text) is not None
+    assert parse_number(text) is not None
     assert float(text) == value
 
 

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.individual_conditional_expectation import Options, Result, middle_of
+from onnxplain_server.methods.individual_conditional_expectation import (
+    Options,
+    Result,
+    center_index,
+)
 from onnxplain_server.methods.partial_dependence import Strategy
 
 COLUMNS: dict[str, Any] = {"a": [1.0, 2, 3, 4], "b": [10.0, 20, 20, 50], "t": ["u", "v", "u", ""]}
@@ -103,7 +107,7 @@ def test_centred_curves_are_zero_at_the_middle_point(make, grid: list[float], mi
     result = curves(make, centered=True, **given)
 
     centred = result.curves[0].values
-    assert middle_of(result.curves[0].grid[0]) == middle
+    assert center_index(result.curves[0].grid[0]) == middle
     assert (centred[:, middle] == 0).all()
     assert centred.tolist() == (plain - plain[:, [middle]]).tolist()
     assert result.centered

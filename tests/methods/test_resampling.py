@@ -10,15 +10,15 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions import Options
 from onnxplain_server.methods.resampling import (
-    LEAST_ROWS,
+    MIN_ROWS,
     Resampling,
     Scheme,
-    around_square,
-    effective_count,
-    few_rows,
-    quantile,
+    effective_row_count,
+    few_rows_notes,
+    mean_square_interval,
     replicate,
     spread,
+    t_quantile,
 )
 
 BOOTSTRAP = Resampling(400)
@@ -116,15 +116,15 @@ def test_intervals_do_not_reach_below_zero() -> None:
 
 def test_intervals_of_few_rows_or_few_replicates_are_wider() -> None:
     """Of 5 rows the quantile of Student's t is 2.776 at 95 %, of 10 replicates 2.262."""
-    assert quantile(0.95, 5, 400) == pytest.approx(2.776445)
-    assert quantile(0.95, 1_000, 10) == pytest.approx(2.262157)
-    assert quantile(0.95, 1e6, 10**6) == pytest.approx(1.959964, rel=1e-4)
-    assert np.isfinite(quantile(0.95, 1, 400))
+    assert t_quantile(0.95, 5, 400) == pytest.approx(2.776445)
+    assert t_quantile(0.95, 1_000, 10) == pytest.approx(2.262157)
+    assert t_quantile(0.95, 1e6, 10**6) == pytest.approx(1.959964, rel=1e-4)
+    assert np.isfinite(t_quantile(0.95, 1, 400))
 
 
 def test_the_upper_end_is_the_truth_whose_standard_error_grows_along() -> None:
     """At the upper end u the value is u's own reach below: u - 0.4 u = 0.6 by hand."""
-    lower, upper = around_square(np.array([0.5]), np.array([0.6]), np.array([0.2]))
+    lower, upper = mean_square_interval(np.array([0.5]), np.array([0.6]), np.array([0.2]))
 
     assert lower == pytest.approx([0.4])
     assert upper == pytest.approx([1.0])
@@ -142,28 +142,28 @@ def test_the_upper_end_is_the_truth_whose_standard_error_grows_along() -> None:
 def test_intervals_at_the_edge(
     value: float, corrected: float, reach: float, expected: tuple[float, float]
 ) -> None:
-    ends = around_square(*(np.array([number]) for number in (value, corrected, reach)))
+    ends = mean_square_interval(*(np.array([number]) for number in (value, corrected, reach)))
 
     assert np.concatenate(ends) == pytest.approx(expected)
 
 
 def test_what_is_no_number_has_no_interval() -> None:
-    ends = around_square(np.array([np.nan]), np.array([np.nan]), np.array([np.nan]))
+    ends = mean_square_interval(np.array([np.nan]), np.array([np.nan]), np.array([np.nan]))
 
     assert np.isnan(ends).all()
 
 
 def test_rows_of_unequal_weight_count_as_fewer_and_their_unit_does_not() -> None:
     """By hand: (3 + 1)² / (9 + 1) = 1.6."""
-    assert effective_count(np.array([3.0, 1.0])) == pytest.approx(1.6)
-    assert effective_count(np.array([3e300, 1e300])) == pytest.approx(1.6)
-    assert effective_count(np.full(7, 0.3)) == pytest.approx(7)
+    assert effective_row_count(np.array([3.0, 1.0])) == pytest.approx(1.6)
+    assert effective_row_count(np.array([3e300, 1e300])) == pytest.approx(1.6)
+    assert effective_row_count(np.full(7, 0.3)) == pytest.approx(7)
 
 
 def test_too_few_rows_are_told_where_they_are_resampled() -> None:
-    assert [note.code for note in few_rows(BOOTSTRAP, np.ones(LEAST_ROWS - 1))] == ["FEW_ROWS"]
-    assert few_rows(BOOTSTRAP, np.ones(LEAST_ROWS)) == ()
-    assert few_rows(Resampling(), np.ones(5)) == ()
+    assert [note.code for note in few_rows_notes(BOOTSTRAP, np.ones(MIN_ROWS - 1))] == ["FEW_ROWS"]
+    assert few_rows_notes(BOOTSTRAP, np.ones(MIN_ROWS)) == ()
+    assert few_rows_notes(Resampling(), np.ones(5)) == ()
 
 
 @pytest.mark.parametrize("n", [50, 150])

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.feature_vectors import interchange
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
+from onnxplain_server.methods.feature_vectors.geometry import important
 from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
+from onnxplain_server.methods.feature_vectors.knockoff_test import check
 from onnxplain_server.methods.feature_vectors.options import Options, PathSource
-from onnxplain_server.methods.feature_vectors.pairing import check
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
-from onnxplain_server.methods.feature_vectors.reading import important
 from onnxplain_server.methods.feature_vectors.result import (
+    PathCounts,
     Repetition,
     Result,
-    Trunk,
     embed_counts,
     finish,
 )
@@ -42,7 +42,7 @@ def result(
     drawn = (len(names) * random.random((400, 5)) ** 2).astype(int)
     options = Options(PathSource.MODEL, tuple(names))
     paths = of_sentences(drawn.tolist(), len(names))
-    trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 400, 40, fit)
+    trunk = PathCounts(count(paths, Rule()), split_pairs(paths, Rule()), 400, 40, fit)
     embedding = embed_counts(trunk.counted, options)
     vectors = embedding.vectors
     holds = interchange.compare(trunk.split_pairs, important(vectors, 0.05)).holds
@@ -140,7 +140,7 @@ def copies() -> Result:
         for sentence in ([0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 1, 1], [2, 2, 3]) * 200
     ]
     paths = of_sentences(sentences, 5)
-    trunk = Trunk(count(paths, Rule()), split_pairs(paths, Rule()), 1_000, 40)
+    trunk = PathCounts(count(paths, Rule()), split_pairs(paths, Rule()), 1_000, 40)
     options = Options(PathSource.MODEL, ("a", "b", "c", "d", "e"))
     return finish(options, trunk, embed_counts(trunk.counted, options))
 

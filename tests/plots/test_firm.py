@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.firm import Estimator, Result
 from onnxplain_server.methods.firm.result import (
-    Cloud,
     ConditionalExpectation,
     FirmImportance,
     ImportanceSpread,
-    Literals,
+    PairGrid,
+    ScatterSample,
 )
-from onnxplain_server.methods.sequences import Options, Setting, Weights, of_weights
+from onnxplain_server.methods.sequences import Options, Setting, Weights, from_weights
 from onnxplain_server.methods.sequences.background import uniform
 from onnxplain_server.plots import firm, sequences
 from onnxplain_server.plots.elements.chart import Plot
@@ -45,7 +45,7 @@ def result(
     *importances: FirmImportance,
     outputs: tuple[str, ...] = ("price",),
     level: float = 0.0,
-    literals: tuple[Literals, ...] = (),
+    pair_grids: tuple[PairGrid, ...] = (),
 ) -> Result:
     random = np.random.default_rng(0)
     values = {
@@ -54,9 +54,9 @@ def result(
         else random.normal(size=30)
         for one in importances
     }
-    cloud = Cloud(values, random.normal(size=(30, len(outputs))))
+    cloud = ScatterSample(values, random.normal(size=(30, len(outputs))))
     numbers = np.ones(len(outputs))
-    return Result(outputs, importances, (), numbers, numbers, False, level, cloud, literals, ())
+    return Result(outputs, importances, (), numbers, numbers, False, level, cloud, pair_grids, ())
 
 
 def named(plots: Sequence[Plot], name: str) -> Plot:
@@ -120,9 +120,9 @@ def pairs(values: Sequence[float], outputs: int = 1) -> Result:
         for k, (i, j) in enumerate([(0, 2), (0, 3), (1, 2), (1, 3)])
     ]
     cells = ((0, 2, 4), (0, 3, 5), (1, 2, 6), (1, 3, 7))
-    literals = Literals(names, cells, (0, 1, 2, 3), "CONJUNCTION")
+    literals = PairGrid(names, cells, (0, 1, 2, 3), "CONJUNCTION")
     labels = tuple(f"y{k}" for k in range(outputs))
-    return result(*singles, *joined, outputs=labels, literals=(literals,))
+    return result(*singles, *joined, outputs=labels, pair_grids=(literals,))
 
 
 def test_pairs_are_a_square_below_their_features() -> None:
@@ -172,7 +172,7 @@ def of_sequences() -> tuple[Plot, ...]:
     random = np.random.default_rng(0)
     tables = tuple(random.normal(size=(30 - k + 1, 4**k)) for k in (1, 2, 3))
     options = Options(motifs=("GAT", "GATTA"))
-    found = of_weights(
+    found = from_weights(
         [Weights(tables, 30)], Setting(uniform(4), 30, ("score",)), options, lambda: None
     )
     return sequences.plots(found)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.swarm import Effect, Motion, Report, Result, Score, Search
+from onnxplain_server.methods.swarm import Effect, Motion, Resolution, Result, Score, Search
 from onnxplain_server.methods.swarm.curve import ScoreCurve
 from onnxplain_server.methods.swarm.reach import Reach
 from onnxplain_server.methods.swarm.result import Histogram
-from onnxplain_server.methods.swarm.searching import Found
+from onnxplain_server.methods.swarm.searching import SearchResult
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.swarm import plots
 
@@ -31,7 +31,9 @@ def effect(class_name: str, feature: str, importance: float, n: int, **given) ->
     ends = ([0.0, 5.0], [5.0, 10.0]) if given.get("exact", True) else ([1.0, 5.0], [1.0, 5.0])
     curve = ScoreCurve(np.array(ends[0]), np.array(ends[1]), np.array([0.9, 0.6]), shares)
     scores, window_shares = curve.windows(BORDERS)
-    found = Found(5.0, 0.6, 4.0, 0.3, curve, agreement=None if given.get("exact", True) else 0.2)
+    found = SearchResult(
+        5.0, 0.6, 4.0, 0.3, curve, agreement=None if given.get("exact", True) else 0.2
+    )
     values = Histogram(np.array([0.0, 1.0, 2.0]), np.array([3.0, 4.0]))
     similarities = curve.similarities(10)
     row = given.get("row_index")
@@ -56,7 +58,7 @@ def result(
     sums = np.array([len(names) / (i + 1) for i in range(len(features))])
     score, loss = (Score.ACCURACY, None) if classes else (None, Loss.SQUARED_ERROR)
     return Result(classes, features, effects, 0.9, sums, sums, similarity, BORDERS, Search.EXACT,
-                  score, loss, Motion(), Report())  # fmt: skip
+                  score, loss, Motion(), Resolution())  # fmt: skip
 
 
 def named(drawn: tuple[Plot, ...]) -> dict[str, Plot]:

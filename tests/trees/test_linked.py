@@ -14,7 +14,7 @@ from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.weighted_mean import mean_square
 from onnxplain_server.methods import interactions
-from onnxplain_server.methods.interactions.weightings import Plan, WeightedMeasurement
+from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.trees import linked
 from onnxplain_server.trees.linked import Linked
@@ -267,7 +267,7 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
     sampled = bound.for_joint()
     own = weights[:, sampled.background.source]
     (joint,) = sampled.joint([(0, 1)], own)
-    found = measure.found["pairwise", (0, 1)][1]
+    found = measure.parts["pairwise", (0, 1)][1]
     assert close(found.numerators, mean_square(joint.pure, own))
     assert found.numerators[0, 0] > 0
 

@@ -34,7 +34,7 @@ class Outputs:
     ----------
     names : tuple of str
         Of all outputs of the model.
-    chosen : tuple of int
+    explained : tuple of int
         Positions of those that are explained.
     are_classes : bool
         Whether they score classes.
@@ -44,19 +44,19 @@ class Outputs:
     """
 
     names: tuple[str, ...]
-    chosen: tuple[int, ...]
+    explained: tuple[int, ...]
     are_classes: bool = False
     class_labels: tuple[str, ...] = ()
 
     @property
-    def whole(self) -> Outputs:
+    def all_explained(self) -> Outputs:
         """The same with all outputs chosen."""
         return Outputs(
             self.names, tuple(range(len(self.names))), self.are_classes, self.class_labels
         )
 
     @property
-    def labelled(self) -> tuple[str, ...]:
+    def label_order(self) -> tuple[str, ...]:
         """Names of the outputs in the order of `class_labels`: "" for the negative class."""
         return ("", *self.names) if len(self.names) == 1 else self.names
 
@@ -105,7 +105,7 @@ def pair(column: Array, outputs: Outputs, field: str, advice: str = "") -> Class
         several are equal, or where `class_labels` do not fit.
     """
     values, codes = np.unique(column, return_inverse=True)
-    labels = tuple(map(spelled, values))
+    labels = tuple(map(format_label, values))
     is_number = column.dtype != object
     if outputs.class_labels:
         _check_given(outputs)
@@ -114,14 +114,14 @@ def pair(column: Array, outputs: Outputs, field: str, advice: str = "") -> Class
         places = _with_one(labels, outputs.names[0], field, advice)
     else:
         places = _by_equality(labels, outputs.names, field, advice, is_number=is_number)
-    ends = outputs.labelled
+    ends = outputs.label_order
     named = dict(zip(places, labels, strict=True)) | dict(enumerate(outputs.class_labels))
     pairings = tuple(ClassPairing(named[k], end) for k, end in enumerate(ends) if k in named)
     first = len(ends) - len(outputs.names)
     return Classes(np.array(places)[codes] - first, pairings)
 
 
-def spelled(value: float | str) -> str:
+def format_label(value: float | str) -> str:
     """Spell a value of a target so that it reads back as the same: 1.0 as "1"."""
     if isinstance(value, str):
         return value
@@ -129,7 +129,7 @@ def spelled(value: float | str) -> str:
     return f"{value + 0.0:.0f}" if is_short else repr(float(value))
 
 
-def number(text: str) -> Decimal | None:
+def parse_number(text: str) -> Decimal | None:
     """Read the number that a text spells, exactly; None where it spells none."""
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
@@ -140,7 +140,7 @@ def number(text: str) -> Decimal | None:
 
 
 def _check_given(outputs: Outputs) -> None:
-    labels, ends = outputs.class_labels, outputs.labelled
+    labels, ends = outputs.class_labels, outputs.label_order
     if len(labels) != len(ends):
         wanted = (
             "two labels, the negative class first"
@@ -174,7 +174,7 @@ class _Names:
         self._texts: dict[str, list[int]] = defaultdict(list)
         self._numbers: dict[Decimal, list[int]] = defaultdict(list)
         for place, name in enumerate(names):
-            value = _TRUTHS[name.lower()] if truths else number(name)
+            value = _TRUTHS[name.lower()] if truths else parse_number(name)
             if not is_number:
                 self._texts[name].append(place)
             if value is not None:
@@ -184,7 +184,7 @@ class _Names:
         """Positions of the names that equal a label: as texts, or else as numbers."""
         if label in self._texts:
             return self._texts[label]
-        value = number(label)
+        value = parse_number(label)
         return [] if value is None else self._numbers.get(value, [])
 
 
@@ -229,12 +229,12 @@ def _with_one(labels: tuple[str, ...], name: str, field: str, advice: str) -> li
             f"out{advice}",
             field,
         )
-    numbers = [number(label) for label in labels]
+    numbers = [parse_number(label) for label in labels]
     named = [k for k, label in enumerate(labels) if label == name or _same(label, name)]
     if set(numbers) <= {Decimal(0), Decimal(1)}:
         if len(set(numbers)) < len(numbers):
             raise _refused(f"{told}; both labels are the same number, so {remedy}", field)
-        if number(name) == 0:
+        if parse_number(name) == 0:
             raise _refused(
                 f"{told}; it may score the class 0 by its name, or the class 1 by custom, so "
                 f"{remedy}",
@@ -247,8 +247,8 @@ def _with_one(labels: tuple[str, ...], name: str, field: str, advice: str) -> li
 
 
 def _same(label: str, name: str) -> bool:
-    value = number(label)
-    return value is not None and value == number(name)
+    value = parse_number(label)
+    return value is not None and value == parse_number(name)
 
 
 def _unique(

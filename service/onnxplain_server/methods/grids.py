@@ -16,11 +16,11 @@ from onnxplain_server.effects.grids import GridLayout, cross, lay
 from onnxplain_server.effects.step_grids import lay_steps
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
-MOST_STEPS = 50_000
+MAX_STEPS = 50_000
 """Points of a grid of steps: its size is the model's, not the caller's, to choose."""
 
 
-def grids(
+def lay_grids(
     effects: Effects, features: Features, options: Options, path: str
 ) -> list[tuple[Array, ...]]:
     """Lay the grid of each curve, where it is not given.
@@ -90,13 +90,13 @@ def _check_count(axes: Sequence[Array], names: tuple[str, ...], path: str) -> No
     """Refuse a grid that is too large."""
     sizes = [len(axis) for axis in axes]
     count = math.prod(sizes)
-    if count <= MOST_STEPS:
+    if count <= MAX_STEPS:
         return
     product = "" if len(sizes) == 1 else " × ".join(f"{size:,}" for size in sizes) + " = "
     raise ExplainError(
         Reason.INVALID_OPTION,
         f"the model has {product}{count:,} steps in {listed(names)} between the trimming "
-        f"quantiles; at most {MOST_STEPS:,} are computed: narrow trim_lower and trim_upper, or "
+        f"quantiles; at most {MAX_STEPS:,} are computed: narrow trim_lower and trim_upper, or "
         "take the strategy QUANTILE",
         path,
     )

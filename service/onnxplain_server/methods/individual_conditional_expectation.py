@@ -164,11 +164,11 @@ def _curves(
     points = [table.cast(j, values) for j, values in zip(features, grid, strict=True)]
     values = effects.individual(features, points)
     if centered:
-        middle = middle_of(grid[0])
+        middle = center_index(grid[0])
         values = values - values[:, middle : middle + 1]
     return Curves(names, grid, values)
 
 
-def middle_of(grid: Array) -> int:
+def center_index(grid: Array) -> int:
     """Return the position of the point at which centred curves are 0."""
     return (len(grid) + 1) // 2 - 1

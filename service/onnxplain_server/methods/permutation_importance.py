@@ -18,10 +18,14 @@ from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
+from onnxplain_server.methods.infinite_losses import (
+    check_finite_baseline,
+    check_nonzero_baseline,
+    infinite_loss_notes,
+)
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import choose, within
 from onnxplain_server.methods.target import Comparison
-from onnxplain_server.methods.undefined import check_finite_before, check_shares, infinite_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
             importances.append(
                 PermutedLoss(names, increases.mean(axis=0), _standard_error(increases))
             )
-    notes += infinite_after(comparison.loss, np.array(after), options.features, "shuffling")
+    notes += infinite_loss_notes(comparison.loss, np.array(after), options.features, "shuffling")
     return Result(
         output_names, baseline, tuple(importances), comparison.loss, options.normalize, notes
     )
@@ -143,8 +147,8 @@ def _baseline(
     comparison, predicted = options.comparison, effects.outputs()
     baseline = comparison.average(actual, predicted, effects.background.weights)
     losses = comparison.losses(actual, predicted)
-    notes = check_finite_before(comparison.loss, losses, baseline, names, effects.background)
-    return baseline, notes + (check_shares(baseline, names) if options.normalize else ())
+    notes = check_finite_baseline(comparison.loss, losses, baseline, names, effects.background)
+    return baseline, notes + (check_nonzero_baseline(baseline, names) if options.normalize else ())
 
 
 def _shuffled_losses(

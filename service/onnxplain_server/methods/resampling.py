@@ -17,7 +17,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.option_checks import within
 
-LEAST_ROWS = 100
+MIN_ROWS = 100
 """Rows from which intervals are told without a warning; of 50, few hold where tails are heavy."""
 _MOST_SHARE = 0.75
 """Bound of reach over value, beyond which the upper end would run away."""
@@ -101,7 +101,7 @@ def spread(
     value : (n_outputs,)
     replicates : (n_replicates, n_outputs)
     row_count : float
-        As `effective_count` counts them.
+        As `effective_row_count` counts them.
     """
     count = len(replicates)
     center = replicates.mean(axis=0)
@@ -111,12 +111,12 @@ def spread(
         # Efron and Tibshirani (1993), chapter 11.
         errors = np.sqrt((count - 1) / count * ((replicates - center) ** 2).sum(axis=0))
         biases = (count - 1) * (center - value)
-    reach = quantile(resampling.confidence_level, row_count, count) * errors
-    lower, upper = around_square(value, value - biases, reach)
+    reach = t_quantile(resampling.confidence_level, row_count, count) * errors
+    lower, upper = mean_square_interval(value, value - biases, reach)
     return ReplicateSpread(errors, lower, upper, biases)
 
 
-def quantile(level: float, row_count: float, repeat_count: int) -> float:
+def t_quantile(level: float, row_count: float, repeat_count: int) -> float:
     """Tell how many standard errors an interval reaches: of Student's t.
 
     The standard error is estimated from so many rows, by so many replicates; the fewer of
@@ -125,7 +125,7 @@ def quantile(level: float, row_count: float, repeat_count: int) -> float:
     return float(stats.t.ppf((1 + level) / 2, max(min(row_count, repeat_count) - 1, 1)))
 
 
-def around_square(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vector, Vector]:
+def mean_square_interval(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vector, Vector]:
     """Bound a mean square, whose standard error grows with it.
 
     Samples that lack the few rows of large squares have a small value and a small standard
@@ -149,20 +149,20 @@ def around_square(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vect
     return np.maximum(lower, 0), np.maximum(upper, 0)
 
 
-def effective_count(weights: Vector) -> float:
+def effective_row_count(weights: Vector) -> float:
     """Count rows, those of unequal weights as fewer equal ones of the same precision (Kish)."""
     shares = weights / weights.max()
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 
-def few_rows(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
+def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
     """Say where rows are too few for the intervals."""
-    count = effective_count(weights)
-    if not resampling.repeat_count or count >= LEAST_ROWS:
+    count = effective_row_count(weights)
+    if not resampling.repeat_count or count >= MIN_ROWS:
         return ()
     message = (
         f"Standard errors and intervals are from {count:.4g} rows, counted as of equal weight; "
-        f"below {LEAST_ROWS} intervals may hold less often than their level says where "
+        f"below {MIN_ROWS} intervals may hold less often than their level says where "
         "predictions have heavy tails, and standard errors may be far off. Give more rows, or "
         "raise row_count."
     )

@@ -103,14 +103,14 @@ def resolve(
     held = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
     if one_hot is None:
-        is_named = comparison.loss is Loss.MLOGLOSS or names_classes(held[0], outputs)
+        is_named = comparison.loss is Loss.MLOGLOSS or is_class_target(held[0], outputs)
         one_hot = any(c.dtype == object for c in held) or (is_named and len(columns) == 1)
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
     return replace(comparison, target_columns=columns, one_hot_target=one_hot)
 
 
-def names_classes(column: Array, outputs: Outputs) -> bool:
+def is_class_target(column: Array, outputs: Outputs) -> bool:
     """Whether a target names classes unless the request says otherwise: for all methods.
 
     Text does, and so do whole numbers where the outputs score classes. Other numbers do beside
@@ -137,8 +137,8 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     ExplainError
         INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
-    field, count = f"{path}.target_columns", len(outputs.chosen)
-    columns = [filled(table, name, field) for name in comparison.target_columns]
+    field, count = f"{path}.target_columns", len(outputs.explained)
+    columns = [complete_column(table, name, field) for name in comparison.target_columns]
     if comparison.loss is Loss.MLOGLOSS and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -149,7 +149,7 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
         is_number = columns[0].dtype != object
         return _indicators(columns, outputs, field, _AS_NUMBERS if is_number else "")
     if any(column.dtype == object for column in columns):
-        raise text_without_classes(path)
+        raise text_target_error(path)
     if len(columns) not in {1, count}:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -162,7 +162,7 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
 def read_column(table: Table, name: str, outputs: Outputs) -> Target:
     """Return the true values from the request's target column.
 
-    Beside what `names_classes` tells, numbers beside several explained outputs name classes: no
+    Beside what `is_class_target` tells, numbers beside several explained outputs name classes: no
     number is the true value of each of them.
 
     Raises
@@ -170,8 +170,8 @@ def read_column(table: Table, name: str, outputs: Outputs) -> Target:
     ExplainError
         MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE where a true value is missing.
     """
-    column = filled(table, name, "target_column")
-    if names_classes(column, outputs) or len(outputs.chosen) > 1:
+    column = complete_column(table, name, "target_column")
+    if is_class_target(column, outputs) or len(outputs.explained) > 1:
         return _indicators([column], outputs, "target_column", "")
     return Target(column[:, np.newaxis])
 
@@ -195,10 +195,10 @@ def read_labels(
         As `resolve` and `read`.
     """
     comparison = resolve(Comparison(), table, target_column, outputs, path)
-    column = filled(table, comparison.target_columns[0], f"{path}.target_columns")
+    column = complete_column(table, comparison.target_columns[0], f"{path}.target_columns")
     is_text = column.dtype == object
     if one_hot is False and is_text:
-        raise text_without_classes(path)
+        raise text_target_error(path)
     if one_hot is False and outputs.class_labels:
         raise _contradiction(comparison.target_columns, path)
     is_whole = is_text or bool((column == np.floor(column)).all())
@@ -208,7 +208,7 @@ def read_labels(
     return column, pair(column, outputs, "target_column").pairings, True
 
 
-def text_without_classes(path: str) -> ExplainError:
+def text_target_error(path: str) -> ExplainError:
     """The refusal of text that shall name no classes."""
     return ExplainError(
         Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
@@ -228,7 +228,7 @@ def _contradiction(columns: Sequence[str], path: str) -> ExplainError:
     )
 
 
-def filled(table: Table, name: str, field: str) -> Array:
+def complete_column(table: Table, name: str, field: str) -> Array:
     """Return a column of true values, (n_rows,), or raise INVALID_TABLE where one is missing."""
     column = table.column(name, field)
     missing = column == "" if column.dtype == object else ~np.isfinite(column)
@@ -253,5 +253,5 @@ def _indicators(columns: Sequence[Array], outputs: Outputs, field: str, advice: 
             field,
         )
     classes = pair(columns[0], outputs, field, advice)
-    is_of_class = classes.outputs[:, None] == np.array(outputs.chosen)  # (n_rows, n_outputs)
+    is_of_class = classes.outputs[:, None] == np.array(outputs.explained)  # (n_rows, n_outputs)
     return Target(is_of_class.astype(np.float64), classes.pairings)

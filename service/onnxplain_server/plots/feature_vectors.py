@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.feature_vectors import PathSource, Result
-from onnxplain_server.methods.feature_vectors.interchange import in_order
+from onnxplain_server.methods.feature_vectors.interchange import similarity_order
 from onnxplain_server.methods.feature_vectors.result import (
     FAITHFUL,
     is_coarse,
@@ -198,7 +198,7 @@ def _heat_map(result: Result) -> Plot:
     found = result.interchange
     longest = np.argsort(-result.norms[found.features], kind="stable")[:_MOST_CELLS]
     places = np.sort(longest)
-    places = places[in_order(found.similarity[np.ix_(places, places)])]
+    places = places[similarity_order(found.similarity[np.ix_(places, places)])]
     order = found.features[places]
     names = distinguish(shorten_inside(clean(result.features[j]), 28) for j in order)
     cells = found.similarity[np.ix_(places, places)]
@@ -271,8 +271,8 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
 
 def _interchangeable(result: Result) -> str:
     """Name the pairs that could stand in for each other, or say that none is shown to."""
-    if result.untold:
-        return f"No features are told to stand in for each other: {result.untold}"
+    if result.no_pairs_reason:
+        return f"No features are told to stand in for each other: {result.no_pairs_reason}"
     pairs = result.interchangeable
     if not pairs:
         return "No two features are shown to stand in for each other"

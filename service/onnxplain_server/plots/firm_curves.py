@@ -55,7 +55,7 @@ def _strongest(result: Result) -> list[FirmImportance]:
     sizes = [-np.nan_to_num(np.abs(i.values)).sum() for i in result.importances]
     order = np.argsort(sizes, kind="stable").tolist()
     kept = [result.importances[i] for i in order if result.importances[i].curve.levels.size > 1]
-    return [i for i in kept if i.feature in result.cloud.values][:_PANELS]
+    return [i for i in kept if i.feature in result.scatter.values][:_PANELS]
 
 
 def _outputs(result: Result) -> list[int]:
@@ -69,7 +69,7 @@ def _panel(
     result: Result, importance: FirmImportance, outputs: Sequence[int], names: Sequence[str]
 ) -> Spec:
     levels = importance.curve.levels
-    cloud = result.cloud.values[importance.feature]
+    cloud = result.scatter.values[importance.feature]
     values = _axis_values(levels, cloud)
     most = _MOST_LEVELS if levels.dtype == object else len(values)
     axis, _ = lay_axis(importance.feature, values, cloud, most)
@@ -98,7 +98,7 @@ def _axis_values(levels: Array, cloud: Array) -> Array:
 
 
 def _cloud(result: Result, cloud: Array, axis: Axis, outputs: Sequence[int], across: Spec) -> Spec:
-    scores = result.cloud.scores[:, outputs[0]]
+    scores = result.scatter.scores[:, outputs[0]]
     rows = [
         {"x": axis.position(value), "score": data_number(score)}
         for value, score in zip(cloud.tolist(), scores.tolist(), strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from onnxplain_server.methods.firm import Result
-from onnxplain_server.methods.firm.result import Literals
+from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -34,12 +34,12 @@ DIVERGING = ("#0072B2", "#f7f7f7", "#D55E00")
 
 def plots(result: Result) -> Iterator[Plot]:
     """Draw a square for each list of pairs."""
-    names = identifiers(f"firm-pairs-{one.combination.lower()}" for one in result.literals)
-    for name, literals in zip(names, result.literals, strict=True):
+    names = identifiers(f"firm-pairs-{one.combination.lower()}" for one in result.pair_grids)
+    for name, literals in zip(names, result.pair_grids, strict=True):
         yield _square(result, literals, name)
 
 
-def _square(result: Result, literals: Literals, name: str) -> Plot:
+def _square(result: Result, literals: PairGrid, name: str) -> Plot:
     outputs = range(min(_MOST_OUTPUTS, len(result.output_names)))
     kept = _kept(result, literals)
     labels = distinguish(shorten_inside(clean(literals.names[i]), 28) for i in kept)
@@ -57,7 +57,7 @@ def _square(result: Result, literals: Literals, name: str) -> Plot:
     return finish(name, title, [_finding(result, literals), *remarks], description, body)
 
 
-def _kept(result: Result, literals: Literals) -> list[int]:
+def _kept(result: Result, literals: PairGrid) -> list[int]:
     """Choose literals by the importance of theirs and of their pairs."""
     sizes = np.zeros(len(literals.names))
     for i, j, place in literals.cells:
@@ -67,7 +67,7 @@ def _kept(result: Result, literals: Literals) -> list[int]:
     return kept
 
 
-def _reach(result: Result, literals: Literals) -> float:
+def _reach(result: Result, literals: PairGrid) -> float:
     """Largest size of any number shown, for a scale that is even around 0."""
     places = [*literals.singles, *(place for _, _, place in literals.cells)]
     sizes = np.abs([result.importances[place].values[:_MOST_OUTPUTS] for place in places])
@@ -76,7 +76,7 @@ def _reach(result: Result, literals: Literals) -> float:
 
 def _block(  # noqa: PLR0917 - all that a block shows
     result: Result,
-    literals: Literals,
+    literals: PairGrid,
     kept: Sequence[int],
     labels: Sequence[str],
     output: int,
@@ -144,7 +144,7 @@ def _cells(
     }  # fmt: skip
 
 
-def _finding(result: Result, literals: Literals) -> str:
+def _finding(result: Result, literals: PairGrid) -> str:
     """Name the strongest pair of the first output."""
     pairs = [result.importances[place] for _, _, place in literals.cells]
     sizes = [float(np.nan_to_num(np.abs(pair.values[0]))) for pair in pairs]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
-from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, middle_of
+from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, center_index
 from onnxplain_server.plots.elements import bundles
 from onnxplain_server.plots.elements.axes import Axis, NumberLine, lay_axis
 from onnxplain_server.plots.elements.bundles import Bundle
@@ -154,7 +154,7 @@ def _value_title(view: _View, zero: str) -> str:
 
 def _zero(view: _View, axis: Axis, centered: bool) -> str:
     """Name the point at which centred curves are 0."""
-    point = axis.text(view.grid[middle_of(view.grid)])
+    point = axis.text(view.grid[center_index(view.grid)])
     return f"{shorten(axis.title, 20)} = {shorten(point, 20)}" if centered else ""
 
 

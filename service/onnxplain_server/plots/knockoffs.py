@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
+from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import data_number, distinguish, shorten_inside
 from onnxplain_server.plots.elements.plane import PlaneExtent, circles, labels, lay

@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.methods.sequences import Result
 from onnxplain_server.methods.sequences.kmers import text_of
-from onnxplain_server.methods.sequences.result import Kmers, Mismatched, Motif
+from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -44,8 +44,8 @@ def _plots(result: Result) -> Iterator[Plot]:
 
 def _motif(result: Result, motif: Motif, name: str, output: int) -> Plot:
     """Draw a motif and its neighbours over the band of what is irrelevant."""
-    irrelevant = motif.mismatched[-1]
-    near = [m for m in motif.mismatched[:-1] if m.mismatch_count <= _MOST_MISMATCHES]
+    irrelevant = motif.mismatch_classes[-1]
+    near = [m for m in motif.mismatch_classes[:-1] if m.mismatch_count <= _MOST_MISMATCHES]
     panels = [_lines(near, irrelevant, output, "importance", "Importance (Q)")]
     if irrelevant.weights is not None:
         panels.insert(0, _lines(near, irrelevant, output, "weight", "Raw weight (w)"))
@@ -63,14 +63,14 @@ def _motif(result: Result, motif: Motif, name: str, output: int) -> Plot:
     return finish(name, title, remarks, description, body)
 
 
-def _numbers(found: Mismatched, kind: str) -> tuple[Matrix, Matrix]:
+def _numbers(found: MismatchClass, kind: str) -> tuple[Matrix, Matrix]:
     if kind == "importance" or found.weights is None or found.weight_deviations is None:
         return found.importances, found.importance_deviations
     return found.weights, found.weight_deviations
 
 
 def _lines(
-    near: list[Mismatched], irrelevant: Mismatched, output: int, kind: str, title: str
+    near: list[MismatchClass], irrelevant: MismatchClass, output: int, kind: str, title: str
 ) -> Spec:
     names = [_named(m.mismatch_count) for m in near]
     rows = [

@@ -34,7 +34,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _strongest(cohorts: Sequence[tuple[Effect, ...]]) -> list[tuple[Effect, ...]]:
     """Keep the classes that break most, in their order."""
-    harm = [sum(effect.found.drop for effect in effects) for effects in cohorts]
+    harm = [sum(effect.search_result.drop for effect in effects) for effects in cohorts]
     kept = np.sort(np.argsort(-np.array(harm), kind="stable")[:MOST_SERIES])
     return [cohorts[place] for place in kept]
 
@@ -85,8 +85,8 @@ def _range(result: Result) -> str:
 def _unsure(result: Result) -> list[str]:
     """Name what few searches have found."""
     rare = [
-        f"{shorten(clean(effect.feature), 24)} ({effect.found.agreement:.0%})"
+        f"{shorten(clean(effect.feature), 24)} ({effect.search_result.agreement:.0%})"
         for effect in result.effects
-        if effect.found.agreement is not None and effect.found.agreement < 0.5
+        if effect.search_result.agreement is not None and effect.search_result.agreement < 0.5
     ]
     return [f"Found by less than half of the searches: {', '.join(rare[:3])}"] if rare else []

@@ -52,7 +52,7 @@ def _found(result: Result, chosen: Sequence[Effect]) -> str:
         return "No weight makes predictions worse"
     return (
         f"{shorten(clean(first.feature))} does most harm: {_measure(result)} "
-        f"{first.found.best_score:.3g} {_moved(result, first.found.best_weight)}"
+        f"{first.search_result.best_score:.3g} {_moved(result, first.search_result.best_weight)}"
     )
 
 
@@ -96,7 +96,7 @@ def _score_scale(result: Result, chosen: Sequence[Effect]) -> Spec:
     title = "score" if result.score is not None else "average loss"
     domain = [0.0, 1.0]
     if result.score is None:
-        scores = np.concatenate([effect.found.curve.scores for effect in chosen])
+        scores = np.concatenate([effect.search_result.curve.scores for effect in chosen])
         finite = scores[np.isfinite(scores)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
         domain = [data_number(low), data_number(max(high, low + 1e-9))]
@@ -179,9 +179,9 @@ def _marks(
         {
             "feature": label,
             "neutral": neutral,
-            "best": data_number(effect.found.best_weight),
-            "score": data_number(effect.found.best_score)
-            if np.isfinite(effect.found.best_score)
+            "best": data_number(effect.search_result.best_weight),
+            "score": data_number(effect.search_result.best_score)
+            if np.isfinite(effect.search_result.best_score)
             else None,
             "importance": data_number(effect.importance),
             "outside": data_number(effect.reach.outside_share),
@@ -353,7 +353,7 @@ def _shares(result: Result, effect: Effect, label: str) -> list[Spec]:
 
 def _dots(effect: Effect, label: str) -> list[Spec]:
     """Weights that were tried, scattered so that they can be told apart; or pieces as a strip."""
-    curve = effect.found.curve
+    curve = effect.search_result.curve
     if curve.is_pieces:
         joined = curve.joined(_MOST_DOTS)
         return [
@@ -373,7 +373,7 @@ def _dots(effect: Effect, label: str) -> list[Spec]:
 
 
 def _lines(result: Result, effect: Effect, label: str) -> list[Spec]:
-    neutral, best = result.motion.perturbation.neutral, effect.found.best_weight
+    neutral, best = result.motion.perturbation.neutral, effect.search_result.best_weight
     return [
         {"feature": label, "part": "neutral", "x": neutral},
         {"feature": label, "part": "best", "x": data_number(best)},

@@ -17,7 +17,7 @@ from onnxplain_server.methods.feature_vectors import (
     Rule,
 )
 from onnxplain_server.methods.feature_vectors.interchange import Pair
-from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
+from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.wire.message_fields import enum, given
 
 _RULE = ("window", "min_split_count")

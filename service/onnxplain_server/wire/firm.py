@@ -87,7 +87,7 @@ def write_result(result: Result) -> pb.FirmResult:
         importances=[_importance(importance) for importance in result.importances],
         contrasts=[
             pb.FirmContrast(contrast=one.contrast.value, feature=one.feature, values=one.values)
-            for one in result.compared
+            for one in result.contrasts
         ],
         mean_scores=result.means,
         score_standard_deviations=result.deviations,

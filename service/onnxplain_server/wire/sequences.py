@@ -7,13 +7,13 @@ from onnxplain.v1 import firm_pb2 as pb
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.sequences import (
-    Listed,
+    ListedWeights,
     Options,
     Result,
     SequenceLayout,
     SequenceModel,
 )
-from onnxplain_server.methods.sequences.result import Kmers, Mismatched
+from onnxplain_server.methods.sequences.result import Kmers, MismatchClass
 from onnxplain_server.wire.message_fields import enum, given
 
 _NUMBERS = ("length", "max_length", "top_count", "sample_count")
@@ -51,8 +51,8 @@ def read_options(message: pb.FirmOptions, path: str) -> Options:
     )
 
 
-def _weights(message: pb.FirmKmerWeights) -> Listed:
-    return Listed(
+def _weights(message: pb.FirmKmerWeights) -> ListedWeights:
+    return ListedWeights(
         tuple(message.kmers),
         tuple(message.positions),
         tuple(message.values),
@@ -118,7 +118,8 @@ def write_result(result: Result) -> pb.FirmResult:
             ],
             motifs=[
                 pb.FirmMotif(
-                    motif=motif.motif, mismatches=[_mismatches(one) for one in motif.mismatched]
+                    motif=motif.motif,
+                    mismatches=[_mismatches(one) for one in motif.mismatch_classes],
                 )
                 for motif in result.motifs
             ],
@@ -135,7 +136,7 @@ def _kmers(kmers: Kmers) -> pb.FirmKmers:
     )
 
 
-def _mismatches(found: Mismatched) -> pb.FirmMismatches:
+def _mismatches(found: MismatchClass) -> pb.FirmMismatches:
     return pb.FirmMismatches(
         mismatch_count=found.mismatch_count,
         kmer_count=found.kmer_count,

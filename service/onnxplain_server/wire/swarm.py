@@ -9,22 +9,22 @@ from onnxplain.v1 import swarm_pb2 as pb
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import (
     Effect,
-    Flight,
     Motion,
     Options,
     ParticleStart,
     Perturbation,
-    Report,
+    Resolution,
     Result,
     Score,
     Search,
+    SearchSettings,
 )
 from onnxplain_server.methods.swarm.searching import Optimum
 from onnxplain_server.wire.message_fields import enum, given
 
-_FLIGHT = ("particle_count", "iteration_count", "restart_count", "velocity_limit")
+_SEARCH_SETTINGS = ("particle_count", "iteration_count", "restart_count", "velocity_limit")
 _MOTION = ("weight_limit", "zero_offset")
-_REPORT = ("window_count", "point_count", "sliver_width")
+_RESOLUTION = ("window_count", "point_count", "sliver_width")
 
 
 def read_options(message: pb.SwarmOptions, path: str) -> Options:
@@ -41,20 +41,21 @@ def read_options(message: pb.SwarmOptions, path: str) -> Options:
         score=Score(score) if score else None,
         loss=Loss(loss) if loss else None,
         target_columns=tuple(message.target_columns),
-        flight=Flight(
-            start=ParticleStart(chosen("start") or "UNPERTURBED"), **given(message, *_FLIGHT)
+        search_settings=SearchSettings(
+            start=ParticleStart(chosen("start") or "UNPERTURBED"),
+            **given(message, *_SEARCH_SETTINGS),
         ),
         motion=Motion(
             Perturbation(chosen("perturbation") or "MULTIPLICATION"), **given(message, *_MOTION)
         ),
-        report=Report(**given(message, *_REPORT)),
+        resolution=Resolution(**given(message, *_RESOLUTION)),
         row_indices=tuple(message.row_indices),
     )
 
 
 def write_options(options: Options) -> pb.SwarmOptions:
     """Write options after defaults; those of a search that was not used are left out."""
-    flight, motion, report = options.flight, options.motion, options.report
+    settings, motion, resolution = options.search_settings, options.motion, options.resolution
     message = pb.SwarmOptions(
         features=options.features,
         classes=options.classes,
@@ -65,10 +66,10 @@ def write_options(options: Options) -> pb.SwarmOptions:
         perturbation=motion.perturbation.value,
         row_indices=options.row_indices,
     )
-    parts: list[tuple[Any, tuple[str, ...]]] = [(motion, _MOTION), (report, _REPORT)]
+    parts: list[tuple[Any, tuple[str, ...]]] = [(motion, _MOTION), (resolution, _RESOLUTION)]
     if options.search is not Search.EXACT:
-        parts.append((flight, _FLIGHT))
-        message.start = pb.SwarmOptions.Start.Value(flight.start.value)  # type: ignore[assignment] # its stub knows no numbers
+        parts.append((settings, _SEARCH_SETTINGS))
+        message.start = pb.SwarmOptions.Start.Value(settings.start.value)  # type: ignore[assignment] # its stub knows no numbers
     for part, names in parts:
         for name in names:
             setattr(message, name, getattr(part, name))
@@ -80,7 +81,7 @@ def write_result(result: Result) -> pb.SwarmResult:
     return pb.SwarmResult(
         class_names=result.class_names,
         features=result.features,
-        effects=[_effect(effect, result.report.point_count) for effect in result.effects],
+        effects=[_effect(effect, result.resolution.point_count) for effect in result.effects],
         baseline_score=result.baseline_score,
         importances=[
             pb.SwarmImportance(feature=name, value=value, relative_value=relative)
@@ -94,7 +95,7 @@ def write_result(result: Result) -> pb.SwarmResult:
 
 
 def _effect(effect: Effect, point_count: int) -> pb.SwarmEffect:
-    found = effect.found
+    found = effect.search_result
     curve = found.curve.joined(point_count)
     return pb.SwarmEffect(
         class_name=effect.class_name,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.feature_vectors import reading
+from onnxplain_server.methods.feature_vectors import geometry
 from onnxplain_server.methods.feature_vectors.embedding import embed
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
@@ -93,9 +93,9 @@ def test_two_features_that_only_meet_each_other_are_at_right_angles() -> None:
     """[[0, 5], [5, 0]] has the eigenvalues 5 and -5 at (1, 1) and (1, -1), by hand."""
     found = embed(sparse.csr_array(np.array([[0, 5], [5, 0]])), 2)
 
-    assert reading.norms(found.vectors) == pytest.approx([5, 5])
+    assert geometry.norms(found.vectors) == pytest.approx([5, 5])
     assert found.singular_values.tolist() == pytest.approx([5, 5])
-    assert reading.between(found.vectors)[0, 1] == pytest.approx(90)
+    assert geometry.between(found.vectors)[0, 1] == pytest.approx(90)
     assert (found.vectors[:, 0] > 0).all()
 
 
@@ -108,8 +108,8 @@ def test_exchangeable_features_have_one_direction() -> None:
 
     found = embed(sparse.csr_array(matrix), 2)
 
-    assert reading.between(found.vectors)[0, 1] == pytest.approx(0, abs=1e-5)
-    assert reading.norms(found.vectors)[0] == pytest.approx(3 * reading.norms(found.vectors)[1])
+    assert geometry.between(found.vectors)[0, 1] == pytest.approx(0, abs=1e-5)
+    assert geometry.norms(found.vectors)[0] == pytest.approx(3 * geometry.norms(found.vectors)[1])
 
 
 def synonyms(within: int, across: int) -> np.ndarray:
@@ -122,7 +122,7 @@ def synonyms(within: int, across: int) -> np.ndarray:
 
 def test_synonyms_that_meet_seldom_have_one_direction() -> None:
     """By hand: swapping them leaves 5 + 2·8 and 5 - 2·8, and turns two -5 around."""
-    apart = reading.between(embed(sparse.csr_array(synonyms(5, 8)), 2).vectors)
+    apart = geometry.between(embed(sparse.csr_array(synonyms(5, 8)), 2).vectors)
 
     assert [apart[0, 1], apart[2, 3]] == pytest.approx([0, 0], abs=1e-5)
     assert apart[0, 2] > 50
@@ -132,7 +132,7 @@ def test_synonyms_that_meet_often_drift_apart() -> None:
     """The two -8 that swapping turns around outweigh 8 - 2·5."""
     found = embed(sparse.csr_array(synonyms(8, 5)), 2)
 
-    apart = reading.between(found.vectors)
+    apart = geometry.between(found.vectors)
     assert found.singular_values[:4] == pytest.approx([18, 8, 8, 2])
     assert max(apart[0, 1], apart[2, 3]) > 20
 
@@ -155,7 +155,7 @@ def test_a_feature_near_no_other_has_a_vector_of_exactly_0() -> None:
     vectors = embed(sparse.csr_array(matrix), 2).vectors
 
     assert vectors[3].tolist() == [0, 0]
-    assert np.isnan(reading.angles(vectors)).nonzero()[0].tolist() == [3]
+    assert np.isnan(geometry.angles(vectors)).nonzero()[0].tolist() == [3]
 
 
 def test_twice_the_counts_give_vectors_twice_as_long() -> None:
@@ -168,8 +168,8 @@ def test_twice_the_counts_give_vectors_twice_as_long() -> None:
 def test_angles_are_counted_from_the_first_dimension() -> None:
     vectors = np.array([[2.0, 0], [0, 3], [-1, 0], [1, -1]])
 
-    assert reading.angles(vectors).tolist() == pytest.approx([0, 90, 180, -45])
-    assert reading.difference(np.array([170.0]), np.array([-170.0])).tolist() == [-20]
+    assert geometry.angles(vectors).tolist() == pytest.approx([0, 90, 180, -45])
+    assert geometry.difference(np.array([170.0]), np.array([-170.0])).tolist() == [-20]
 
 
 def directions(*degrees: float) -> np.ndarray:
@@ -179,23 +179,23 @@ def directions(*degrees: float) -> np.ndarray:
 
 def test_groups_are_features_of_one_direction() -> None:
     vectors = directions(50, 0, 52, 4, -80) * [[1], [1], [1], [1], [0.01]]
-    chosen = reading.important(vectors, 0.05)
+    chosen = geometry.important(vectors, 0.05)
 
     assert chosen.tolist() == [0, 1, 2, 3]
-    assert reading.groups(vectors, chosen, 10.0).tolist() == [1, 2, 1, 2, 0]
-    assert reading.groups(vectors, chosen, 180.0).tolist() == [1, 1, 1, 1, 0]
+    assert geometry.groups(vectors, chosen, 10.0).tolist() == [1, 2, 1, 2, 0]
+    assert geometry.groups(vectors, chosen, 180.0).tolist() == [1, 1, 1, 1, 0]
 
 
 def test_what_is_long_enough_is_a_share_of_the_longest() -> None:
     vectors = directions(0, 30, 60) * [[1000], [51], [49]]
 
-    assert reading.important(vectors, 0.05).tolist() == [0, 1]
+    assert geometry.important(vectors, 0.05).tolist() == [0, 1]
 
 
 def test_neighbors_are_the_nearest_in_direction() -> None:
     vectors = directions(0, 30, 40, 100)
 
-    near = reading.neighbors(vectors, np.arange(4), 2)
+    near = geometry.neighbors(vectors, np.arange(4), 2)
 
     assert [positions.tolist() for positions, _ in near] == [[1, 2], [2, 0], [1, 0], [2, 1]]
     assert near[0][1] == pytest.approx([30, 40])

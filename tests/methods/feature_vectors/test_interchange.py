@@ -13,13 +13,13 @@ from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.interchange import (
     Interchange,
     compare,
-    in_order,
+    similarity_order,
     split_pairs,
-    told,
+    stable_pairs,
 )
 from onnxplain_server.methods.feature_vectors.options import Options, PathSource
 from onnxplain_server.methods.feature_vectors.paths import of_sentences
-from onnxplain_server.methods.feature_vectors.result import Trunk, embed_counts, finish
+from onnxplain_server.methods.feature_vectors.result import PathCounts, embed_counts, finish
 from scipy import sparse
 
 STUDY = Path(__file__).parents[3] / "bench/interchangeable.py"
@@ -88,7 +88,7 @@ def test_a_feature_handed_out_to_two_gives_a_pair(share: float) -> None:
     assert found.similarity[2, 6] == pytest.approx(1)
     assert found.lift[2, 6] == pytest.approx(found.lift[2, 2])
     assert found.over_own[2, 6] == pytest.approx(1)
-    assert [(pair.first, pair.second) for pair in told(found, [])] == [(2, 6)]
+    assert [(pair.first, pair.second) for pair in stable_pairs(found, [])] == [(2, 6)]
 
 
 def test_counts_of_independent_features_have_no_similarity() -> None:
@@ -97,7 +97,7 @@ def test_counts_of_independent_features_have_no_similarity() -> None:
 
     assert np.isnan(found.similarity).all()
     assert found.lift == pytest.approx(np.ones((4, 4)))
-    assert told(found, []) == ()
+    assert stable_pairs(found, []) == ()
 
 
 def test_features_that_meet_more_often_than_by_chance_are_no_pair() -> None:
@@ -108,7 +108,7 @@ def test_features_that_meet_more_often_than_by_chance_are_no_pair() -> None:
 
     assert found.similarity[0, 1] == pytest.approx(1)
     assert found.lift[0, 1] == pytest.approx(2)
-    assert told(found, []) == ()
+    assert stable_pairs(found, []) == ()
 
 
 def test_similarity_does_not_change_with_the_number_of_trees() -> None:
@@ -123,9 +123,9 @@ def test_a_pair_must_hold_in_half_of_the_repetitions() -> None:
     found = of_counts(split(counts, 2, 0.5))
     never = np.zeros_like(found.holds)
 
-    (pair,) = told(found, [found.holds, never])
+    (pair,) = stable_pairs(found, [found.holds, never])
     assert pair.repeat_share == 0.5
-    assert told(found, [found.holds, never, never]) == ()
+    assert stable_pairs(found, [found.holds, never, never]) == ()
 
 
 def test_features_that_are_not_compared_have_no_number() -> None:
@@ -137,7 +137,7 @@ def test_features_that_are_not_compared_have_no_number() -> None:
 
 def test_similar_features_stand_side_by_side_and_those_without_numbers_last() -> None:
     close = np.array([[1, 0.1, 0.9, np.nan], [0.1, 1, 0.2, np.nan], [0.9, 0.2, 1, np.nan]])
-    order = in_order(np.vstack([close, np.full(4, np.nan)])).tolist()
+    order = similarity_order(np.vstack([close, np.full(4, np.nan)])).tolist()
 
     assert order[-1] == 3
     assert abs(order.index(0) - order.index(2)) == 1
@@ -159,11 +159,11 @@ def test_no_pair_is_told_where_the_rule_does_not_apply(
     counts[np.ix_([0, -1], [0, -1])] = 1
     matrix = sparse.csr_array(counts.round().astype(int))
     options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(count)))
-    trunk = Trunk(matrix, matrix, 100, 10, fit, is_boosted=is_boosted)
+    trunk = PathCounts(matrix, matrix, 100, 10, fit, is_boosted=is_boosted)
 
     result = finish(options, trunk, embed_counts(matrix, options))
 
-    assert result.untold == reason
+    assert result.no_pairs_reason == reason
     assert bool(result.interchangeable) == (not reason)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.feature_vectors import pairing
+from onnxplain_server.methods.feature_vectors import knockoff_test
 from onnxplain_server.methods.feature_vectors.knockoffs import differences, draw
 
 
@@ -103,7 +103,7 @@ def directions(degrees: np.ndarray) -> np.ndarray:
 def test_knockoffs_of_the_same_direction_are_no_chance() -> None:
     degrees = np.linspace(-60, 60, 10)
 
-    found = pairing.check(directions(degrees), directions(degrees + 2), 1_000, seed=0)
+    found = knockoff_test.check(directions(degrees), directions(degrees + 2), 1_000, seed=0)
 
     assert found.mean_angle_degrees == pytest.approx(2)
     assert found.p_value == pytest.approx(1 / 1_001)
@@ -111,7 +111,7 @@ def test_knockoffs_of_the_same_direction_are_no_chance() -> None:
 
 def test_directions_on_both_sides_of_half_a_turn_are_near() -> None:
     """179 and -179 degrees are 2 apart."""
-    found = pairing.check(
+    found = knockoff_test.check(
         directions(np.array([179.0, 0])), directions(np.array([-179.0, 2])), 100, seed=0
     )
 
@@ -120,7 +120,9 @@ def test_directions_on_both_sides_of_half_a_turn_are_near() -> None:
 
 def test_random_pairs_are_drawn_among_features_and_knockoffs() -> None:
     """Ten at 0 and ten at 90 degrees: of the 19 partners that one can have, 10 are 90 apart."""
-    found = pairing.check(directions(np.zeros(10)), directions(np.full(10, 90.0)), 4_000, seed=0)
+    found = knockoff_test.check(
+        directions(np.zeros(10)), directions(np.full(10, 90.0)), 4_000, seed=0
+    )
 
     assert found.permuted_mean_angles_degrees.mean() == pytest.approx(90 * 10 / 19, abs=1)
     assert found.p_value == pytest.approx(1)
@@ -132,7 +134,7 @@ def test_random_directions_are_chance() -> None:
     p_values = []
     for seed in range(200):
         own, fake = (directions(random.uniform(-60, 60, 8)) for _ in range(2))
-        p_values.append(pairing.check(own, fake, 200, seed).p_value)
+        p_values.append(knockoff_test.check(own, fake, 200, seed).p_value)
 
     assert 0.04 < np.mean(np.array(p_values) <= 0.1) < 0.16
 
@@ -141,13 +143,13 @@ def test_features_without_a_vector_are_left_aside() -> None:
     own, fake = directions(np.array([0.0, 40, 80])), directions(np.array([1.0, 41, 10]))
     fake[2] = 0
 
-    found = pairing.check(own, fake, 100, seed=0)
+    found = knockoff_test.check(own, fake, 100, seed=0)
 
     assert found.mean_angle_degrees == pytest.approx(1)
 
 
 def test_the_histogram_counts_every_permutation() -> None:
-    counts, borders = pairing.check(
+    counts, borders = knockoff_test.check(
         directions(np.array([0.0, 40])), directions(np.array([10.0, 20])), 1_234, seed=0
     ).histogram()
 

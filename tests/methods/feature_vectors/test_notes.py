@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.options import Options, PathSource
-from onnxplain_server.methods.feature_vectors.result import Trunk, embed_counts, finish
+from onnxplain_server.methods.feature_vectors.result import PathCounts, embed_counts, finish
 from scipy import sparse
 
 CLEAR = [[0, 9, 1], [9, 0, 5], [1, 5, 0]]
@@ -15,7 +15,7 @@ EQUAL = [[0, 8, 5, 5], [8, 0, 5, 5], [5, 5, 0, 8], [5, 5, 8, 0]]
 def codes(counts: list[list[int]], sentence_count: int, fit: Fit | None = None) -> list[str]:
     options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(len(counts))))
     matrix = sparse.csr_array(np.array(counts))
-    trunk = Trunk(matrix, matrix, sentence_count, 100, fit)
+    trunk = PathCounts(matrix, matrix, sentence_count, 100, fit)
     result = finish(options, trunk, embed_counts(trunk.counted, options))
     return [note.code for note in result.notes]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.methods.firm import Moments, Options, Result, Sheet, compute
+from onnxplain_server.methods.firm import Moments, Options, Result, ScoredRows, compute
 from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.resampling import Resampling
 
@@ -31,7 +31,7 @@ def firm() -> Callable[..., Result]:
         shares = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=float)
         names = tuple(f"y{k}" for k in range(score.shape[1]))
         asked = Options(resampling=Resampling(repeats), **options)
-        sheet = Sheet(held, shares, score, names)
+        sheet = ScoredRows(held, shares, score, names)
         return compute(expressions, sheet, asked, moments, seed, lambda f, p: list(map(f, p)))
 
     return measured

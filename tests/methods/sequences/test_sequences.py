@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods import sequences
-from onnxplain_server.methods.sequences import Listed, Options, SequenceModel, Setting, Weights
+from onnxplain_server.methods.sequences import (
+    ListedWeights,
+    Options,
+    SequenceModel,
+    Setting,
+    Weights,
+)
 from onnxplain_server.methods.sequences.background import MarkovChain, fit, uniform
 from onnxplain_server.methods.sequences.kmers import code_of, mismatches, text_of, windows
 from onnxplain_server.methods.sequences.poim import Poim
@@ -126,12 +132,12 @@ def test_sequences_around_a_string_are_those_that_hold_it(order: int, position: 
 def test_sampling_comes_near_the_recursion(order: int) -> None:
     weights, setting = random_weights(2, 8), Setting(chain(order), 8, ("y",))
     options = Options(max_length=2, motifs=("GAT",), sample_count=40_000)
-    exact = sequences.of_weights([weights], setting, options, lambda: None)
+    exact = sequences.from_weights([weights], setting, options, lambda: None)
 
     def ask(letters: np.ndarray) -> np.ndarray:
         return score(letters.astype(int), weights)[:, None]
 
-    sampled = sequences.of_score(ask, setting, options, seed=0)
+    sampled = sequences.from_samples(ask, setting, options, seed=0)
 
     assert not sampled.is_exact
     assert sampled.means == pytest.approx(exact.means, abs=0.05)
@@ -141,7 +147,7 @@ def test_sampling_comes_near_the_recursion(order: int) -> None:
         away = (one.differences - other.differences) / one.standard_errors
         assert abs(np.nanmean(away)) < 0.5
         assert np.nanstd(away) == pytest.approx(1, abs=0.35)
-    near, far = (result.motifs[0].mismatched for result in (sampled, exact))
+    near, far = (result.motifs[0].mismatch_classes for result in (sampled, exact))
     assert [m.mismatch_count for m in near] == [0, 1, 2, 3]
     for here, there in zip(near, far, strict=True):
         assert here.differences == pytest.approx(there.differences, abs=0.5)
@@ -159,8 +165,8 @@ def test_no_standard_error_is_told_of_a_handful_of_sequences() -> None:
         asked.append(letters.astype(int))
         return score(asked[0], weights)[:, None]
 
-    exact = sequences.of_weights([weights], setting, options, lambda: None)
-    sampled = sequences.of_score(ask, setting, options, seed=3)
+    exact = sequences.from_weights([weights], setting, options, lambda: None)
+    sampled = sequences.from_samples(ask, setting, options, seed=3)
 
     for one, truth in zip(sampled.kmers, exact.kmers, strict=True):
         assert one.standard_errors is not None
@@ -186,7 +192,9 @@ def test_standard_errors_of_common_letters_are_those_of_repeated_samples() -> No
         found: np.ndarray = first + letters[:, 1:].astype(float) ** 2
         return found
 
-    runs = [sequences.of_score(ask, setting, options, seed=seed).kmers[0] for seed in range(300)]
+    runs = [
+        sequences.from_samples(ask, setting, options, seed=seed).kmers[0] for seed in range(300)
+    ]
 
     errors = np.mean([run.standard_errors for run in runs if run.standard_errors is not None], 0)
     assert np.std([run.differences for run in runs], axis=0) == pytest.approx(errors, rel=0.2)
@@ -198,7 +206,7 @@ def test_every_string_that_was_sampled_often_has_a_standard_error() -> None:
     def ask(letters: np.ndarray) -> np.ndarray:
         return letters[:, :1].astype(float) ** 2
 
-    found = sequences.of_score(ask, setting, Options(max_length=2, sample_count=4_000), seed=0)
+    found = sequences.from_samples(ask, setting, Options(max_length=2, sample_count=4_000), seed=0)
 
     errors = [one.standard_errors for one in found.kmers if one.standard_errors is not None]
     assert len(errors) == 2
@@ -208,7 +216,7 @@ def test_every_string_that_was_sampled_often_has_a_standard_error() -> None:
 
 def test_top_strings_are_the_largest_of_all_lengths() -> None:
     setting = Setting(uniform(4), LENGTH, ("y",))
-    result = sequences.of_weights(
+    result = sequences.from_weights(
         [random_weights(2)], setting, Options(max_length=2, top_count=5), lambda: None
     )
     sizes = np.sort(np.abs(np.concatenate([k.importances.ravel() for k in result.kmers])))[::-1]
@@ -242,7 +250,9 @@ def test_raw_weights_of_long_strings_fail_where_firm_finds_the_motif(
     options = Options(max_length=1, motifs=("GATTACA",))
     setting = Setting(uniform(4), 70, ("y",))
 
-    found = sequences.of_weights([weights], setting, options, lambda: None).motifs[0].mismatched
+    found = (
+        sequences.from_weights([weights], setting, options, lambda: None).motifs[0].mismatch_classes
+    )
 
     core = slice(27, 44)
     motif, far = found[0], found[-1]
@@ -285,10 +295,10 @@ def trained(letters: np.ndarray, labels: np.ndarray, longest: int) -> Weights:
         (Options(background=SequenceModel(order=1)), "fitted to a column"),
         (Options(motifs=("GAX",)), "'X'"),
         (Options(motifs=("",)), "empty"),
-        (Options(weights=Listed(("A",), (0, 1), (1.0,))), "as many of each"),
-        (Options(weights=Listed(("AX",), (0,), (1.0,))), "'X'"),
-        (Options(weights=Listed(("A",), (-1,), (1.0,))), "count from 0"),
-        (Options(weights=Listed(("A",), (0,), (float("nan"),))), "finite"),
+        (Options(weights=ListedWeights(("A",), (0, 1), (1.0,))), "as many of each"),
+        (Options(weights=ListedWeights(("AX",), (0,), (1.0,))), "'X'"),
+        (Options(weights=ListedWeights(("A",), (-1,), (1.0,))), "count from 0"),
+        (Options(weights=ListedWeights(("A",), (0,), (float("nan"),))), "finite"),
     ],
 )
 def test_impossible_options_are_refused(options: Options, told: str) -> None:
@@ -329,7 +339,7 @@ def test_a_background_tells_its_order_by_its_size(
         (Options(max_length=4), 3, "shorter than max_length"),
         (Options(max_length=10), 100, "more than 5,000,000 numbers"),
         (Options(motifs=("ACGTACGTACGT",)), 100, "no more than 1,048,576 strings"),
-        (Options(weights=Listed(("A" * 11,), (0,), (1.0,))), 100, "too long for"),
+        (Options(weights=ListedWeights(("A" * 11,), (0,), (1.0,))), 100, "too long for"),
     ],
 )
 def test_what_would_not_fit_into_memory_is_refused(
@@ -349,7 +359,7 @@ def test_a_caller_that_has_gone_ends_the_recursion() -> None:
 
     step: Callable[[], None] = gone
     with pytest.raises(InterruptedError):
-        sequences.of_weights(
+        sequences.from_weights(
             [random_weights(1, 50)],
             Setting(uniform(4), 50, ("y",)),
             Options(max_length=1, motifs=("GAT",)),

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.swarm.curve import ScoreCurve, tried
+from onnxplain_server.methods.swarm.curve import ScoreCurve, from_trials
 
 # Weights 1, 4 and 9, with which 0, 2 and 4 of 4 rows are taken for the second class.
-TRIED = tried(
+TRIED = from_trials(
     np.array([9.0, 1.0, 4.0]),
     np.array([0.0, 1.0, 0.5]),
     np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]),

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.swarm.options import Flight, Motion, ParticleStart, Perturbation
+from onnxplain_server.methods.swarm.options import (
+    Motion,
+    ParticleStart,
+    Perturbation,
+    SearchSettings,
+)
 from onnxplain_server.methods.swarm.particles import Particles, better
 
 
@@ -20,11 +25,11 @@ class Constant:
         return np.full(count, self.value)
 
 
-def swarm(position, velocity, pull: float = 1.0, **flight) -> Particles:
+def swarm(position, velocity, pull: float = 1.0, **settings) -> Particles:
     """One feature's swarm; every pull is the same."""
     randoms: Any = [Constant(pull)]
     made = Particles.begin(
-        Motion(), Flight(particle_count=len(position), **flight), randoms, np.float64
+        Motion(), SearchSettings(particle_count=len(position), **settings), randoms, np.float64
     )
     made.position[:] = position
     made.best[:] = position
@@ -59,7 +64,7 @@ def test_closeness_is_to_zero_where_zero_changes_nothing() -> None:
 def test_particles_start_unperturbed_with_velocities_within_the_limit() -> None:
     random = np.random.default_rng(0)
     made = Particles.begin(
-        Motion(), Flight(particle_count=50, velocity_limit=0.5), [random], np.float32
+        Motion(), SearchSettings(particle_count=50, velocity_limit=0.5), [random], np.float32
     )
 
     assert (made.position == 1).all()
@@ -69,8 +74,10 @@ def test_particles_start_unperturbed_with_velocities_within_the_limit() -> None:
 
 
 def test_particles_can_start_anywhere() -> None:
-    flight = Flight(particle_count=200, start=ParticleStart.UNIFORM)
-    made = Particles.begin(Motion(weight_limit=4.0), flight, [np.random.default_rng(0)], np.float32)
+    settings = SearchSettings(particle_count=200, start=ParticleStart.UNIFORM)
+    made = Particles.begin(
+        Motion(weight_limit=4.0), settings, [np.random.default_rng(0)], np.float32
+    )
 
     assert (made.position.min() < 0.2, made.position.max() > 3.8) == (True, True)
     assert made.position.max() <= 4
@@ -79,7 +86,7 @@ def test_particles_can_start_anywhere() -> None:
 def test_gaussian_particles_start_at_zero() -> None:
     motion = Motion(Perturbation.GAUSSIAN)
 
-    made = Particles.begin(motion, Flight(), [np.random.default_rng(0)], np.float32)
+    made = Particles.begin(motion, SearchSettings(), [np.random.default_rng(0)], np.float32)
 
     assert (made.position == 0).all()
 

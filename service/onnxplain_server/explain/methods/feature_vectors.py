@@ -19,7 +19,7 @@ from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import feature_vectors, target
 from onnxplain_server.methods.classes import ClassPairing, Outputs
-from onnxplain_server.methods.feature_vectors import Lesson, Options, PathSource, Result
+from onnxplain_server.methods.feature_vectors import Options, PathSource, Result, TrainingData
 from onnxplain_server.trees.kernels.reaching import visits
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -53,7 +53,7 @@ def without_table(
     return Job(
         options,
         0,
-        lambda: feature_vectors.of_grove(
+        lambda: feature_vectors.from_forest(
             options, names, grove, None, seed=question.seed, run=reader.crew.run
         ),
     )
@@ -77,7 +77,7 @@ def with_table(  # noqa: PLR0917 - as `prepare`
         return Job(
             options,
             0,
-            lambda: feature_vectors.of_grove(
+            lambda: feature_vectors.from_forest(
                 options,
                 names,
                 grove,
@@ -117,14 +117,14 @@ def _grown(  # noqa: PLR0917 - likewise
         learned = background.outputs() if truth is None else truth
         _check_varied(learned, "target_column" if of_labels else "model")
         asked = sample.places(options.row_indices)
-        lesson = Lesson(
+        lesson = TrainingData(
             tuple(column[rows] for column in columns),
             tuple(column[asked] for column in columns) if len(asked) else None,
             learned,
             learned.ndim == 1,
             _of_largest(sample.weights[rows]),
         )
-        return feature_vectors.of_lesson(
+        return feature_vectors.from_training_data(
             options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
         )
 

@@ -16,16 +16,16 @@ from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import firm, target
-from onnxplain_server.methods.classes import ClassPairing, Outputs, pair, spelled
+from onnxplain_server.methods.classes import ClassPairing, Outputs, format_label, pair
 from onnxplain_server.methods.firm import (
     Estimator,
     Moments,
     Options,
     Result,
+    ScoredRows,
     ScoreSource,
-    Sheet,
     contrasts,
-    probing,
+    gradients,
 )
 from onnxplain_server.methods.firm.language import ColumnValues, Expression, form_of, parse
 from onnxplain_server.methods.firm.language.forms import Threshold
@@ -107,7 +107,7 @@ def prepare(  # noqa: PLR0917 - as other methods
         moments = _moments(task, expressions)
         result = firm.compute(expressions, sheet, options, moments, question.seed, reader.crew.run)
         beside = contrasts.compare(compared[0], compared[1], options, path)
-        return firm.complete(result, beside, tuple(wanted.literals))
+        return firm.complete(result, beside, tuple(wanted.pair_grids))
 
     pairings = labels.pairings if labels else ()
     return Job(
@@ -144,7 +144,7 @@ def _check(task: _Task) -> None:
     options, path = task.options, task.path
     wanted = contrasts.wants_gradient(options)
     if wanted:
-        probing.check_smooth(task.effects, wanted, path)
+        gradients.check_smooth(task.effects, wanted, path)
     closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
     if closed and options.source is not ScoreSource.MODEL:
         raise ExplainError(
@@ -177,11 +177,11 @@ def _cost(task: _Task, beside: Effects, features: tuple[str, ...]) -> int:
     options = task.options
     scored = 0 if options.source is ScoreSource.LABELS else len(task.rows)
     closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
-    probed = probing.gradient_cost(task.effects) if closed else 0
+    probed = gradients.gradient_cost(task.effects) if closed else 0
     return scored + probed + contrasts.cost(beside, features, options)
 
 
-def _sheet(task: _Task, columns: ColumnValues) -> Sheet:
+def _sheet(task: _Task, columns: ColumnValues) -> ScoredRows:
     """Predict, or read the target, or both."""
     every = len(task.rows) == task.sample.table.n_rows
     taken = columns if every else columns.take(task.rows)
@@ -194,7 +194,7 @@ def _sheet(task: _Task, columns: ColumnValues) -> Sheet:
         parts.append(task.labels.scores[task.rows])
         names += task.labels.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
-    return Sheet(taken, task.sample.weights[task.rows], scores, names)
+    return ScoredRows(taken, task.sample.weights[task.rows], scores, names)
 
 
 def _read_labels(
@@ -216,7 +216,7 @@ def _read_labels(
         codes = places + len(named) - len(outputs.names)
     else:
         classes, codes = np.unique(values, return_inverse=True)
-        named = [spelled(label) for label in classes]
+        named = [format_label(label) for label in classes]
     if len(named) > _MOST_CLASSES:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -234,9 +234,9 @@ def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:
     if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
         return None
     if options.estimator is Estimator.GAUSSIAN:
-        gradient = probing.weights(task.effects, f"{task.path}.estimator")
+        gradient = gradients.weights(task.effects, f"{task.path}.estimator")
     else:
-        gradient = probing.gradient_at_mean(task.effects)
+        gradient = gradients.gradient_at_mean(task.effects)
     others = tuple(dict.fromkeys(_needed(expressions, features.names)))
     table = task.sample.table
     beside = {name: table.column(name)[task.rows] for name in others}

@@ -204,7 +204,7 @@ def _of_weights(options: Options, setting: Setting, ledger: Ledger) -> Result:
         listed.kmers, listed.positions, listed.values, setting.length, options.alphabet
     )
     weights = Weights(tables, setting.length, listed.constant)
-    return sequences.of_weights([weights], setting, options, lambda: ledger.spend(0, 0))
+    return sequences.from_weights([weights], setting, options, lambda: ledger.spend(0, 0))
 
 
 def _of_model(scorer: Scorer, setting: Setting, options: Options, seed: int) -> Result:
@@ -213,6 +213,6 @@ def _of_model(scorer: Scorer, setting: Setting, options: Options, seed: int) -> 
     scorer.ledger.reserve(probed(setting) + sampled)
     weights = sum_over_letters(scorer, setting, seed)
     if weights is None:
-        return sequences.of_score(scorer, setting, options, seed)
+        return sequences.from_samples(scorer, setting, options, seed)
     scorer.ledger.settle(sampled)
-    return sequences.of_weights(weights, setting, options, lambda: scorer.ledger.spend(0, 0))
+    return sequences.from_weights(weights, setting, options, lambda: scorer.ledger.spend(0, 0))

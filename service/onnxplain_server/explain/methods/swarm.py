@@ -18,7 +18,14 @@ from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.swarm import Options, Oracle, Result, Search, Subject, Truth
+from onnxplain_server.methods.swarm import (
+    GroundTruth,
+    MovedRowPredictor,
+    Options,
+    Problem,
+    Result,
+    Search,
+)
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -38,12 +45,12 @@ def prepare(sample: Sample, question: Question, options: Options, reader: Reader
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
     options = swarm.resolve(options, movable, sample.weighed.sent_row_count, path)
-    truth, pairings = _truth(sample, question, options, reader.outputs.whole, path)
+    truth, pairings = _truth(sample, question, options, reader.outputs.all_explained, path)
     found = exactly(options, reader, features, question.engine)
     options, exact, why = _searching(options, found, f"{path}.search")
     rows = _rows(sample, options)
     subject = _subject(sample, question, options, reader, truth, rows, exact, path)
-    options = replace(options, classes=tuple(subject.class_names[k] for k in subject.chosen))
+    options = replace(options, classes=tuple(subject.class_names[k] for k in subject.moved_classes))
     notes = [*why, *_absent(subject), *_left_out(features, movable, options)]
     cost = swarm.cost(options, subject)
 
@@ -83,7 +90,7 @@ def _check_movable(
 
 def _truth(
     sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
-) -> tuple[Truth, tuple[ClassPairing, ...]]:
+) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:
     """Read the true values of all rows of the table."""
     count = len(outputs.names)
     if options.loss is None and count < 2:
@@ -105,7 +112,7 @@ def _truth(
     if comparison.one_hot_target and count > 1:
         classes = actual.values.argmax(axis=1)
         _check_classes(classes, path)
-    truth = Truth(
+    truth = GroundTruth(
         classes,
         count if classes is not None else 0,
         actual.values,
@@ -138,24 +145,24 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     question: Question,
     options: Options,
     reader: Reader,
-    truth: Truth,
+    truth: GroundTruth,
     rows: Indices,
     exact: Exact | None,
     path: str,
-) -> Subject:
+) -> Problem:
     background = sample.each(rows)
     outputs = reader.caller.output_names
     truth = truth.take(rows)
     chosen = _chosen(truth, options, outputs, question.output_indices, path)
     alone = np.searchsorted(rows, sample.places(options.row_indices))
     names = outputs if truth.classes is not None else ()
-    oracle = Oracle(reader.caller, reader.unplanned, background)
+    oracle = MovedRowPredictor(reader.caller, reader.unplanned, background)
     steps = exact(oracle, background) if exact else None
-    return Subject(background, oracle, truth, names, chosen, alone, steps)
+    return Problem(background, oracle, truth, names, chosen, alone, steps)
 
 
 def _chosen(
-    truth: Truth,
+    truth: GroundTruth,
     options: Options,
     outputs: tuple[str, ...],
     output_indices: tuple[int, ...],
@@ -203,7 +210,7 @@ def _named(present: set[int], outputs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for k, name in enumerate(outputs) if k in present)
 
 
-def _absent(subject: Subject) -> list[Note]:
+def _absent(subject: Problem) -> list[Note]:
     if subject.truth.classes is None:
         return []
     present = set(subject.truth.classes.tolist())

@@ -18,12 +18,12 @@ from onnxplain_server.explain.engine import ClassMargin
 from onnxplain_server.explain.job import Reader
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.methods.swarm import (
-    LineReader,
+    LinearStepReader,
+    MovedRowPredictor,
     Options,
-    Oracle,
     Search,
     StepReader,
-    TreeReader,
+    TreeStepReader,
 )
 from onnxplain_server.methods.swarm.perturbation import precision
 from onnxplain_server.trees.kernels.summing import sums
@@ -31,7 +31,7 @@ from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
-Exact: TypeAlias = Callable[[Oracle, Background], StepReader]
+Exact: TypeAlias = Callable[[MovedRowPredictor, Background], StepReader]
 """Makes what reads steps, for rows."""
 
 _CHECKED_ROWS = 200
@@ -121,8 +121,8 @@ def _disagreement(
 def _by_trees(options: Options, reader: Reader, ensemble: Ensemble, features: Features) -> Exact:
     kind, limit = _weights(options, features), options.motion.weight_limit
 
-    def make(oracle: Oracle, background: Background) -> StepReader:
-        return TreeReader(ensemble, background.columns, reader.crew, oracle, kind, limit)
+    def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
+        return TreeStepReader(ensemble, background.columns, reader.crew, oracle, kind, limit)
 
     return make
 
@@ -130,10 +130,10 @@ def _by_trees(options: Options, reader: Reader, ensemble: Ensemble, features: Fe
 def _by_lines(options: Options, reader: Reader, model: Model, features: Features) -> Exact:
     kind, limit = _weights(options, features), options.motion.weight_limit
 
-    def make(oracle: Oracle, background: Background) -> StepReader:
+    def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
         caller = reader.unplanned.of(model)
-        scores = Oracle(caller, caller, background)
-        return LineReader(scores, oracle, background.columns, kind, limit)
+        scores = MovedRowPredictor(caller, caller, background)
+        return LinearStepReader(scores, oracle, background.columns, kind, limit)
 
     return make
 

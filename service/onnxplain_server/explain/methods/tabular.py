@@ -36,11 +36,11 @@ from onnxplain_server.methods import (
     target,
 )
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.grids import grids
+from onnxplain_server.methods.grids import lay_grids
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.registry import Options, Result
 from onnxplain_server.methods.registry import notes as notes_of
-from onnxplain_server.methods.resampling import few_rows
+from onnxplain_server.methods.resampling import few_rows_notes
 from onnxplain_server.methods.target import Target
 
 _SHUFFLED_ROWS = 10_000
@@ -132,7 +132,7 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
         cost,
         lambda: interactions.compute(effects, options, sample.seed, truth),
         sample.used(sample.drawn),
-        (*notes, *unnecessary, *few_rows(options.resampling, background.weights)),
+        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights)),
         remarks,
         actual.pairings if actual else (),
     )
@@ -196,7 +196,7 @@ def _grids(
     effects: Effects, features: Features, options: partial_dependence.Options, path: str
 ) -> list[tuple[Array, ...]]:
     """Lay grids, and refuse points that the model cannot take."""
-    points = grids(effects, features, options, path)
+    points = lay_grids(effects, features, options, path)
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         for name, values in zip(names, grid, strict=True):
             features.cast(features.index(name), values, f"{path}.grids[{i}]")

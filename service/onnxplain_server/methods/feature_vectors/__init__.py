@@ -4,7 +4,11 @@ Ghorbani, Berenbaum, Ivgi, Dafna and Zou (2022), "Beyond Importance Scores: Inte
 ML by Visualizing Feature Semantics", Information 13(1), 15. doi:10.3390/info13010015
 """
 
-from onnxplain_server.methods.feature_vectors.compute import Lesson, of_grove, of_lesson
+from onnxplain_server.methods.feature_vectors.compute import (
+    TrainingData,
+    from_forest,
+    from_training_data,
+)
 from onnxplain_server.methods.feature_vectors.cooccurrence import CountingUnit, Rule
 from onnxplain_server.methods.feature_vectors.options import (
     Growth,
@@ -21,14 +25,14 @@ __all__ = [
     "CountingUnit",
     "Growth",
     "Knockoffs",
-    "Lesson",
     "Options",
     "PathSource",
     "Reading",
     "Result",
     "Rule",
-    "of_grove",
-    "of_lesson",
+    "TrainingData",
+    "from_forest",
+    "from_training_data",
     "positions",
     "resolve",
 ]

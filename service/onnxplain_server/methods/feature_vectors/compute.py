@@ -9,23 +9,28 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.feature_vectors import knockoffs, pairing
+from onnxplain_server.methods.feature_vectors import knockoff_test, knockoffs
 from onnxplain_server.methods.feature_vectors.cooccurrence import (
     Cooccurrence,
     count,
     counted_paths,
 )
 from onnxplain_server.methods.feature_vectors.encoding import Encoded, encode
+from onnxplain_server.methods.feature_vectors.forest_counts import (
+    Cache,
+    ForestCounts,
+    ForestGrower,
+    uncached,
+)
+from onnxplain_server.methods.feature_vectors.geometry import important
 from onnxplain_server.methods.feature_vectors.growing import Fit, LearningTask, Run
-from onnxplain_server.methods.feature_vectors.harvest import ForestGrower, Harvest, Keep, anew
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
 from onnxplain_server.methods.feature_vectors.paths import Counts, of_ensemble
-from onnxplain_server.methods.feature_vectors.reading import important
 from onnxplain_server.methods.feature_vectors.result import (
+    PathCounts,
     Repetition,
     Result,
-    Trunk,
     embed_counts,
     finish,
     repetition,
@@ -40,7 +45,7 @@ _BOOSTED = Note(
 )
 
 
-def of_grove(
+def from_forest(
     options: Options,
     names: Sequence[str],
     grove: Forest,
@@ -63,8 +68,8 @@ def of_grove(
     paths = of_ensemble(grove.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
 
-    def read(visits: Counts) -> Trunk:
-        return Trunk(
+    def read(visits: Counts) -> PathCounts:
+        return PathCounts(
             count(paths, options.rule, visits),
             split_pairs(paths, options.rule, visits),
             *counted_paths(paths, options.rule, visits),
@@ -87,7 +92,7 @@ def of_grove(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
+class TrainingData:
     """What a forest is grown on.
 
     Attributes
@@ -119,19 +124,21 @@ class Lesson:
         return task, asked
 
 
-def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run, keep: Keep = anew) -> Result:
+def from_training_data(
+    options: Options, lesson: TrainingData, seed: int, run: Run, keep: Cache = uncached
+) -> Result:
     """Grow a forest, and compute vectors from its paths; `options` are resolved.
 
     Parameters
     ----------
-    keep : Keep
+    keep : Cache
         Where forests grown before may be found.
     """
     task, asked = lesson.task()
     field = ForestGrower(task, asked, options.growth, options.rule, run, keep)
     fitted = field.fit()
 
-    def forest(key: int) -> Trunk:
+    def forest(key: int) -> PathCounts:
         one = _seed(seed, key)
         return _trunk(field.forest(fitted.depth, one), field.split_pairs(fitted.depth, one), fitted)
 
@@ -146,23 +153,23 @@ def of_lesson(options: Options, lesson: Lesson, seed: int, run: Run, keep: Keep 
     return finish(options, trunk, embedding, repeats=repeats, check=check)
 
 
-def _trunk(grown: Harvest, pairs: Cooccurrence, fitted: Fit) -> Trunk:
-    return Trunk(grown.counted, pairs, grown.sentence_count, grown.tree_count, fitted)
+def _trunk(grown: ForestCounts, pairs: Cooccurrence, fitted: Fit) -> PathCounts:
+    return PathCounts(grown.counted, pairs, grown.sentence_count, grown.tree_count, fitted)
 
 
 def _check(  # noqa: PLR0917 - all of one kind
     options: Options,
     wanted: Knockoffs,
-    lesson: Lesson,
+    lesson: TrainingData,
     depth: int,
     seed: int,
     run: Run,
-    keep: Keep,
-) -> pairing.KnockoffCheck:
+    keep: Cache,
+) -> knockoff_test.KnockoffCheck:
     """Grow a forest on features and knockoffs, and compare their angles."""
     values = np.stack(lesson.columns, axis=1).astype(np.float64)
     fakes = knockoffs.draw(values, wanted.component_count, seed)
-    both = Lesson(
+    both = TrainingData(
         (*lesson.columns, *fakes.T), None, lesson.target, lesson.is_classes, lesson.weights
     )
     task, _ = both.task()
@@ -171,7 +178,7 @@ def _check(  # noqa: PLR0917 - all of one kind
     )
     vectors = embed_counts(grown.counted, options).vectors
     feature_count = len(lesson.columns)
-    return pairing.check(
+    return knockoff_test.check(
         vectors[:feature_count], vectors[feature_count:], wanted.permutation_count, seed
     )
 

@@ -77,7 +77,7 @@ class LearningTask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grown:
+class GrownForest:
     """A forest.
 
     Attributes
@@ -154,7 +154,7 @@ def grow(  # noqa: PLR0917 - each is something else
     seed: int,
     run: Run,
     asked: Encoded | None = None,
-) -> Grown:
+) -> GrownForest:
     """Grow trees until there are paths enough.
 
     Parameters
@@ -177,7 +177,7 @@ def grow_trees(  # noqa: PLR0917 - likewise
     seed: int,
     run: Run,
     asked: Encoded | None = None,
-) -> Grown:
+) -> GrownForest:
     """Grow as many trees, a multiple of 16; `asked` as in `grow`."""
     seeds = [(seed, number) for number in range(tree_count // _BATCH)]
     grown = run(lambda key: _batch(task, depth, key, asked), seeds)
@@ -210,11 +210,11 @@ def _visits(tree: Any, asked: Encoded) -> Counts:
     return counts
 
 
-def _cut(grown: list[_Batch], sentence_count: int, task: LearningTask) -> Grown:
+def _cut(grown: list[_Batch], sentence_count: int, task: LearningTask) -> GrownForest:
     """Put trees together, leaving those out that were grown beyond what was asked for."""
     trees = [tree for batch in grown for tree in batch.trees]
     visits = [counts for batch in grown for counts in batch.visits]
     lengths = np.cumsum([(left < 0).sum() for left, _, _ in trees])
     kept = int(np.searchsorted(lengths, sentence_count)) + 1
     paths = of_children(trees[:kept], task.rows.column_of, task.feature_count)
-    return Grown(paths, np.concatenate(visits[:kept]) if visits else None)
+    return GrownForest(paths, np.concatenate(visits[:kept]) if visits else None)

@@ -22,13 +22,13 @@ from onnxplain_server.methods.feature_vectors.cooccurrence import (
 )
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
 
-LEAST_SIMILARITY = 0.6
-MOST_LIFT = 1.04
-MOST_OVER_OWN = 1.7
+MIN_SIMILARITY = 0.6
+MAX_LIFT = 1.04
+MAX_OVER_OWN = 1.7
 """Factor, in both directions."""
-LEAST_FEATURES = 4
+MIN_FEATURES = 4
 """Fewer features have too few neighbours to be compared by."""
-LEAST_REPEAT_SHARE = 0.5
+MIN_REPEAT_SHARE = 0.5
 _NEVER = 0.05
 """Lift that counts as none: it is added to both parts of a ratio of lifts."""
 _ROUNDING = 1e-9
@@ -82,9 +82,9 @@ class Interchange:
     @property
     def holds(self) -> Matrix:
         """Whether the rule holds: (n, n) of bool."""
-        alike = np.nan_to_num(self.similarity, nan=-1.0) >= LEAST_SIMILARITY
-        apart = self.lift <= MOST_LIFT
-        as_own = np.abs(np.log(self.over_own)) <= np.log(MOST_OVER_OWN)
+        alike = np.nan_to_num(self.similarity, nan=-1.0) >= MIN_SIMILARITY
+        apart = self.lift <= MAX_LIFT
+        as_own = np.abs(np.log(self.over_own)) <= np.log(MAX_OVER_OWN)
         holds: Matrix = alike & apart & as_own
         return holds
 
@@ -142,7 +142,7 @@ def compare(pairs: Cooccurrence, chosen: Indices) -> Interchange:
     return Interchange(chosen, similarity, lift, over_own, len(totals))
 
 
-def in_order(similarity: Matrix) -> Indices:
+def similarity_order(similarity: Matrix) -> Indices:
     """Order features so that similar ones stand together: (n,); those without any at the end.
 
     Average linkage of the angles, with leaves ordered.
@@ -157,7 +157,7 @@ def in_order(similarity: Matrix) -> Indices:
     return np.concatenate([known[hierarchy.leaves_list(tree)], rest])
 
 
-def told(found: Interchange, repeats: Sequence[Matrix]) -> tuple[Pair, ...]:
+def stable_pairs(found: Interchange, repeats: Sequence[Matrix]) -> tuple[Pair, ...]:
     """Pairs for which the rule holds, and in repetitions often enough; the most similar first.
 
     Parameters
@@ -168,7 +168,7 @@ def told(found: Interchange, repeats: Sequence[Matrix]) -> tuple[Pair, ...]:
     holds = np.triu(found.holds, 1)
     shares = np.mean(repeats, axis=0) if len(repeats) else None
     if shares is not None:
-        holds = np.logical_and(holds, shares >= LEAST_REPEAT_SHARE)
+        holds = np.logical_and(holds, shares >= MIN_REPEAT_SHARE)
     pairs = [
         Pair(
             int(found.features[i]),

@@ -10,13 +10,13 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.feature_vectors import interchange, reading
+from onnxplain_server.methods.feature_vectors import geometry, interchange
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
 from onnxplain_server.methods.feature_vectors.growing import Fit
 from onnxplain_server.methods.feature_vectors.interchange import Interchange, Pair
+from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.methods.feature_vectors.options import Options, PathSource
-from onnxplain_server.methods.feature_vectors.pairing import KnockoffCheck
 from onnxplain_server.methods.feature_vectors.stability import Stability, stability
 
 _CLEAR_GAP = 1.1
@@ -50,7 +50,7 @@ class Result:
         How alike the important features are used.
     interchangeable : tuple of Pair
         The most similar first.
-    untold : str
+    no_pairs_reason : str
         Why no pair is told, whatever the counts; empty where pairs can be told.
     cooccurrence, similarity : (n_features, n_features) or None
     notes : tuple of Note
@@ -69,7 +69,7 @@ class Result:
     fit: Fit | None
     interchange: Interchange
     interchangeable: tuple[Pair, ...]
-    untold: str
+    no_pairs_reason: str
     cooccurrence: Matrix | None
     similarity: Matrix | None
     notes: tuple[Note, ...]
@@ -77,21 +77,21 @@ class Result:
     @property
     def norms(self) -> Vector:
         """Lengths of the vectors: (n_features,)."""
-        return reading.norms(self.embedding.vectors)
+        return geometry.norms(self.embedding.vectors)
 
     @property
     def angles(self) -> Vector:
         """Directions in degrees, NaN for vectors of 0: (n_features,)."""
-        return reading.angles(self.embedding.vectors)
+        return geometry.angles(self.embedding.vectors)
 
     @property
     def important(self) -> Indices:
         """Features long enough to be compared, ascending."""
-        return reading.important(self.embedding.vectors, self.importance_floor)
+        return geometry.important(self.embedding.vectors, self.importance_floor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trunk:
+class PathCounts:
     """What counting gave: the start of every result.
 
     Attributes
@@ -123,7 +123,7 @@ class Repetition:
     holds: Matrix
 
 
-def repetition(options: Options, trunk: Trunk, chosen: Indices) -> Repetition:
+def repetition(options: Options, trunk: PathCounts, chosen: Indices) -> Repetition:
     """Read other trees as those of the result were read, in whose order `chosen` stands."""
     vectors = embed_counts(trunk.counted, options).vectors
     return Repetition(vectors, interchange.compare(trunk.split_pairs, chosen).holds)
@@ -155,7 +155,7 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
 
 def finish(
     options: Options,
-    trunk: Trunk,
+    trunk: PathCounts,
     embedding: Embedding,
     *,
     repeats: Sequence[Repetition] = (),
@@ -170,9 +170,9 @@ def finish(
         None, or at least 2.
     """
     vectors, wanted = embedding.vectors, options.reading
-    chosen = reading.important(vectors, wanted.importance_floor)
+    chosen = geometry.important(vectors, wanted.importance_floor)
     found = interchange.compare(trunk.split_pairs, chosen)
-    untold = _untold(trunk, len(options.features))
+    no_pairs_reason = _no_pairs_reason(trunk, len(options.features))
     return Result(
         options.features,
         options.source or PathSource.MODEL,
@@ -180,21 +180,23 @@ def finish(
         trunk.sentence_count,
         trunk.tree_count,
         wanted.importance_floor,
-        reading.groups(vectors, chosen, wanted.group_angle_degrees),
-        reading.neighbors(vectors, chosen, wanted.neighbor_count),
+        geometry.groups(vectors, chosen, wanted.group_angle_degrees),
+        geometry.neighbors(vectors, chosen, wanted.neighbor_count),
         stability(vectors, [repeat.vectors for repeat in repeats]) if repeats else None,
         check,
         trunk.fit,
         found,
-        () if untold else interchange.told(found, [repeat.holds for repeat in repeats]),
-        untold,
+        ()
+        if no_pairs_reason
+        else interchange.stable_pairs(found, [repeat.holds for repeat in repeats]),
+        no_pairs_reason,
         trunk.counted.toarray().astype(np.float64) if options.include_cooccurrence else None,
-        reading.similarity(vectors) if options.include_similarity else None,
+        geometry.similarity(vectors) if options.include_similarity else None,
         (*notes, *_notes(trunk, embedding)),
     )
 
 
-def _notes(trunk: Trunk, embedding: Embedding) -> list[Note]:
+def _notes(trunk: PathCounts, embedding: Embedding) -> list[Note]:
     """Say what should temper the trust in angles and lengths."""
     notes = []
     if is_ill_determined(embedding):
@@ -231,7 +233,7 @@ def is_coarse(embedding: Embedding) -> bool:
     return embedding.variance_ratio < _FLAT
 
 
-def _unlike_target(trunk: Trunk) -> str:
+def _unlike_target(trunk: PathCounts) -> str:
     """Doubt where a grown forest tells little of its target."""
     if trunk.fit is None or trunk.fit.fidelity >= FAITHFUL:
         return ""
@@ -259,12 +261,12 @@ def _flat(embedding: Embedding) -> str:
     )
 
 
-def _untold(trunk: Trunk, feature_count: int) -> str:
+def _no_pairs_reason(trunk: PathCounts, feature_count: int) -> str:
     """Say why no pair can be told, whatever the counts; empty where pairs can be told."""
     if trunk.is_boosted:
         return "the model's trees are boosted"
     if trunk.fit is not None and trunk.fit.fidelity < _UNFAITHFUL:
         return f"the forest grown tells only {trunk.fit.fidelity:.2f} of its target"
-    if feature_count < interchange.LEAST_FEATURES:
-        return f"fewer than {interchange.LEAST_FEATURES} features have too few neighbours"
+    if feature_count < interchange.MIN_FEATURES:
+        return f"fewer than {interchange.MIN_FEATURES} features have too few neighbours"
     return ""

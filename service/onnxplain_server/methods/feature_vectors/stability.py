@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.feature_vectors.reading import angles, difference, norms
+from onnxplain_server.methods.feature_vectors.geometry import angles, difference, norms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

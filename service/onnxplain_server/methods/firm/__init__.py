@@ -5,9 +5,8 @@ Conference on Machine Learning, Lecture Notes in Computer Science 5782. arXiv:09
 """
 
 from onnxplain_server.methods.firm import gaussian
-from onnxplain_server.methods.firm.compute import Sheet, complete, compute
+from onnxplain_server.methods.firm.compute import ScoredRows, complete, compute
 from onnxplain_server.methods.firm.covariance import Covariance
-from onnxplain_server.methods.firm.draw import Moments
 from onnxplain_server.methods.firm.options import (
     Combination,
     Contrast,
@@ -18,6 +17,7 @@ from onnxplain_server.methods.firm.options import (
     check,
 )
 from onnxplain_server.methods.firm.result import Result
+from onnxplain_server.methods.firm.weighted_scores import Moments
 
 __all__ = [
     "Combination",
@@ -29,7 +29,7 @@ __all__ = [
     "Pairs",
     "Result",
     "ScoreSource",
-    "Sheet",
+    "ScoredRows",
     "check",
     "complete",
     "compute",

@@ -9,18 +9,18 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.bins import Bins, cut
-from onnxplain_server.methods.firm.draw import Moments
 from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate, form_of
 from onnxplain_server.methods.firm.measures import (
     Binned,
     BoundEstimator,
-    Closed,
+    ClosedForm,
     Slope,
     Smooth,
     TwoValued,
 )
 from onnxplain_server.methods.firm.options import Estimator, Options
 from onnxplain_server.methods.firm.spline import FEWEST_VALUES, Spline
+from onnxplain_server.methods.firm.weighted_scores import Moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ def _conditional(
     return Binned(bins, options.keep_bias)
 
 
-def _closed(expression: Expression, estimator: Estimator, moments: Moments | None) -> Closed:
+def _closed(expression: Expression, estimator: Estimator, moments: Moments | None) -> ClosedForm:
     form = form_of(expression)
     if form is None:
         raise _refused(
@@ -98,7 +98,7 @@ def _closed(expression: Expression, estimator: Estimator, moments: Moments | Non
         )
     if moments is None:
         raise ValueError("closed forms need moments")
-    return Closed(form, moments, estimator)
+    return ClosedForm(form, moments, estimator)
 
 
 def _numbers(expression: Expression, values: Array, estimator: Estimator) -> Vector:

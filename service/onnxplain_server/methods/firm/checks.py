@@ -10,12 +10,12 @@ from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.binding import BoundFeature
-from onnxplain_server.methods.firm.draw import Draw
 from onnxplain_server.methods.firm.options import Estimator
+from onnxplain_server.methods.firm.weighted_scores import WeightedScores
 
 _TOLD = 0.25
 """Difference from the spread of bin means, as a share of it, from which it is told."""
-LEAST_OF_A_VALUE = 5
+MIN_ROWS_PER_VALUE = 5
 """Rows of each of two values from which the spread of their difference is told."""
 
 _BLIND = {
@@ -37,7 +37,7 @@ _BLIND = {
 }
 
 
-def notes(bounds: Sequence[BoundFeature], draw: Draw) -> Iterator[Note]:
+def notes(bounds: Sequence[BoundFeature], draw: WeightedScores) -> Iterator[Note]:
     """Tell which features an estimator is blind to."""
     for estimator, note in _BLIND.items():
         wrong = tuple(
@@ -64,13 +64,13 @@ def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterato
     rare = tuple(
         bound.expression.text
         for bound in bounds
-        if bound.bins.is_two_valued and rarer_count(bound) < LEAST_OF_A_VALUE
+        if bound.bins.is_two_valued and rarer_count(bound) < MIN_ROWS_PER_VALUE
     )
     if is_resampled and rare:
         yield Note(
             "FEW_ROWS",
-            f"Fewer than {LEAST_OF_A_VALUE} rows have one of the two values, which is too few for "
-            f"a standard error or an interval, so these are NaN: {listed(rare)}.",
+            f"Fewer than {MIN_ROWS_PER_VALUE} rows have one of the two values, too few for a "
+            f"standard error or an interval, so these are NaN: {listed(rare)}.",
         )
 
 
@@ -95,9 +95,9 @@ def rarer_count(bound: BoundFeature) -> int:
     return int(np.bincount(bound.bins.codes.astype(np.intp), minlength=bound.bins.count).min())
 
 
-def _disagrees(bound: BoundFeature, draw: Draw) -> bool:
+def _disagrees(bound: BoundFeature, draw: WeightedScores) -> bool:
     """Compare with the spread of bin means, by more than rows make them scatter."""
-    found = draw.by_bin(bound.bins)
+    found = draw.bin_statistics(bound.bins)
     seen = np.maximum(found.between - found.noise, 0.0)
     raw = bound.measure.raw(draw)
     told = raw**2 if bound.measure.is_signed else raw

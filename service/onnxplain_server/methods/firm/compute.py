@@ -11,24 +11,24 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm import checks
 from onnxplain_server.methods.firm.binding import BoundFeature, bind
-from onnxplain_server.methods.firm.draw import Draw, Moments
 from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm.options import Options
 from onnxplain_server.methods.firm.result import (
-    Cloud,
-    Compared,
     ConditionalExpectation,
+    ContrastImportance,
     FirmImportance,
     ImportanceSpread,
-    Literals,
+    PairGrid,
     Result,
+    ScatterSample,
 )
+from onnxplain_server.methods.firm.weighted_scores import Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
     Resampling,
-    effective_count,
-    few_rows,
-    quantile,
+    effective_row_count,
+    few_rows_notes,
     replicate,
+    t_quantile,
 )
 
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
@@ -43,7 +43,7 @@ _SHOWN_FEATURES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
+class ScoredRows:
     """Rows to learn from.
 
     Attributes
@@ -63,7 +63,7 @@ class Sheet:
 
 def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
     expressions: Sequence[Expression],
-    sheet: Sheet,
+    sheet: ScoredRows,
     options: Options,
     moments: Moments | None,
     seed: int,
@@ -80,7 +80,7 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
         For the estimators GAUSSIAN and TAYLOR.
     """
     means = np.average(sheet.scores, axis=0, weights=sheet.weights)
-    draw = Draw(_centered(sheet.scores, means), sheet.weights, moments)
+    draw = WeightedScores(_centered(sheet.scores, means), sheet.weights, moments)
 
     def one(expression: Expression) -> BoundFeature:
         return bind(expression, sheet.columns, sheet.weights, options, moments)
@@ -102,7 +102,7 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
         *checks.notes(bounds, draw),
         *checks.constant_notes(bounds),
         *checks.unmeasured_notes(bounds, raws),
-        *few_rows(options.resampling, sheet.weights),
+        *few_rows_notes(options.resampling, sheet.weights),
         *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
     )
     return Result(
@@ -120,10 +120,10 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
 
 
 def complete(
-    result: Result, compared: tuple[Compared, ...], literals: tuple[Literals, ...]
+    result: Result, contrasts: tuple[ContrastImportance, ...], pair_grids: tuple[PairGrid, ...]
 ) -> Result:
     """Add what is not computed from rows and scores alone."""
-    return replace(result, compared=compared, literals=literals)
+    return replace(result, contrasts=contrasts, pair_grids=pair_grids)
 
 
 def _centered(scores: Matrix, means: Vector) -> Matrix:
@@ -134,7 +134,7 @@ def _centered(scores: Matrix, means: Vector) -> Matrix:
     return centered
 
 
-def _raw(bound: BoundFeature, draw: Draw, options: Options) -> Vector:
+def _raw(bound: BoundFeature, draw: WeightedScores, options: Options) -> Vector:
     """Measure in the unit of the score, or of its standard deviation; squared where unsigned."""
     raw = bound.measure.raw(draw)
     if not options.standardize:
@@ -149,7 +149,7 @@ def _finish(bound: BoundFeature, raw: Array) -> Array:
 
 
 def _spreads(
-    bounds: Sequence[BoundFeature], draw: Draw, options: Options, seed: int, run: Run
+    bounds: Sequence[BoundFeature], draw: WeightedScores, options: Options, seed: int, run: Run
 ) -> list[ImportanceSpread | None]:
     """Measure under replicates of the rows; no row is predicted again."""
     resampling = options.resampling
@@ -160,7 +160,7 @@ def _spreads(
     def some(start: int) -> list[list[Vector]]:
         count = min(size, resampling.repeat_count - start)
         weights = replicate(Resampling(repeat_count=count), draw.weights, seed * 10_007 + start)
-        drawn = [Draw(draw.scores, w, draw.moments, is_replicate=True) for w in weights]
+        drawn = [WeightedScores(draw.scores, w, draw.moments, is_replicate=True) for w in weights]
         return [[_raw(bound, one, options) for bound in bounds] for one in drawn]
 
     parts = run(some, range(0, resampling.repeat_count, size))
@@ -181,20 +181,20 @@ def _spread(
     feature of two values of which one is that of a handful of rows.
     """
     count = _row_count(bound, weights)
-    if count < checks.LEAST_OF_A_VALUE:
+    if count < checks.MIN_ROWS_PER_VALUE:
         unknown = np.full_like(raw, np.nan)
         return ImportanceSpread(unknown, unknown, unknown)
-    reach = quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
+    reach = t_quantile(resampling.confidence_level, count, len(raws)) * raws.std(axis=0, ddof=1)
     errors = _finish(bound, raws).std(axis=0, ddof=1)
     return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
 
 
 def _row_count(bound: BoundFeature, weights: Vector) -> float:
     """Count the rows that a number rests on: of two values, those of the rarer one."""
-    return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_count(weights)
+    return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_row_count(weights)
 
 
-def _curve(bound: BoundFeature, draw: Draw, means: Vector) -> ConditionalExpectation:
+def _curve(bound: BoundFeature, draw: WeightedScores, means: Vector) -> ConditionalExpectation:
     bins = bound.bins
     shares = np.bincount(bins.codes.astype(np.intp), draw.weights, bins.count)
     return ConditionalExpectation(
@@ -206,8 +206,8 @@ def _curve(bound: BoundFeature, draw: Draw, means: Vector) -> ConditionalExpecta
 
 
 def _cloud(
-    expressions: Sequence[Expression], importances: Sequence[FirmImportance], sheet: Sheet
-) -> Cloud:
+    expressions: Sequence[Expression], importances: Sequence[FirmImportance], sheet: ScoredRows
+) -> ScatterSample:
     """Choose some rows, evenly over the table, and the features that show in plots."""
     n = len(sheet.weights)
     rows = np.unique(np.linspace(0, n - 1, min(n, _SHOWN_ROWS)).astype(np.intp))
@@ -215,4 +215,4 @@ def _cloud(
     shown = np.argsort(strength, kind="stable")[:_SHOWN_FEATURES]
     some = sheet.columns.take(rows)
     values = {expressions[i].text: evaluate(expressions[i], some) for i in np.sort(shown)}
-    return Cloud(values, sheet.scores[rows])
+    return ScatterSample(values, sheet.scores[rows])

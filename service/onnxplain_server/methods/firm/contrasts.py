@@ -14,10 +14,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.firm import probing
+from onnxplain_server.methods.firm import gradients
 from onnxplain_server.methods.firm.options import Contrast, Estimator, Options
-from onnxplain_server.methods.firm.result import Compared
-from onnxplain_server.methods.grids import grids
+from onnxplain_server.methods.firm.result import ContrastImportance
+from onnxplain_server.methods.grids import lay_grids
 from onnxplain_server.methods.partial_dependence import RowGroup, Strategy
 
 
@@ -34,14 +34,14 @@ def cost(effects: Effects, features: Sequence[str], options: Options) -> int:
     costs = {
         Contrast.PARTIAL_DEPENDENCE: partial_dependence.Options().grid_size * n * count,
         Contrast.SENSITIVITY: 2 * n * count,
-        Contrast.WEIGHT: n + probing.gradient_cost(effects),
+        Contrast.WEIGHT: n + gradients.gradient_cost(effects),
     }
     return sum(costs[contrast] for contrast in options.contrasts)
 
 
 def compare(
     effects: Effects, features: Sequence[str], options: Options, path: str
-) -> tuple[Compared, ...]:
+) -> tuple[ContrastImportance, ...]:
     """Compute the measures asked for, each of all columns.
 
     Parameters
@@ -57,7 +57,7 @@ def compare(
     for contrast in options.contrasts:
         values = _measure(effects, features, contrast, path)
         pairs = zip(features, values, strict=True)
-        found += [Compared(contrast, feature, row) for feature, row in pairs]
+        found += [ContrastImportance(contrast, feature, row) for feature, row in pairs]
     return tuple(found)
 
 
@@ -68,11 +68,11 @@ def _measure(effects: Effects, features: Sequence[str], contrast: Contrast, path
         case Contrast.PARTIAL_DEPENDENCE:
             return _dependence(effects, features, path)
         case Contrast.SENSITIVITY:
-            deviations = probing.moments_of(effects)[1][positions]
-            found: Matrix = probing.root_mean_squares(effects, positions) * deviations[:, None]
+            deviations = gradients.moments_of(effects)[1][positions]
+            found: Matrix = gradients.root_mean_squares(effects, positions) * deviations[:, None]
             return found
         case Contrast.WEIGHT:
-            return probing.weights(effects, f"{path}.contrasts")[positions]
+            return gradients.weights(effects, f"{path}.contrasts")[positions]
 
 
 def _dependence(effects: Effects, features: Sequence[str], path: str) -> Matrix:
@@ -81,7 +81,7 @@ def _dependence(effects: Effects, features: Sequence[str], path: str) -> Matrix:
         features=tuple((name,) for name in features), strategy=Strategy.QUANTILE
     )
     asked = partial_dependence.resolve(asked, effects.background.features.names, path)
-    points = grids(effects, effects.background.features, asked, path)
+    points = lay_grids(effects, effects.background.features, asked, path)
     curves = partial_dependence.compute(
         effects, asked, points, [RowGroup("", effects.background)]
     ).curves

@@ -15,11 +15,11 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.firm import gaussian
 from onnxplain_server.methods.firm.bins import Bins
-from onnxplain_server.methods.firm.draw import Draw, Moments
 from onnxplain_server.methods.firm.language import Linear, Threshold
 from onnxplain_server.methods.firm.options import Estimator
-from onnxplain_server.methods.firm.scores import ByBin, slope
+from onnxplain_server.methods.firm.scores import BinStatistics, slope
 from onnxplain_server.methods.firm.spline import Spline
+from onnxplain_server.methods.firm.weighted_scores import Moments, WeightedScores
 
 
 class BoundEstimator(Protocol):
@@ -33,10 +33,10 @@ class BoundEstimator(Protocol):
     def is_signed(self) -> bool:
         """Whether `raw` gives importances, and not their squares."""
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """Measure under some weights: (n_outputs,)."""
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
         """Expected scores, minus that of all rows, at values: (n_levels, n_outputs)."""
 
 
@@ -48,18 +48,18 @@ class TwoValued:
     estimator = Estimator.TWO_VALUED
     is_signed = True
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """See `BoundEstimator.raw`; positive where the larger value has the larger score."""
-        found = draw.by_bin(self.bins)
+        found = draw.bin_statistics(self.bins)
         low, high = found.shares
         if not low * high:
             return np.zeros(draw.scores.shape[1])
         difference: Vector = (found.means[1] - found.means[0]) * np.sqrt(low * high)
         return difference
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
         """See `BoundEstimator.curve`."""
-        return draw.by_bin(self.bins).means
+        return draw.bin_statistics(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,13 +71,13 @@ class Binned:
     estimator = Estimator.BINNED
     is_signed = False
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """See `BoundEstimator.raw`."""
-        return _unbiased(draw.by_bin(self.bins), draw, keep_bias=self.keep_bias)
+        return _unbiased(draw.bin_statistics(self.bins), draw, keep_bias=self.keep_bias)
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
         """See `BoundEstimator.curve`."""
-        return draw.by_bin(self.bins).means
+        return draw.bin_statistics(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +89,12 @@ class Smooth:
     estimator = Estimator.SMOOTH
     is_signed = False
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """See `BoundEstimator.raw`."""
         found = self.spline.measure(draw.scores, draw.weights)
         return _unbiased(found, draw, keep_bias=self.keep_bias)
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
         """See `BoundEstimator.curve`."""
         fitted = self.spline.at(levels) @ self.spline.fit(draw.scores, draw.weights)
         return fitted - np.average(draw.scores, axis=0, weights=draw.weights)
@@ -108,11 +108,11 @@ class Slope:
     estimator = Estimator.SLOPE
     is_signed = True
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """See `BoundEstimator.raw`."""
         return slope(self.values, draw.scores, draw.weights)
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
         """See `BoundEstimator.curve`."""
         shares = draw.weights / draw.weights.sum()
         unit = np.abs(self.values).max() or 1.0  # so that no square overflows
@@ -123,7 +123,7 @@ class Slope:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
+class ClosedForm:
     """The closed form for Gaussian columns, of a sum of columns or a threshold of one."""
 
     form: Linear | Threshold
@@ -135,12 +135,12 @@ class Closed:
         """Equation 9 has no sign."""
         return self.estimator is Estimator.GAUSSIAN
 
-    def raw(self, draw: Draw) -> Vector:
+    def raw(self, draw: WeightedScores) -> Vector:
         """See `BoundEstimator.raw`."""
         signed = self._signed(draw)
         return signed if self.is_signed else signed**2
 
-    def _signed(self, draw: Draw) -> Vector:
+    def _signed(self, draw: WeightedScores) -> Vector:
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
         gradient = self.moments.gradient
@@ -151,7 +151,7 @@ class Closed:
         )
         return above if self.form.is_above else -above
 
-    def curve(self, draw: Draw, levels: Array) -> Matrix:
+    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
         """See `BoundEstimator.curve`."""
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
@@ -173,7 +173,7 @@ def _line(levels: Array, mean: float, deviation: float, rise: Vector) -> Matrix:
     return line
 
 
-def _unbiased(found: ByBin, draw: Draw, *, keep_bias: bool) -> Vector:
+def _unbiased(found: BinStatistics, draw: WeightedScores, *, keep_bias: bool) -> Vector:
     """Take the noise from a spread.
 
     Where the bias is to stay, a replicate still loses the part of its own that it has on top

@@ -10,7 +10,7 @@ from onnxplain_server.methods.firm.covariance import Covariance
 from onnxplain_server.methods.option_checks import within
 from onnxplain_server.methods.resampling import Resampling
 
-MOST_FEATURES = 50_000
+MAX_FEATURES = 50_000
 
 
 class Estimator(Enum):

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
-from onnxplain_server.methods.firm.options import MOST_FEATURES, Combination, Options, Pairs
-from onnxplain_server.methods.firm.result import Literals
+from onnxplain_server.methods.firm.options import MAX_FEATURES, Combination, Options, Pairs
+from onnxplain_server.methods.firm.result import PairGrid
 
 _JOINTS = {
     Combination.CONJUNCTION: "{} and {}",
@@ -22,7 +22,7 @@ _JOINTS = {
 
 
 @dataclass(slots=True)
-class Wanted:
+class FeatureList:
     """Texts of features, each once, and what shows which are pairs of which.
 
     Attributes
@@ -30,20 +30,20 @@ class Wanted:
     texts : list of str
     paths : list of str
         Fields of the request that they come from.
-    literals : list of Literals
+    pair_grids : list of PairGrid
     """
 
     texts: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
-    literals: list[Literals] = field(default_factory=list)
+    pair_grids: list[PairGrid] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
 
     def add(self, text: str, path: str) -> int:
         """Take a feature, unless it is there, and return its position."""
         if text not in self._places:
-            if len(self.texts) == MOST_FEATURES:
+            if len(self.texts) == MAX_FEATURES:
                 raise ExplainError(
-                    Reason.INVALID_OPTION, f"more than {MOST_FEATURES:,} features", path
+                    Reason.INVALID_OPTION, f"more than {MAX_FEATURES:,} features", path
                 )
             self._places[text] = len(self.texts)
             self.texts.append(text)
@@ -51,7 +51,9 @@ class Wanted:
         return self._places[text]
 
 
-def expand(options: Options, names: Sequence[str], columns: Collection[str], path: str) -> Wanted:
+def expand(
+    options: Options, names: Sequence[str], columns: Collection[str], path: str
+) -> FeatureList:
     """List all features: those named, or all that the model takes, then pairs.
 
     Parameters
@@ -66,7 +68,7 @@ def expand(options: Options, names: Sequence[str], columns: Collection[str], pat
     ExplainError
         INVALID_OPTION.
     """
-    wanted = Wanted()
+    wanted = FeatureList()
     twice = tuple(text for text, count in Counter(options.features).items() if count > 1)
     if twice:
         raise ExplainError(
@@ -75,11 +77,11 @@ def expand(options: Options, names: Sequence[str], columns: Collection[str], pat
     for i, text in enumerate(options.features or (() if options.pairs else names)):
         wanted.add(text, f"{path}.features[{i}]")
     for i, pairs in enumerate(options.pairs):
-        wanted.literals.append(_pair(pairs, wanted, columns, f"{path}.pairs[{i}]"))
+        wanted.pair_grids.append(_pair(pairs, wanted, columns, f"{path}.pairs[{i}]"))
     return wanted
 
 
-def _pair(pairs: Pairs, wanted: Wanted, columns: Collection[str], path: str) -> Literals:
+def _pair(pairs: Pairs, wanted: FeatureList, columns: Collection[str], path: str) -> PairGrid:
     if pairs.include_negations and pairs.combination is Combination.PRODUCT:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -101,7 +103,7 @@ def _pair(pairs: Pairs, wanted: Wanted, columns: Collection[str], path: str) -> 
         if first[0] != second[0]
     ]
     names = tuple(text for _, text, _ in literals)
-    return Literals(names, tuple(cells), tuple(singles), pairs.combination.value)
+    return PairGrid(names, tuple(cells), tuple(singles), pairs.combination.value)
 
 
 def _quoted(text: str, columns: Collection[str], path: str) -> str:

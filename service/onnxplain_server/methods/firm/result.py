@@ -70,7 +70,7 @@ class FirmImportance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ContrastImportance:
     """Another measure of a column, which is not this method's."""
 
     contrast: Contrast
@@ -79,7 +79,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cloud:
+class ScatterSample:
     """Some rows, to be drawn behind the curves.
 
     Attributes
@@ -94,7 +94,7 @@ class Cloud:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Literals:
+class PairGrid:
     """Features of which all pairs were asked for, as `plots` sets them into a square.
 
     Attributes
@@ -130,11 +130,11 @@ class Result:
 
     output_names: tuple[str, ...]
     importances: tuple[FirmImportance, ...]
-    compared: tuple[Compared, ...]
+    contrasts: tuple[ContrastImportance, ...]
     means: Vector
     deviations: Vector
     is_standardized: bool
     confidence_level: float
-    cloud: Cloud
-    literals: tuple[Literals, ...]
+    scatter: ScatterSample
+    pair_grids: tuple[PairGrid, ...]
     notes: tuple[Note, ...]

@@ -10,7 +10,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ByBin:
+class BinStatistics:
     """Scores in bins that weigh something.
 
     Attributes
@@ -35,7 +35,7 @@ class ByBin:
     within: Vector
 
 
-def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
+def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) -> BinStatistics:
     """Average scores by bins.
 
     With W the weight of a bin and S the sum of its squared weights, means scatter by
@@ -70,7 +70,7 @@ def by_bin(codes: Array, count: int, scores: Matrix, weights: Vector) -> ByBin:
     has_spread = freedom > 1e-9 * whole
     within = residual / freedom if has_spread else np.full(scores.shape[1], np.nan)
     noise = within * max(ratio.sum() / whole - squares.sum() / whole**2, 0.0)
-    return ByBin(shares, means - middle, between, noise, within)
+    return BinStatistics(shares, means - middle, between, noise, within)
 
 
 def _totals(bins: Indices, count: int, weights: Vector) -> tuple[Vector, Vector]:

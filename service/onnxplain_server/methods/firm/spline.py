@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.methods.firm.scores import ByBin
+from onnxplain_server.methods.firm.scores import BinStatistics
 
 _STRETCHES = 6
 _DEGREE = 3
@@ -45,7 +45,7 @@ class Spline:
         fitted = np.linalg.lstsq(crossed @ self.basis, crossed @ scores, rcond=1e-12)[0]
         return fitted.astype(np.float64)
 
-    def measure(self, scores: Matrix, weights: Vector) -> ByBin:
+    def measure(self, scores: Matrix, weights: Vector) -> BinStatistics:
         """Tell the spread of the curve, as `by_bin` does of bins; `means` are those of rows.
 
         With H the projection and S the squared weights, the variance of the curve is too
@@ -61,4 +61,4 @@ class Spline:
         freedom = 1.0 - taken
         within = shares @ (scores - fitted) ** 2 / freedom
         noise = within * (taken - float(shares @ shares))
-        return ByBin(shares, fitted - middle, between, noise, within)
+        return BinStatistics(shares, fitted - middle, between, noise, within)

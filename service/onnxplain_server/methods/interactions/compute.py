@@ -27,7 +27,7 @@ from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.permutation_test import PermutationTest
 from onnxplain_server.methods.interactions.presentation import Presentation
 from onnxplain_server.methods.interactions.result import Result
-from onnxplain_server.methods.interactions.weightings import Plan, WeightedMeasurement
+from onnxplain_server.methods.interactions.weighted_measurement import Plan, WeightedMeasurement
 from onnxplain_server.methods.resampling import replicate
 
 

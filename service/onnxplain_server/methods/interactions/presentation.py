@@ -11,8 +11,8 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.result import Statistic, ratio
-from onnxplain_server.methods.interactions.weightings import WeightedMeasurement
-from onnxplain_server.methods.resampling import ReplicateSpread, effective_count, spread
+from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
+from onnxplain_server.methods.resampling import ReplicateSpread, effective_row_count, spread
 
 
 class Presentation:
@@ -22,7 +22,7 @@ class Presentation:
         self._names = effects.background.features.names
         self._nothing = np.zeros(len(effects.output_names))
         self._resampling = options.resampling
-        self._row_count = effective_count(effects.background.weights)
+        self._row_count = effective_row_count(effects.background.weights)
         self._is_tested = options.permutation_count > 0
         self._measure = measure
 
@@ -33,7 +33,7 @@ class Presentation:
 
     def below_threshold(self, absolute: float | None) -> tuple[Note, ...]:
         """Name the terms that the threshold has set to 0, though they are not negligible."""
-        cut = self._measure.cut
+        cut = self._measure.clipped
         if not cut:
             return ()
         terms = dict.fromkeys(
@@ -49,11 +49,11 @@ class Presentation:
     def one(self, order: str, group: tuple[int, ...]) -> Statistic:
         """Present one; what was not measured, because it pads a list, is 0 of 1."""
         names = tuple(self._names[j] for j in group)
-        found = self._measure.found.get((order, group))
+        found = self._measure.parts.get((order, group))
         if found is None:
             nothing = self._nothing
             p_values = nothing + 1 if self._is_tested else None
-            errors = None if self._measure.found["total", ()][0].errors is None else nothing
+            errors = None if self._measure.parts["total", ()][0].errors is None else nothing
             return Statistic(names, nothing, nothing + 1, None, p_values, errors)
         numerators = np.concatenate([np.atleast_2d(part.numerators) for part in found])
         denominators = np.concatenate([np.atleast_2d(part.denominators) for part in found])

@@ -38,7 +38,7 @@ class Clip:
 
     Attributes
     ----------
-    cut : float
+    clipped_share : float
         Largest share of the mean square that the last call has set to 0; 0 where that is
         negligible.
     """
@@ -46,14 +46,14 @@ class Clip:
     def __init__(self, threshold: Vector, squares: Vector) -> None:
         self._threshold = threshold
         self._squares = squares
-        self.cut = 0.0
+        self.clipped_share = 0.0
 
     def __call__(self, numerators: Array) -> Array:
         """Clip; shape is kept."""
         is_below = numerators < self._threshold
         own = np.where(is_below, numerators, 0.0).reshape(-1, len(self._threshold))[0]
         lost = np.divide(own, self._squares, out=np.zeros_like(own), where=self._squares > 0)
-        self.cut = float(lost.max()) if lost.max() > _NEGLIGIBLE else 0.0
+        self.clipped_share = float(lost.max()) if lost.max() > _NEGLIGIBLE else 0.0
         return np.where(is_below, 0.0, numerators)
 
 

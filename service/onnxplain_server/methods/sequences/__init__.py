@@ -1,8 +1,8 @@
 """Importances of strings at positions of sequences, whether a model knows them or not."""
 
-from onnxplain_server.methods.sequences.compute import Setting, of_weights
+from onnxplain_server.methods.sequences.compute import Setting, from_weights
 from onnxplain_server.methods.sequences.options import (
-    Listed,
+    ListedWeights,
     Options,
     SequenceLayout,
     SequenceModel,
@@ -12,10 +12,10 @@ from onnxplain_server.methods.sequences.options import (
 )
 from onnxplain_server.methods.sequences.poim import Weights, tables
 from onnxplain_server.methods.sequences.result import Result
-from onnxplain_server.methods.sequences.sampling import cost, of_score
+from onnxplain_server.methods.sequences.sampling import cost, from_samples
 
 __all__ = [
-    "Listed",
+    "ListedWeights",
     "Options",
     "Result",
     "SequenceLayout",
@@ -26,7 +26,7 @@ __all__ = [
     "check",
     "check_sizes",
     "cost",
-    "of_score",
-    "of_weights",
+    "from_samples",
+    "from_weights",
     "tables",
 ]

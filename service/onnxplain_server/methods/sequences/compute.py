@@ -13,7 +13,7 @@ from onnxplain_server.methods.sequences.background import MarkovChain
 from onnxplain_server.methods.sequences.kmers import mismatches, text_of
 from onnxplain_server.methods.sequences.options import Options
 from onnxplain_server.methods.sequences.poim import Poim, Weights
-from onnxplain_server.methods.sequences.result import Kmers, Mismatched, Motif, Result, Top
+from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif, Result, TopKmer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Setting:
     output_names: tuple[str, ...]
 
 
-def of_weights(
+def from_weights(
     weights: Sequence[Weights],
     setting: Setting,
     options: Options,
@@ -74,12 +74,12 @@ def _kmers(poims: Sequence[Poim], k: int) -> Kmers:
     return Kmers(k, differences.transpose(2, 1, 0), importances.transpose(2, 1, 0), None)
 
 
-def strongest(kmers: Sequence[Kmers], options: Options) -> tuple[Top, ...]:
+def strongest(kmers: Sequence[Kmers], options: Options) -> tuple[TopKmer, ...]:
     """Choose strings at positions by the size of their importance, for each output."""
     found = []
     for output in range(kmers[0].importances.shape[2] if kmers else 0):
         of_output = [
-            Top(
+            TopKmer(
                 text_of(int(code), one.length, options.alphabet),
                 int(position),
                 output,
@@ -129,7 +129,7 @@ def _motif(
     return Motif(
         text,
         tuple(
-            Mismatched(
+            MismatchClass(
                 count,
                 int(counts[count]),
                 means[0, :, count],

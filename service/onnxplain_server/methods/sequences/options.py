@@ -48,7 +48,7 @@ class SequenceModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedWeights:
     """Weights of strings at positions, one by one.
 
     Attributes
@@ -72,7 +72,7 @@ class Options:
     length : int or None
         Of the sequences; None, before it is resolved: that of the weights, the model or the
         column.
-    weights : Listed or None
+    weights : ListedWeights or None
         The score; None: the model.
     """
 
@@ -80,7 +80,7 @@ class Options:
     alphabet: str = "ACGT"
     length: int | None = None
     background: SequenceModel = field(default_factory=SequenceModel)
-    weights: Listed | None = None
+    weights: ListedWeights | None = None
     max_length: int = 3
     motifs: tuple[str, ...] = ()
     top_count: int = 20
@@ -113,7 +113,7 @@ def check(options: Options, path: str) -> None:
         _check_weights(options.weights, options.alphabet, f"{path}.weights")
 
 
-def _check_weights(weights: Listed, alphabet: str, path: str) -> None:
+def _check_weights(weights: ListedWeights, alphabet: str, path: str) -> None:
     counts = {len(weights.kmers), len(weights.positions), len(weights.values)}
     if len(counts) > 1 or not weights.kmers:
         raise _refused(

@@ -31,7 +31,7 @@ class Kmers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Top:
+class TopKmer:
     """A string at a position that is among the most important for an output."""
 
     kmer: str
@@ -42,7 +42,7 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mismatched:
+class MismatchClass:
     """All strings that differ from a motif in so many letters, by position.
 
     Attributes
@@ -71,7 +71,7 @@ class Motif:
     """A motif and what resembles it; the last of `mismatched` agrees with it nowhere."""
 
     motif: str
-    mismatched: tuple[Mismatched, ...]
+    mismatch_classes: tuple[MismatchClass, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +94,6 @@ class Result:
     means: Vector
     deviations: Vector
     kmers: tuple[Kmers, ...]
-    top: tuple[Top, ...]
+    top: tuple[TopKmer, ...]
     motifs: tuple[Motif, ...]
     notes: tuple[Note, ...]

@@ -12,12 +12,12 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.methods.sequences.compute import Setting, sampled_note, strongest
 from onnxplain_server.methods.sequences.kmers import mismatches, windows
 from onnxplain_server.methods.sequences.options import Options
-from onnxplain_server.methods.sequences.result import Kmers, Mismatched, Motif, Result
+from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif, Result
 
 Score: TypeAlias = Callable[[Array], Matrix]
 """Sequences, (n, length) numbers of letters, to scores, (n, n_outputs)."""
 
-LEAST = 20
+MIN_SEQUENCES = 20
 """Sequences with a string, and without it, from which its standard error can be told."""
 _NEAR = 2
 """Mismatches up to which strings are looked at, beside those that agree nowhere."""
@@ -37,7 +37,7 @@ def cost(options: Options, length: int) -> int:
     return options.sample_count + planted
 
 
-def of_score(score: Score, setting: Setting, options: Options, seed: int) -> Result:
+def from_samples(score: Score, setting: Setting, options: Options, seed: int) -> Result:
     """Estimate all matrices from one sample, and motifs by planting them.
 
     Parameters
@@ -78,9 +78,9 @@ def _few_note(kmers: Sequence[Kmers]) -> tuple[Note, ...]:
     if not count:
         return ()
     message = (
-        f"{count:,} of {of:,} strings at positions were held, or lacked, by fewer than {LEAST} of "
-        "the sampled sequences, which is too few for a standard error: it is NaN, and the "
-        "difference may be far off. Raise sample_count, or lower max_length."
+        f"{count:,} of {of:,} strings at positions were held, or lacked, by fewer than "
+        f"{MIN_SEQUENCES} of the sampled sequences, which is too few for a standard error: it is "
+        "NaN, and the difference may be far off. Raise sample_count, or lower max_length."
     )
     return (Note("FEW_ROWS", message),)
 
@@ -125,8 +125,8 @@ def _standard_errors(found: Array, totals: Array, squares: Array, importances: M
 
 
 def _variance_of_mean(counts: Array, totals: Array, squares: Array) -> Matrix:
-    """Variances of means, NaN where fewer than `LEAST` sequences were averaged."""
-    number = np.where(counts < LEAST, np.nan, counts)[:, None]
+    """Variances of means, NaN where fewer than `MIN_SEQUENCES` sequences were averaged."""
+    number = np.where(counts < MIN_SEQUENCES, np.nan, counts)[:, None]
     variances = np.maximum(squares / number - (totals / number) ** 2, 0.0)
     found: Matrix = variances / (number - 1)
     return found
@@ -160,12 +160,12 @@ def _motif(  # noqa: PLR0917 - all that a motif needs
     return Motif(text, tuple(_mismatched(count, len(codes), of) for count, codes, of in classes))
 
 
-def _mismatched(count: int, kmer_count: int, numbers: Array) -> Mismatched:
+def _mismatched(count: int, kmer_count: int, numbers: Array) -> MismatchClass:
     """Take numbers apart: (n_positions, kinds, n_outputs)."""
     differences, importances, spreads, importance_spreads = np.moveaxis(numbers, 1, 0)
     if kmer_count == 1:
         spreads, importance_spreads = np.zeros_like(spreads), np.zeros_like(importance_spreads)
-    return Mismatched(
+    return MismatchClass(
         mismatch_count=count,
         kmer_count=kmer_count,
         differences=differences,

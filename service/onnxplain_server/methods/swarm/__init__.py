@@ -4,41 +4,41 @@ Marcílio-Jr, Eler and Breve (2021), "Model-agnostic interpretation by visualiza
 perturbations", arXiv 2101.10502.
 """
 
-from onnxplain_server.methods.swarm.by_lines import LineReader
-from onnxplain_server.methods.swarm.by_trees import TreeReader
-from onnxplain_server.methods.swarm.compute import StepReader, Subject, compute, cost
-from onnxplain_server.methods.swarm.judging import Truth
+from onnxplain_server.methods.swarm.compute import Problem, StepReader, compute, cost
+from onnxplain_server.methods.swarm.linear_steps import LinearStepReader
 from onnxplain_server.methods.swarm.options import (
-    Flight,
     Motion,
     Options,
     ParticleStart,
     Perturbation,
-    Report,
+    Resolution,
     Score,
     Search,
+    SearchSettings,
     resolve,
 )
-from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.result import Effect, Result
+from onnxplain_server.methods.swarm.scoring import GroundTruth
+from onnxplain_server.methods.swarm.tree_steps import TreeStepReader
 
 __all__ = [
     "Effect",
-    "Flight",
-    "LineReader",
+    "GroundTruth",
+    "LinearStepReader",
     "Motion",
+    "MovedRowPredictor",
     "Options",
-    "Oracle",
     "ParticleStart",
     "Perturbation",
-    "Report",
+    "Problem",
+    "Resolution",
     "Result",
     "Score",
     "Search",
+    "SearchSettings",
     "StepReader",
-    "Subject",
-    "TreeReader",
-    "Truth",
+    "TreeStepReader",
     "compute",
     "cost",
     "resolve",

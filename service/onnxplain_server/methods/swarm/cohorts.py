@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
-from onnxplain_server.methods.swarm.judging import Judge, Tally, Truth
+from onnxplain_server.methods.swarm.scoring import GroundTruth, Scorer, Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +25,9 @@ class Cohort:
         Row of the table that is explained by itself.
     rows : (n_moved,)
         Positions in the background.
-    truth : Truth
+    truth : GroundTruth
         Of these rows.
-    judge : Judge
+    judge : Scorer
     unmoved : Tally
         What is predicted for these rows as they are.
     """
@@ -36,8 +36,8 @@ class Cohort:
     number: int
     row_index: int | None
     rows: Indices
-    truth: Truth
-    judge: Judge
+    truth: GroundTruth
+    judge: Scorer
     unmoved: Tally
 
     def __len__(self) -> int:
@@ -50,7 +50,11 @@ class Cohort:
 
 
 def cohorts(
-    truth: Truth, predicted: Matrix, names: Sequence[str], chosen: Sequence[int], alone: Indices
+    truth: GroundTruth,
+    predicted: Matrix,
+    names: Sequence[str],
+    chosen: Sequence[int],
+    alone: Indices,
 ) -> Iterator[Cohort]:
     """Divide rows into cohorts.
 
@@ -81,7 +85,7 @@ def cohorts(
 
 
 def _cohort(  # noqa: PLR0917 - all that it is made of
-    truth: Truth,
+    truth: GroundTruth,
     predicted: Matrix,
     names: Sequence[str],
     moved: Indices,

@@ -11,21 +11,26 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.background import Background
+from onnxplain_server.methods.infinite_losses import check_finite_baseline, infinite_loss_notes
 from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
 from onnxplain_server.methods.swarm.importance import importance, over_classes
-from onnxplain_server.methods.swarm.judging import Truth
 from onnxplain_server.methods.swarm.options import Options, Search
 from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
-from onnxplain_server.methods.swarm.predicting import Oracle
-from onnxplain_server.methods.swarm.prediction_memo import Notebook
+from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
+from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
 from onnxplain_server.methods.swarm.reach import extrapolation, reach
 from onnxplain_server.methods.swarm.result import Effect, Result, histogram
-from onnxplain_server.methods.swarm.searching import Found, SearchSpace, by_evolution, by_swarm
-from onnxplain_server.methods.swarm.steps import Steps, add_up, disagreements, find
-from onnxplain_server.methods.undefined import check_finite_before, infinite_after
+from onnxplain_server.methods.swarm.scoring import GroundTruth
+from onnxplain_server.methods.swarm.searching import (
+    SearchResult,
+    SearchSpace,
+    by_evolution,
+    by_swarm,
+)
+from onnxplain_server.methods.swarm.steps import Steps, disagreements, exact_optimum, score_curve
 
 _LEAST_POPULATION = 5
-_SEARCHES: dict[Search, Callable[[SearchSpace], list[Found]]] = {
+_SEARCHES: dict[Search, Callable[[SearchSpace], list[SearchResult]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
 }
@@ -39,32 +44,32 @@ class StepReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Subject:
+class Problem:
     """What is explained.
 
     Attributes
     ----------
     background : Background
         All rows that are used, each kept.
-    oracle : Oracle
-    truth : Truth
+    predictor : MovedRowPredictor
+    truth : GroundTruth
         Of these rows.
     class_names : tuple of str
         Of all outputs; empty without classes.
-    chosen : tuple of int
+    moved_classes : tuple of int
         Classes whose rows are moved.
-    alone : (n_alone,)
+    single_rows : (n_single_rows,)
         Rows of the background that are explained each by itself.
     reader : StepReader or None
         Where what is predicted with any weight can be read from the model.
     """
 
     background: Background
-    oracle: Oracle
-    truth: Truth
+    predictor: MovedRowPredictor
+    truth: GroundTruth
     class_names: tuple[str, ...]
-    chosen: tuple[int, ...]
-    alone: Indices
+    moved_classes: tuple[int, ...]
+    single_rows: Indices
     reader: StepReader | None
 
     def move(self, options: Options, feature: int, rows: Indices, seed: int) -> Move:
@@ -73,21 +78,21 @@ class Subject:
         return moves(options.motion, self.background.columns[feature], rows, random)
 
 
-def cost(options: Options, subject: Subject) -> int:
+def cost(options: Options, subject: Problem) -> int:
     """Return the rows to predict, at most; those that check what is read are not planned."""
-    rows, flight = len(subject.background), options.flight
+    rows, settings = len(subject.background), options.search_settings
     if subject.reader is not None:
         return rows
     if options.search is Search.PUBLISHED:
-        looks = flight.particle_count * flight.iteration_count
+        looks = settings.particle_count * settings.iteration_count
     else:
         # The first generation, and a population that scipy does not take any smaller.
-        looks = max(flight.particle_count, _LEAST_POPULATION) * (flight.iteration_count + 1)
-    looks *= flight.restart_count
-    return rows + (len(subject.alone) or rows) * len(options.features) * looks
+        looks = max(settings.particle_count, _LEAST_POPULATION) * (settings.iteration_count + 1)
+    looks *= settings.restart_count
+    return rows + (len(subject.single_rows) or rows) * len(options.features) * looks
 
 
-def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]) -> Result:
+def compute(subject: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:
     """Search each cohort, and put together what was found.
 
     Parameters
@@ -96,14 +101,20 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
         What is known already to temper the trust in the result.
     """
     places = [subject.background.features.index(name) for name in options.features]
-    predicted = subject.oracle.unmoved()
+    predicted = subject.predictor.unmoved()
     _check_finite(subject, predicted)
     parties = list(
-        cohorts(subject.truth, predicted, subject.class_names, subject.chosen, subject.alone)
+        cohorts(
+            subject.truth,
+            predicted,
+            subject.class_names,
+            subject.moved_classes,
+            subject.single_rows,
+        )
     )
     if options.search is not Search.EXACT:
         found = [_try(subject, options, cohort, places, seed) for cohort in parties]
-        subject.oracle.settle(cost(options, subject))
+        subject.predictor.settle(cost(options, subject))
         return _result(subject, options, parties, found, places, tuple(notes), predicted, seed)
     exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
     doubts = sum(doubt for _, doubt in exact)
@@ -113,16 +124,16 @@ def compute(subject: Subject, options: Options, seed: int, notes: Sequence[Note]
     )
 
 
-def _check_finite(subject: Subject, predicted: Matrix) -> None:
+def _check_finite(subject: Problem, predicted: Matrix) -> None:
     """Refuse a loss that is infinite before anything is moved: it cannot get worse."""
     comparison, weights = subject.truth.comparison, subject.truth.weights
     if comparison is None:
         return
     losses = comparison.losses(subject.truth.actual, predicted).sum(axis=1, keepdims=True)
-    counted = np.flatnonzero(weights if not len(subject.alone) else weights + 1)
+    counted = np.flatnonzero(weights if not len(subject.single_rows) else weights + 1)
     total = losses[counted].sum(axis=0)
     background = subject.background.take(counted)
-    check_finite_before(comparison.loss, losses[counted], total, ("total",), background)
+    check_finite_baseline(comparison.loss, losses[counted], total, ("total",), background)
 
 
 def _doubted(count: int) -> Note:
@@ -134,8 +145,8 @@ def _doubted(count: int) -> Note:
 
 
 def _read(
-    subject: Subject, options: Options, cohort: Cohort, places: Sequence[int], seed: int
-) -> tuple[list[Found], int]:
+    subject: Problem, options: Options, cohort: Cohort, places: Sequence[int], seed: int
+) -> tuple[list[SearchResult], int]:
     """Read the features of a cohort exactly, and count predictions that say otherwise."""
     prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
     kind = widest(prepared)
@@ -143,42 +154,42 @@ def _read(
     steps = subject.reader.steps(cohort, places, prepared)
     found, doubts = [], 0
     for j, move, own in zip(places, prepared, steps, strict=True):
-        curve = add_up(own, cohort, options.motion.weight_limit)
-        one = find(curve, cohort, options.motion, options.report, kind)
-        doubts += disagreements(subject.oracle, cohort, j, move, own, one)
+        curve = score_curve(own, cohort, options.motion.weight_limit)
+        one = exact_optimum(curve, cohort, options.motion, options.resolution, kind)
+        doubts += disagreements(subject.predictor, cohort, j, move, own, one)
         found.append(one)
     return found, doubts
 
 
 def _try(
-    subject: Subject, options: Options, cohort: Cohort, places: Sequence[int], seed: int
-) -> list[Found]:
+    subject: Problem, options: Options, cohort: Cohort, places: Sequence[int], seed: int
+) -> list[SearchResult]:
     """Search the features of a cohort by trying weights."""
     prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
     known = None
     if subject.reader is not None:
         limit = options.motion.weight_limit
         steps = subject.reader.steps(cohort, places, prepared)
-        known = [add_up(own, cohort, limit) for own in steps]
+        known = [score_curve(own, cohort, limit) for own in steps]
     neutral = options.motion.perturbation.neutral
-    notebook = Notebook(subject.oracle, cohort, places, prepared, neutral, known)
+    notebook = PredictionMemo(subject.predictor, cohort, places, prepared, neutral, known)
     field = SearchSpace(
-        cohort, places, notebook, options.motion, options.flight, widest(prepared), seed
+        cohort, places, notebook, options.motion, options.search_settings, widest(prepared), seed
     )
     return _SEARCHES[options.search or Search.PUBLISHED](field)
 
 
 def _result(  # noqa: PLR0917 - all that it is made of
-    subject: Subject,
+    subject: Problem,
     options: Options,
     parties: Sequence[Cohort],
-    found: Sequence[Sequence[Found]],
+    found: Sequence[Sequence[SearchResult]],
     places: Sequence[int],
     notes: tuple[Note, ...],
     predicted: Matrix,
     seed: int,
 ) -> Result:
-    limit, report = options.motion.weight_limit, options.report
+    limit, report = options.motion.weight_limit, options.resolution
     borders = np.linspace(0, limit, report.window_count + 1)
     importances = np.array(
         [
@@ -218,12 +229,12 @@ def _result(  # noqa: PLR0917 - all that it is made of
     total, relative = over_classes(importances)
     if options.loss is not None:
         names = [(name,) for name in options.features]
-        notes = (*notes, *infinite_after(options.loss, importances.T, names, "moves"))
+        notes = (*notes, *infinite_loss_notes(options.loss, importances.T, names, "moves"))
     assert options.search is not None  # noqa: S101
     harmful = [
         (
             f"{e.feature} of {e.class_name}" if e.class_name else e.feature,
-            e.found.best_weight,
+            e.search_result.best_weight,
             e.reach,
         )
         for e in effects
@@ -247,18 +258,18 @@ def _result(  # noqa: PLR0917 - all that it is made of
     )
 
 
-def _baseline(subject: Subject, predicted: Matrix) -> float:
+def _baseline(subject: Problem, predicted: Matrix) -> float:
     """Score, or average loss, of all rows as they are."""
     none = np.zeros(0, dtype=np.intp)
-    together = cohorts(subject.truth, predicted, subject.class_names, subject.chosen, none)
+    together = cohorts(subject.truth, predicted, subject.class_names, subject.moved_classes, none)
     return next(together).score
 
 
 def _similarity(
-    subject: Subject, parties: Sequence[Cohort], effects: Sequence[Effect], count: int
+    subject: Problem, parties: Sequence[Cohort], effects: Sequence[Effect], count: int
 ) -> Matrix:
     """Average similarities over features (Equation 5): a row per class."""
-    if not subject.class_names or len(subject.alone):
+    if not subject.class_names or len(subject.single_rows):
         return np.zeros((0, 0))
     similarity = np.full((len(subject.class_names),) * 2, np.nan)
     for c, cohort in enumerate(parties):

@@ -93,7 +93,7 @@ class ScoreCurve:
         )
 
 
-def tried(weights: Vector, scores: Vector, shares: Matrix) -> ScoreCurve:
+def from_trials(weights: Vector, scores: Vector, shares: Matrix) -> ScoreCurve:
     """Make a curve of single weights, in any order."""
     order = np.argsort(weights, kind="stable")
     return ScoreCurve(weights[order], weights[order], scores[order], shares[order])

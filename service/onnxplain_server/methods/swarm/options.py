@@ -49,7 +49,7 @@ class ParticleStart(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class SearchSettings:
     """How a search goes.
 
     Attributes
@@ -83,7 +83,7 @@ class Motion:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Resolution:
     """How finely a result is told.
 
     Attributes
@@ -123,9 +123,9 @@ class Options:
     score: Score | None = None
     loss: Loss | None = None
     target_columns: tuple[str, ...] = ()
-    flight: Flight = field(default_factory=Flight)
+    search_settings: SearchSettings = field(default_factory=SearchSettings)
     motion: Motion = field(default_factory=Motion)
-    report: Report = field(default_factory=Report)
+    resolution: Resolution = field(default_factory=Resolution)
     row_indices: tuple[int, ...] = ()
 
 
@@ -155,11 +155,11 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
 
 
 def _check_numbers(options: Options, path: str) -> None:
-    flight, motion, report = options.flight, options.motion, options.report
-    within(flight.particle_count, 2, 200, f"{path}.particle_count")
-    within(flight.iteration_count, 1, 10_000, f"{path}.iteration_count")
-    within(flight.restart_count, 1, 1_000, f"{path}.restart_count")
-    within(flight.velocity_limit, 1e-9, 1e9, f"{path}.velocity_limit")
+    settings, motion, report = options.search_settings, options.motion, options.resolution
+    within(settings.particle_count, 2, 200, f"{path}.particle_count")
+    within(settings.iteration_count, 1, 10_000, f"{path}.iteration_count")
+    within(settings.restart_count, 1, 1_000, f"{path}.restart_count")
+    within(settings.velocity_limit, 1e-9, 1e9, f"{path}.velocity_limit")
     within(motion.zero_offset, -1e9, 1e9, f"{path}.zero_offset")
     within(report.window_count, 1, 1_000, f"{path}.window_count")
     within(report.point_count, 10, 100_000, f"{path}.point_count")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Matrix
-from onnxplain_server.methods.swarm.options import Flight, Motion, ParticleStart
+from onnxplain_server.methods.swarm.options import Motion, ParticleStart, SearchSettings
 
 _CONSTRICTION = 0.729
 _PULL = 2.05
@@ -47,27 +47,27 @@ class Particles:
     best: Array
     best_damage: Matrix
     motion: Motion
-    flight: Flight
+    settings: SearchSettings
     randoms: Sequence[np.random.Generator]
 
     @classmethod
     def begin(
         cls,
         motion: Motion,
-        flight: Flight,
+        settings: SearchSettings,
         randoms: Sequence[np.random.Generator],
         dtype: npt.DTypeLike,
     ) -> Particles:
         """Start a swarm for each of the random generators; weights are of a type."""
-        count, limit = flight.particle_count, flight.velocity_limit
+        count, limit = settings.particle_count, settings.velocity_limit
         velocity = np.stack([random.uniform(-limit, limit, count) for random in randoms])
         position = np.full(velocity.shape, motion.perturbation.neutral, dtype)
-        if flight.start is ParticleStart.UNIFORM:
+        if settings.start is ParticleStart.UNIFORM:
             drawn = [random.uniform(0, motion.weight_limit, count) for random in randoms]
             position = np.stack(drawn).astype(dtype)
         # Until the first look.
         nothing = np.full(velocity.shape, -np.inf)
-        return cls(position, velocity, position.copy(), nothing, motion, flight, randoms)
+        return cls(position, velocity, position.copy(), nothing, motion, settings, randoms)
 
     def step(self, damage: Matrix) -> None:
         """Learn how much harm each position does, and move on.
@@ -88,13 +88,13 @@ class Particles:
             guide = self._guide(p)
             here = self.position[:, p].astype(np.float64)
             pull = own[:, p] * (self.best[:, p] - here) + social[:, p] * (guide - here)
-            limit = self.flight.velocity_limit
+            limit = self.settings.velocity_limit
             velocity = (_CONSTRICTION * (self.velocity[:, p] + pull)).clip(-limit, limit)
             self.velocity[:, p] = velocity
             self.position[:, p] = (here + velocity).clip(0, self.motion.weight_limit)
 
     def _pulls(self) -> Matrix:
-        count = self.flight.particle_count
+        count = self.settings.particle_count
         return np.stack([random.uniform(0, _PULL, count) for random in self.randoms])
 
     def _remember(self, p: int, damage: Array) -> None:

@@ -14,8 +14,8 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.predictor import Predictor, check_finite, rows_named
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.judging import Tally
 from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.scoring import Tally
 
 _SPAN = 2_000
 """Rows that one thread predicts, so that there is work for others."""
@@ -30,7 +30,7 @@ class MovedFeature:
     weight: float
 
 
-class Oracle:
+class MovedRowPredictor:
     """Asks the model about moved rows.
 
     Parameters

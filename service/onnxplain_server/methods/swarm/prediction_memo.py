@@ -8,20 +8,20 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares, tried
+from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares, from_trials
 from onnxplain_server.methods.swarm.perturbation import Move
-from onnxplain_server.methods.swarm.predicting import MovedFeature, Oracle
+from onnxplain_server.methods.swarm.predicting import MovedFeature, MovedRowPredictor
 
 Tried = list[tuple[int, float]]
 """Weights: each with the position of its feature among those searched."""
 
 
-class Notebook:
+class PredictionMemo:
     """Weights tried on some features of a cohort, and what was predicted.
 
     Parameters
     ----------
-    oracle : Oracle
+    predictor : MovedRowPredictor
     cohort : Cohort
     features : sequence of int
     moves : sequence of Move
@@ -35,14 +35,14 @@ class Notebook:
 
     def __init__(  # noqa: PLR0917 - all that it is made of
         self,
-        oracle: Oracle,
+        predictor: MovedRowPredictor,
         cohort: Cohort,
         features: Sequence[int],
         moves: Sequence[Move],
         neutral: float,
         known: Sequence[ScoreCurve] | None,
     ) -> None:
-        self._oracle = oracle
+        self._predictor = predictor
         self._cohort = cohort
         self._features = features
         self._moves = moves
@@ -69,17 +69,17 @@ class Notebook:
 
     def looked(self, count: int) -> None:
         """Tell that so many planned looks at all rows of the cohort are over."""
-        self._oracle.looked(count * len(self._cohort))
+        self._predictor.looked(count * len(self._cohort))
 
     def curve(self, place: int) -> ScoreCurve:
         """All that was tried on a feature."""
         page = self._pages[place]
         weights = np.array(list(page.lines), dtype=np.float64)
-        return tried(weights, np.array(page.scores), np.stack(page.shares))
+        return from_trials(weights, np.array(page.scores), np.stack(page.shares))
 
     def _predicted(self, new: Tried) -> tuple[Vector, Matrix]:
         tasks = [MovedFeature(self._features[p], self._moves[p], weight) for p, weight in new]
-        tally = self._oracle.tallies(self._cohort, tasks)
+        tally = self._predictor.tallies(self._cohort, tasks)
         return self._cohort.judge.scores(tally), as_shares(tally.counts)
 
     def _read(self, new: Tried) -> tuple[Vector, Matrix]:

@@ -9,9 +9,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.swarm.options import Motion, Report, Score, Search
+from onnxplain_server.methods.swarm.options import Motion, Resolution, Score, Search
 from onnxplain_server.methods.swarm.reach import Reach
-from onnxplain_server.methods.swarm.searching import Found
+from onnxplain_server.methods.swarm.searching import SearchResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Effect:
     row_index: int | None
     row_count: int
     importance: float
-    found: Found
+    search_result: SearchResult
     window_scores: Vector
     window_shares: Matrix
     similarities: Vector
@@ -81,7 +81,7 @@ class Result:
     score: Score | None
     loss: Loss | None
     motion: Motion
-    report: Report
+    resolution: Resolution
     notes: tuple[Note, ...] = ()
 
     @property

@@ -12,9 +12,9 @@ from scipy.optimize import differential_evolution
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve
-from onnxplain_server.methods.swarm.options import Flight, Motion
+from onnxplain_server.methods.swarm.options import Motion, SearchSettings
 from onnxplain_server.methods.swarm.particles import Particles, better
-from onnxplain_server.methods.swarm.prediction_memo import Notebook
+from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Optimum:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """What a search has found for a feature of a cohort; see `SwarmEffect` in the contract.
 
     Attributes
@@ -71,7 +71,7 @@ class SearchSpace:
     features : sequence of int
         Positions in the table: part of the seeds, so that a feature's numbers do not depend on
         which others are asked for.
-    notebook : Notebook
+    notebook : PredictionMemo
     precision : numpy dtype
         Of weights.
     seed : int
@@ -79,9 +79,9 @@ class SearchSpace:
 
     cohort: Cohort
     features: Sequence[int]
-    notebook: Notebook
+    notebook: PredictionMemo
     motion: Motion
-    flight: Flight
+    settings: SearchSettings
     precision: npt.DTypeLike
     seed: int
 
@@ -92,13 +92,13 @@ class SearchSpace:
         return np.random.default_rng(key)
 
 
-def by_swarm(field: SearchSpace) -> list[Found]:
+def by_swarm(field: SearchSpace) -> list[SearchResult]:
     """Let swarms fly, those of all features and restarts together; one result per feature."""
-    m, restarts = len(field.features), field.flight.restart_count
+    m, restarts = len(field.features), field.settings.restart_count
     randoms = [field.random(j, r) for j in field.features for r in range(restarts)]
-    swarms = Particles.begin(field.motion, field.flight, randoms, field.precision)
-    places = np.repeat(np.arange(m), restarts * field.flight.particle_count)
-    for _ in range(field.flight.iteration_count):
+    swarms = Particles.begin(field.motion, field.settings, randoms, field.precision)
+    places = np.repeat(np.arange(m), restarts * field.settings.particle_count)
+    for _ in range(field.settings.iteration_count):
         scores = field.notebook.scores(places, swarms.position.ravel())
         field.notebook.looked(swarms.position.size)
         damage = field.cohort.judge.damage(scores)
@@ -107,25 +107,25 @@ def by_swarm(field: SearchSpace) -> list[Found]:
     return [_found(field, place, best[place]) for place in range(m)]
 
 
-def by_evolution(field: SearchSpace) -> list[Found]:
+def by_evolution(field: SearchSpace) -> list[SearchResult]:
     """Let populations evolve, by scipy; one result per feature."""
     found = []
     for place, feature in enumerate(field.features):
-        best = [_evolve(field, place, feature, r) for r in range(field.flight.restart_count)]
+        best = [_evolve(field, place, feature, r) for r in range(field.settings.restart_count)]
         found.append(_found(field, place, np.array(best)[:, None]))
     return found
 
 
 def _evolve(field: SearchSpace, place: int, feature: int, restart: int) -> float:
     """Find the weight that does most harm, the closest one to no change among equals."""
-    flight, limit = field.flight, field.motion.weight_limit
+    settings, limit = field.settings, field.motion.weight_limit
     cost = _cost(field, place)
     random = field.random(feature, restart)
     result = differential_evolution(
         cost,
         [(0.0, limit)],
-        maxiter=flight.iteration_count,
-        popsize=flight.particle_count,
+        maxiter=settings.iteration_count,
+        popsize=settings.particle_count,
         rng=random,
         vectorized=True,
         updating="deferred",
@@ -154,7 +154,7 @@ def _cost(field: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
     return cost
 
 
-def _found(field: SearchSpace, place: int, best: Array) -> Found:
+def _found(field: SearchSpace, place: int, best: Array) -> SearchResult:
     """Choose the best search: (n_restarts, n_particles) best weights."""
     neutral, judge = field.motion.perturbation.neutral, field.cohort.judge
     scores = field.notebook.scores(np.full(best.size, place), best.ravel().astype(field.precision))
@@ -165,7 +165,7 @@ def _found(field: SearchSpace, place: int, best: Array) -> Found:
     top_weight = np.array([best[r, p] for r, p in enumerate(tops)])
     r = _top(top_damage, top_weight, neutral)
     p = tops[r]
-    return Found(
+    return SearchResult(
         best_weight=float(best[r, p]),
         best_score=float(scores[r, p]),
         distance=float(np.abs(best[r] - neutral).mean()),

@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.table import draw
+from onnxplain_server.methods.swarm.bisection import before
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares
-from onnxplain_server.methods.swarm.edges import before
-from onnxplain_server.methods.swarm.judging import Tally
-from onnxplain_server.methods.swarm.options import Motion, Report
+from onnxplain_server.methods.swarm.options import Motion, Resolution
 from onnxplain_server.methods.swarm.perturbation import Move
-from onnxplain_server.methods.swarm.predicting import Oracle
-from onnxplain_server.methods.swarm.searching import Found, Optimum
+from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
+from onnxplain_server.methods.swarm.scoring import Tally
+from onnxplain_server.methods.swarm.searching import Optimum, SearchResult
 
 _CONFIRMED_ROWS = 1_000
 _SAME = 1e-12
@@ -63,7 +63,7 @@ class Steps:
         return labels
 
 
-def add_up(steps: Steps, cohort: Cohort, limit: float) -> ScoreCurve:
+def score_curve(steps: Steps, cohort: Cohort, limit: float) -> ScoreCurve:
     """Add up the steps of all rows: the curve, piece by piece."""
     changes = _changes(steps, cohort)
     order = np.argsort(steps.begin, kind="stable")
@@ -102,9 +102,9 @@ def _clean(counts: Matrix) -> Matrix:
     return np.where(np.abs(counts) < _SAME * np.abs(counts).sum(axis=1, keepdims=True), 0.0, counts)
 
 
-def find(
-    curve: ScoreCurve, cohort: Cohort, motion: Motion, report: Report, kind: npt.DTypeLike
-) -> Found:
+def exact_optimum(
+    curve: ScoreCurve, cohort: Cohort, motion: Motion, report: Resolution, kind: npt.DTypeLike
+) -> SearchResult:
     """Find the true optimum of a curve, and the best one that is no sliver."""
     neutral = motion.perturbation.neutral
     ranges = _ranges(curve, kind)
@@ -113,7 +113,7 @@ def find(
     wide = np.flatnonzero(ranges.ends - ranges.lows >= report.sliver_width)
     stable = _best(ranges.take(wide), damage[wide], neutral) if len(wide) else None
     unmoved = cohort.score
-    return Found(
+    return SearchResult(
         best_weight=best.weight,
         best_score=best.score,
         distance=abs(best.weight - neutral),
@@ -125,7 +125,12 @@ def find(
 
 
 def disagreements(  # noqa: PLR0917 - all that is compared
-    oracle: Oracle, cohort: Cohort, feature: int, move: Move, steps: Steps, found: Found
+    predictor: MovedRowPredictor,
+    cohort: Cohort,
+    feature: int,
+    move: Move,
+    steps: Steps,
+    found: SearchResult,
 ) -> int:
     """Count rows, of some, that the model predicts as another class with the best weights."""
     if cohort.truth.classes is None:
@@ -133,7 +138,7 @@ def disagreements(  # noqa: PLR0917 - all that is compared
     rows = draw(len(cohort), _CONFIRMED_ROWS, 0)
     count = 0
     for best in {one.weight for one in (found.optimum, found.stable_optimum) if one is not None}:
-        predicted = oracle.predict(cohort.rows[rows], feature, move.take(rows).at(best))
+        predicted = predictor.predict(cohort.rows[rows], feature, move.take(rows).at(best))
         expected = steps.labels_at(best, len(cohort))[rows]
         count += int((cohort.truth.labels(predicted) != expected).sum())
     return count

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
-MOST_CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 
 _TOKEN = re.compile(r"""`[^`]*`|'[^'\\]*'|"[^"\\]*"|[`'"#\\]|[^`'"#\\]+""")
 _ALONE = {
@@ -69,8 +69,8 @@ def read(text: str, path: str) -> SourceText:
     plain = SourceText(text, path)
     if not text.strip():
         raise plain.fault("the expression is empty", 0)
-    if len(text) > MOST_CHARACTERS:
-        raise plain.fault(f"an expression has at most {MOST_CHARACTERS:,} characters", 0)
+    if len(text) > MAX_CHARACTERS:
+        raise plain.fault(f"an expression has at most {MAX_CHARACTERS:,} characters", 0)
     names: dict[int, str] = {}
     parts = []
     for token in _TOKEN.finditer(text):

@@ -7,7 +7,7 @@ from scipy.cluster import hierarchy
 
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 
-MOST_COMPARED = 1_000
+MAX_COMPARED = 1_000
 """Features, the longest ones, that are compared with each other."""
 
 
@@ -43,9 +43,9 @@ def similarity(vectors: Matrix) -> Matrix:
 
 
 def important(vectors: Matrix, floor: float) -> Indices:
-    """Features at least as long as a share of the longest, up to `MOST_COMPARED`, ascending."""
+    """Features at least as long as a share of the longest, up to `MAX_COMPARED`, ascending."""
     lengths = norms(vectors)
-    longest = np.argsort(-lengths, kind="stable")[:MOST_COMPARED]
+    longest = np.argsort(-lengths, kind="stable")[:MAX_COMPARED]
     return np.sort(longest[lengths[longest] >= max(floor * lengths.max(), np.nextafter(0, 1))])
 
 

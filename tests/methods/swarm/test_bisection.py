@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.swarm.edges import before, crossings, first_where
+from onnxplain_server.methods.swarm.bisection import before, crossings, first_where
 from onnxplain_server.methods.swarm.options import Motion
 from onnxplain_server.methods.swarm.perturbation import Move, scaled, shaken, widest
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.swarm.bisection import first_where
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.edges import first_where
 from onnxplain_server.methods.swarm.perturbation import Move
-from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 
 _NEAR = 1e-3
@@ -24,14 +24,14 @@ _NEAR = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LineReader:
+class LinearStepReader:
     """What reads a cohort's steps from a linear model.
 
     Attributes
     ----------
-    scores : Oracle
+    scores : MovedRowPredictor
         Gives the scores, which are affine in the features.
-    oracle : Oracle
+    predictor : MovedRowPredictor
         Gives the model's answer, by which labels are told.
     columns : tuple of (n_rows,)
         All rows, in the model's types.
@@ -41,8 +41,8 @@ class LineReader:
         Largest weight.
     """
 
-    scores: Oracle
-    oracle: Oracle
+    scores: MovedRowPredictor
+    predictor: MovedRowPredictor
     columns: tuple[Array, ...]
     kind: npt.DTypeLike
     limit: float
@@ -99,7 +99,7 @@ class LineReader:
         self, cohort: Cohort, feature: int, move: Move, rows: Indices, weights: Array
     ) -> Indices:
         values = move.take(rows).at(weights)
-        return cohort.truth.labels(self.oracle.predict(cohort.rows[rows], feature, values))
+        return cohort.truth.labels(self.predictor.predict(cohort.rows[rows], feature, values))
 
 
 def envelope(starts: Matrix, slopes: Matrix, limit: float) -> tuple[Indices, Vector, Indices]:

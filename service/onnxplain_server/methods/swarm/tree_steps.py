@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.swarm.bisection import crossings
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.edges import crossings
 from onnxplain_server.methods.swarm.perturbation import Move
-from onnxplain_server.methods.swarm.predicting import Oracle
+from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.axes import value_of
@@ -21,7 +21,7 @@ from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges, p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreeReader:
+class TreeStepReader:
     """What reads a cohort's steps from trees.
 
     Attributes
@@ -31,7 +31,7 @@ class TreeReader:
     columns : tuple of (n_rows,)
         All rows, in the model's types.
     crew : BlockPool
-    oracle : Oracle
+    predictor : MovedRowPredictor
         Asked where two outputs are as near as rounding.
     kind : float32 or float64
         The numbers that weights can be.
@@ -42,7 +42,7 @@ class TreeReader:
     ensemble: Ensemble
     columns: tuple[Array, ...]
     crew: BlockPool
-    oracle: Oracle
+    predictor: MovedRowPredictor
     kind: npt.DTypeLike
     limit: float
 
@@ -102,7 +102,7 @@ class TreeReader:
         if len(doubt):
             rows = pieces.row[doubt].astype(np.intp)
             values = move.take(rows).at(begin[doubt])
-            predicted = self.oracle.predict(cohort.rows[rows], feature, values)
+            predicted = self.predictor.predict(cohort.rows[rows], feature, values)
             label[doubt] = cohort.truth.labels(predicted)
         return label
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
-from onnxplain_server.methods.feature_vectors.reading import angles, difference, norms
+from onnxplain_server.methods.feature_vectors.geometry import angles, difference, norms
 
 _AT_ONCE = 1_000
 _BINS = 40

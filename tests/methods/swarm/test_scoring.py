@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.swarm.judging import Truth
 from onnxplain_server.methods.swarm.options import Score
+from onnxplain_server.methods.swarm.scoring import GroundTruth
 from onnxplain_server.methods.target import Comparison
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
@@ -27,9 +27,9 @@ SCORES: dict[Score, Any] = {
 }
 
 
-def truth(score: Score | None = None, loss: Loss | None = None) -> Truth:
+def truth(score: Score | None = None, loss: Loss | None = None) -> GroundTruth:
     comparison = None if loss is None else Comparison(loss, sum_outputs=True)
-    return Truth(TRUE, 3, np.eye(3)[TRUE], comparison, score, WEIGHTS)
+    return GroundTruth(TRUE, 3, np.eye(3)[TRUE], comparison, score, WEIGHTS)
 
 
 @pytest.mark.parametrize("score", Score)
@@ -60,7 +60,9 @@ def test_a_loss_is_averaged_over_all_rows() -> None:
 
 
 def test_rows_of_a_class_that_the_model_does_not_know_are_always_wrong() -> None:
-    unknown = Truth(np.array([0, 1, 2]), 2, np.zeros((3, 2)), None, Score.ACCURACY, np.ones(3))
+    unknown = GroundTruth(
+        np.array([0, 1, 2]), 2, np.zeros((3, 2)), None, Score.ACCURACY, np.ones(3)
+    )
     predicted = np.array([[1.0, 0], [0, 1], [1, 0]])
     own = unknown.take(np.array([0]))
     tally = own.tally(own.labels(predicted[:1]), own.losses(predicted[:1]))

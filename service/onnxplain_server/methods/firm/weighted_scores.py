@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.covariance import Covariance, covariance
-from onnxplain_server.methods.firm.scores import ByBin, by_bin, spread
+from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class WeightedScores:
     """Scores under some weights.
 
     Attributes
@@ -57,16 +57,16 @@ class Draw:
     moments: Moments | None
     is_replicate: bool = False
 
-    def by_bin(self, bins: Bins) -> ByBin:
+    def bin_statistics(self, bins: Bins) -> BinStatistics:
         """Average the scores by bins; of the data themselves once only."""
         if self.is_replicate:
-            return by_bin(bins.codes, bins.count, self.scores, self.weights)
+            return bin_statistics(bins.codes, bins.count, self.scores, self.weights)
         if bins not in self._known:
-            self._known[bins] = by_bin(bins.codes, bins.count, self.scores, self.weights)
+            self._known[bins] = bin_statistics(bins.codes, bins.count, self.scores, self.weights)
         return self._known[bins]
 
     @cached_property
-    def _known(self) -> dict[Bins, ByBin]:
+    def _known(self) -> dict[Bins, BinStatistics]:
         return {}
 
     @cached_property

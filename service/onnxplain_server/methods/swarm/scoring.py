@@ -46,7 +46,7 @@ class Tally:
         )
 
 
-class Judge(Protocol):
+class Scorer(Protocol):
     """Scores what is predicted."""
 
     def scores(self, tally: Tally) -> Vector:
@@ -57,7 +57,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelJudge:
+class LabelScorer:
     """Scores labels.
 
     Attributes
@@ -75,7 +75,7 @@ class LabelJudge:
     still: Matrix
 
     def scores(self, tally: Tally) -> Vector:
-        """See `Judge.scores`."""
+        """See `Scorer.scores`."""
         confusion = np.repeat(self.still[None], len(tally), axis=0)
         confusion[:, self.moved_class] += tally.counts
         hits = np.diagonal(confusion, axis1=1, axis2=2)
@@ -93,12 +93,12 @@ class LabelJudge:
         return f1
 
     def damage(self, scores: Vector) -> Vector:
-        """See `Judge.damage`."""
+        """See `Scorer.damage`."""
         return np.abs(1 - scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LossJudge:
+class LossScorer:
     """Averages losses.
 
     Attributes
@@ -113,17 +113,17 @@ class LossJudge:
     weight: float
 
     def scores(self, tally: Tally) -> Vector:
-        """See `Judge.scores`."""
+        """See `Scorer.scores`."""
         average: Vector = (self.still + tally.losses) / self.weight
         return average
 
     def damage(self, scores: Vector) -> Vector:
-        """See `Judge.damage`."""
+        """See `Scorer.damage`."""
         return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class GroundTruth:
     """The true values of rows, and how predictions are compared with them.
 
     Attributes
@@ -146,11 +146,11 @@ class Truth:
     score: Score | None
     weights: Vector
 
-    def take(self, rows: Indices) -> Truth:
+    def take(self, rows: Indices) -> GroundTruth:
         """Keep these rows, in this order."""
         classes = None if self.classes is None else self.classes[rows]
         actual, weights = self.actual[rows], self.weights[rows]
-        return Truth(classes, self.class_count, actual, self.comparison, self.score, weights)
+        return GroundTruth(classes, self.class_count, actual, self.comparison, self.score, weights)
 
     def labels(self, predicted: Array) -> Indices:
         """Class that each row is taken for: that of the largest output, the first of several."""
@@ -165,18 +165,18 @@ class Truth:
         kept = self.weights > 0  # a weight of 0 takes an infinite loss away
         return np.multiply(self.weights, found, out=np.zeros(len(found)), where=kept)
 
-    def judge(self, predicted: Matrix, moved: Indices) -> Judge:
+    def judge(self, predicted: Matrix, moved: Indices) -> Scorer:
         """Make the judge for some rows being moved, given the predictions of all."""
         rest = np.ones(len(predicted), dtype=bool)
         rest[moved] = False
         if self.comparison is not None:
             still = float(self.losses(predicted)[rest].sum())
-            return LossJudge(still, float(self.weights.sum()))
+            return LossScorer(still, float(self.weights.sum()))
         assert self.classes is not None and self.score is not None  # noqa: S101, PT018 - labels are of classes
         confusion = np.zeros((self.class_count + 1, self.class_count))
         places = self.classes[rest], self.labels(predicted)[rest]
         np.add.at(confusion, places, self.weights[rest])
-        return LabelJudge(self.score, int(self.classes[moved[0]]), confusion)
+        return LabelScorer(self.score, int(self.classes[moved[0]]), confusion)
 
     def tally(self, labels: Indices | None, losses: Vector) -> Tally:
         """Count what is predicted at one weight for these rows."""

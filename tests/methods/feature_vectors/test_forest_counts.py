@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.methods.feature_vectors import Growth, Lesson, Options, Rule, of_lesson
+from onnxplain_server.methods.feature_vectors import (
+    Growth,
+    Options,
+    Rule,
+    TrainingData,
+    from_training_data,
+)
 from onnxplain_server.methods.feature_vectors.options import Knockoffs, PathSource
 
 VALUES = np.random.default_rng(0).normal(size=(120, 3))
@@ -17,10 +23,11 @@ OPTIONS = Options(
 )  # fmt: skip
 
 
-def lesson(columns: np.ndarray = VALUES, **changed) -> Lesson:
+def lesson(columns: np.ndarray = VALUES, **changed) -> TrainingData:
     target = VALUES[:, :1] * VALUES[:, 1:2]
     return replace(
-        Lesson(tuple(columns.T), None, target, is_classes=False, weights=np.ones(120)), **changed
+        TrainingData(tuple(columns.T), None, target, is_classes=False, weights=np.ones(120)),
+        **changed,
     )
 
 
@@ -45,10 +52,10 @@ def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run) -> None:
     """
     keep = Kept()
 
-    first = of_lesson(OPTIONS, lesson(), 0, run, keep)
+    first = from_training_data(OPTIONS, lesson(), 0, run, keep)
     known = set(keep.known)
-    again = of_lesson(OPTIONS, lesson(), 0, run, keep)
-    without = of_lesson(OPTIONS, lesson(), 0, run)
+    again = from_training_data(OPTIONS, lesson(), 0, run, keep)
+    without = from_training_data(OPTIONS, lesson(), 0, run)
 
     assert len(known) == 8
     assert set(keep.known) == known
@@ -63,9 +70,9 @@ def test_asked_again_no_forest_is_grown_and_the_answer_is_the_same(run) -> None:
 
 def test_what_is_only_read_off_needs_no_other_forest(run) -> None:
     keep = Kept()
-    of_lesson(OPTIONS, lesson(), 0, run, keep)
+    from_training_data(OPTIONS, lesson(), 0, run, keep)
 
-    of_lesson(
+    from_training_data(
         replace(OPTIONS, dimension_count=3, include_cooccurrence=True), lesson(), 0, run, keep
     )
 
@@ -89,10 +96,12 @@ def test_other_forests_are_other_questions(
     run, options: Options, changed: dict[str, Any], seed: int
 ) -> None:
     keep = Kept()
-    of_lesson(replace(OPTIONS, repeat_count=0, knockoffs=None), lesson(), 0, run, keep)
+    from_training_data(replace(OPTIONS, repeat_count=0, knockoffs=None), lesson(), 0, run, keep)
     known = len(keep.known)
 
-    of_lesson(replace(options, repeat_count=0, knockoffs=None), lesson(**changed), seed, run, keep)
+    from_training_data(
+        replace(options, repeat_count=0, knockoffs=None), lesson(**changed), seed, run, keep
+    )
 
     assert len(keep.known) > known
 
@@ -102,7 +111,7 @@ def test_rows_asked_for_are_told_from_one_another(run) -> None:
     plain = replace(OPTIONS, repeat_count=0, knockoffs=None)
 
     for rows in (VALUES[:5], VALUES[5:10]):
-        of_lesson(plain, lesson(asked=tuple(rows.T)), 0, run, keep)
+        from_training_data(plain, lesson(asked=tuple(rows.T)), 0, run, keep)
 
     assert len(keep.known) == 6
 
@@ -112,7 +121,7 @@ def test_counts_of_very_many_features_are_not_kept(run) -> None:
     options = Options(PathSource.LABELS, tuple(f"x{j}" for j in range(300)), growth=Growth(100, 3))
     keep = Kept()
 
-    of_lesson(options, lesson(wide), 0, run, keep)
+    from_training_data(options, lesson(wide), 0, run, keep)
 
     assert len(keep.known) == 1, "the depth"
 
@@ -124,7 +133,7 @@ def test_outputs_count_alike_whatever_their_units(run) -> None:
     target = np.column_stack([VALUES[:, 0] + VALUES[:, 1], VALUES[:, 2], np.full(120, 7.0)])
 
     once, scaled = (
-        of_lesson(plain, lesson(target=each), 0, run) for each in (target, target * units)
+        from_training_data(plain, lesson(target=each), 0, run) for each in (target, target * units)
     )
 
     assert scaled.embedding.vectors == pytest.approx(once.embedding.vectors)

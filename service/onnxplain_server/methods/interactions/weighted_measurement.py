@@ -97,10 +97,10 @@ class WeightedMeasurement:
 
     Attributes
     ----------
-    found : dict of (order, features) to list of RatioParts
+    parts : dict of (order, features) to list of RatioParts
         One entry for each run. Orders are "total", "overall", "pairwise", "threeway" and
         "importance".
-    cut : dict of (order, features) to float
+    clipped : dict of (order, features) to float
         Terms that the threshold has set to 0, though not negligible, and which share of the
         predictions' mean square they are, at most of all outputs.
     """
@@ -125,8 +125,8 @@ class WeightedMeasurement:
         self._costs = {j: self._for_joint.cost((j,)) for j in plan.positions}
         self._bounds: dict[tuple[tuple[int, ...], ...], int] = {}
         self._planned = plan.joint_bound(self._for_joint)
-        self.found: dict[tuple[str, tuple[int, ...]], list[RatioParts]] = {}
-        self.cut: dict[tuple[str, tuple[int, ...]], float] = {}
+        self.parts: dict[tuple[str, tuple[int, ...]], list[RatioParts]] = {}
+        self.clipped: dict[tuple[str, tuple[int, ...]], float] = {}
 
     def run(self, weights: Array) -> None:
         """Measure under weights: (n_rows,) for the background's own, or (n_sets, n_rows)."""
@@ -170,7 +170,7 @@ class WeightedMeasurement:
             return
         known = {
             group[0]: np.atleast_2d(parts[0].numerators)[0]
-            for (order, group), parts in self.found.items()
+            for (order, group), parts in self.parts.items()
             if order == "overall"
         }
         effects = self._for_joint
@@ -207,10 +207,10 @@ class WeightedMeasurement:
 
     def _keep(self, order: str, group: tuple[int, ...], parts: RatioParts, term: Array) -> None:
         """Keep what was measured, and test a term that is new."""
-        measured = self.found.setdefault((order, group), [])
+        measured = self.parts.setdefault((order, group), [])
         measured.append(parts)
-        if self._clip.cut and len(measured) == 1:
-            self.cut[order, group] = self._clip.cut
+        if self._clip.clipped_share and len(measured) == 1:
+            self.clipped[order, group] = self._clip.clipped_share
         test = self._joint_test if order in _JOINT else self._test
         if test and len(measured) == 1:
             own = term if term.ndim == 2 else term[0]
@@ -220,7 +220,7 @@ class WeightedMeasurement:
     def _choose(self) -> None:
         """Choose the features for pairs and triples by the first set of weights."""
         positions = self._plan.positions
-        overall = [self.found["overall", (j,)][0].numerators for j in positions]
+        overall = [self.parts["overall", (j,)][0].numerators for j in positions]
         first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
         for order in _JOINT:
             self._chosen[order] = _strongest(positions, first, self._plan.count(order))

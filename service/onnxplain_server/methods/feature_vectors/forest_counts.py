@@ -39,18 +39,18 @@ _MOST_KEPT = 256
 """Features up to which counts are kept: squared, they are half a megabyte."""
 
 
-Keep: TypeAlias = Callable[[bytes, tuple[int, ...], Callable[[], Matrix]], Matrix]
+Cache: TypeAlias = Callable[[bytes, tuple[int, ...], Callable[[], Matrix]], Matrix]
 """Gives numbers, from the cache or computed: takes a question, which is all that they depend on,
 their shape, and what computes them."""
 
 
-def anew(_question: bytes, _shape: tuple[int, ...], compute: Callable[[], Matrix]) -> Matrix:
+def uncached(_question: bytes, _shape: tuple[int, ...], compute: Callable[[], Matrix]) -> Matrix:
     """Compute without a cache."""
     return compute()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Harvest:
+class ForestCounts:
     """Counts of a forest.
 
     Attributes
@@ -80,7 +80,7 @@ class ForestGrower:
     growth: Growth
     rule: Rule
     run: Run
-    keep: Keep = anew
+    keep: Cache = uncached
 
     def fit(self) -> Fit:
         """Choose a depth, and tell how well such forests do."""
@@ -92,7 +92,7 @@ class ForestGrower:
         depth, fidelity = self.keep(self._question("fit"), (2,), compute)
         return Fit(int(depth), float(fidelity))
 
-    def forest(self, depth: int, seed: int) -> Harvest:
+    def forest(self, depth: int, seed: int) -> ForestCounts:
         """Grow a forest, and count its paths."""
         size = self.task.feature_count
         if size > _MOST_KEPT:
@@ -100,7 +100,7 @@ class ForestGrower:
         question = self._question(f"forest, paths that counted {depth} {seed} {self.rule}")
         flat = self.keep(question, (size * size + 2,), lambda: _flat(self._grown(depth, seed)))
         counted = sparse.csr_array(flat[:-2].reshape(size, size).astype(np.int64))
-        return Harvest(counted, int(flat[-2]), int(flat[-1]))
+        return ForestCounts(counted, int(flat[-2]), int(flat[-1]))
 
     def split_pairs(self, depth: int, seed: int) -> Cooccurrence:
         """Grow many shallow trees, and count the pairs of splits by which features compare."""
@@ -117,11 +117,11 @@ class ForestGrower:
         grown = grow_trees(self.task, depth, _COMPARED_TREES, seed, self.run, self.asked)
         return split_pairs(grown.paths, self.rule, grown.visits)
 
-    def _grown(self, depth: int, seed: int) -> Harvest:
+    def _grown(self, depth: int, seed: int) -> ForestCounts:
         wanted = self.growth.sentence_count
         grown = grow(self.task, depth, wanted, seed, self.run, self.asked)
         counted = count(grown.paths, self.rule, grown.visits)
-        return Harvest(counted, *counted_paths(grown.paths, self.rule, grown.visits))
+        return ForestCounts(counted, *counted_paths(grown.paths, self.rule, grown.visits))
 
     def _question(self, what: str) -> bytes:
         """Write down all that the numbers depend on; trees are those of a version."""
@@ -135,7 +135,7 @@ class ForestGrower:
         return digest.digest()
 
 
-def _flat(found: Harvest) -> Vector:
+def _flat(found: ForestCounts) -> Vector:
     """Write a harvest as numbers: counts, row by row, then how many paths and trees."""
     counts = found.counted.toarray().ravel()
     return np.array([*counts, found.sentence_count, found.tree_count], dtype=np.float64)

@@ -23,7 +23,7 @@ _TOO_LARGE = "it is beyond the range of float64"
 _NAMED_ROWS = 5
 
 
-def check_finite_before(
+def check_finite_baseline(
     loss: Loss, losses: Matrix, baseline: Vector, names: Sequence[str], background: Background
 ) -> tuple[Note, ...]:
     """Name outputs whose average loss is infinite as it is: no increase over it is a number.
@@ -56,7 +56,7 @@ def check_finite_before(
     return (Note("INFINITE_LOSS", f"{message[0].upper()}{message[1:]}."),)
 
 
-def check_shares(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
+def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
     """Name outputs whose average loss is 0 as it is: nothing is a share of it.
 
     Raises
@@ -76,7 +76,7 @@ def check_shares(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
     return (Note("ZERO_BASELINE", f"{message[0].upper()}{message[1:]}."),)
 
 
-def infinite_after(
+def infinite_loss_notes(
     loss: Loss, increases: Array, features: Sequence[tuple[str, ...]], change: str
 ) -> tuple[Note, ...]:
     """Name features that make the loss infinite when changed.
