@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import onnxplain
-from onnxplain.calls import no_answer, take
 from onnxplain.progress import ProgressCallback
-from onnxplain.uploads import File, Parcel, content_of
+from onnxplain.transport.calls import missing_response, read_event
+from onnxplain.transport.uploads import File, PendingRequest, content_of
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -39,7 +39,7 @@ _Answer = TypeVar("_Answer")
 
 
 class LocalMessages:
-    """The calls of `onnxplain.calls.Messages`, computed here.
+    """The calls of `onnxplain.transport.calls.Messages`, computed here.
 
     Parameters
     ----------
@@ -68,15 +68,15 @@ class LocalMessages:
         """Explain, on a thread of its own: an interrupt then ends the computation too."""
         answer = None
         for event in self.explain_stream(request, timeout=timeout, files=files):
-            answer = take(event, progress or _ignore) or answer
-        return answer or no_answer()
+            answer = read_event(event, progress or _ignore) or answer
+        return answer or missing_response()
 
     def explain_stream(
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
         with self._place(timeout) as place:
-            yield from self._deliver(
+            yield from self._call_with_uploads(
                 request, files, lambda whole: self._service.events(whole, place)
             )
 
@@ -89,7 +89,9 @@ class LocalMessages:
     ) -> DescribeModelResponse:
         """Tell what a model takes and gives."""
         with self._place(timeout) as place:
-            return self._deliver(request, files, lambda whole: self._service.describe(whole, place))
+            return self._call_with_uploads(
+                request, files, lambda whole: self._service.describe(whole, place)
+            )
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Keep a file for later calls, and return its id."""
@@ -109,17 +111,17 @@ class LocalMessages:
         self._turns.close()
         self._turns.end_all()
 
-    def _deliver(
+    def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]
     ) -> _Answer:
         """Make a call; what had to go to make room for other files is taken in again."""
-        parcel = Parcel(request, files, _NO_LIMIT)
+        pending = PendingRequest(request, files, _NO_LIMIT)
         while True:
             try:
                 with _translated():
-                    return call(parcel.request)
+                    return call(pending.request)
             except onnxplain.ExplainError as error:
-                file = parcel.missing(error)
+                file = pending.missing(error)
                 if file is None:
                     raise
                 self.upload(file)

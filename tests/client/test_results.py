@@ -7,7 +7,7 @@ import onnxplain
 import pyarrow as pa
 import pytest
 from onnxplain import Explanations
-from onnxplain.notebook import to_html
+from onnxplain.results.notebook import to_html
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 

@@ -7,7 +7,7 @@ import grpc
 import onnxplain
 import pytest
 from onnxplain import ExplainError
-from onnxplain.retry import Attempts
+from onnxplain.transport.retry import Attempts
 
 ROWS = {"age": [20.0, 30.0]}
 
@@ -43,8 +43,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("onnxplain.calls.time", made)
-    monkeypatch.setattr("onnxplain.retry.time", made)
+    monkeypatch.setattr("onnxplain.transport.calls.time", made)
+    monkeypatch.setattr("onnxplain.transport.retry.time", made)
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, load_model
-from onnxplain.canonical import to_json
+from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, FeatureVectorsResult
 from onnxplain.v1.interactions_pb2 import InteractionsOptions

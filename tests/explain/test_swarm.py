@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain.canonical import to_json
+from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult

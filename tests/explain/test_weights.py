@@ -12,7 +12,7 @@ import pytest
 from google.protobuf import json_format
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from onnxplain.canonical import to_json
+from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
 

@@ -16,28 +16,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onnxplain.async_client import AsyncClient, connect_async
-    from onnxplain.average_loss import AverageLossResult, GroupLoss
     from onnxplain.client import Client, connect
     from onnxplain.errors import ExplainError
-    from onnxplain.explanations import Explanations
-    from onnxplain.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
-    from onnxplain.firm import FirmImportance, FirmKmers, FirmResult
-    from onnxplain.firm_methods import Firm, FirmPairs, FirmSequences
     from onnxplain.in_process import local
-    from onnxplain.individual_conditional_expectation import (
+    from onnxplain.progress import Progress
+    from onnxplain.requests.firm_methods import Firm, FirmPairs, FirmSequences
+    from onnxplain.requests.loss_methods import AverageLoss, PermutationImportance
+    from onnxplain.requests.methods import (
+        IndividualConditionalExpectation,
+        Interactions,
+        PartialDependence,
+    )
+    from onnxplain.results.average_loss import AverageLossResult, GroupLoss
+    from onnxplain.results.explanations import Explanations
+    from onnxplain.results.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
+    from onnxplain.results.firm import FirmImportance, FirmKmers, FirmResult
+    from onnxplain.results.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
         IndividualConditionalExpectationResult,
     )
-    from onnxplain.interactions import InteractionsResult, InteractionStatistic
-    from onnxplain.loss_methods import AverageLoss, PermutationImportance
-    from onnxplain.methods import IndividualConditionalExpectation, Interactions, PartialDependence
-    from onnxplain.partial_dependence import PartialDependenceCurve, PartialDependenceResult
-    from onnxplain.permutation_importance import FeatureImportance, PermutationImportanceResult
-    from onnxplain.plots import Plot
-    from onnxplain.progress import Progress
-    from onnxplain.provenance import ClassPairing, ModelDescription, ModelInput, Receipt, RowsUsed
-    from onnxplain.swarm import Swarm, SwarmEffect, SwarmResult
-    from onnxplain.uploads import ModelRef, TableRef
+    from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
+    from onnxplain.results.partial_dependence import PartialDependenceCurve, PartialDependenceResult
+    from onnxplain.results.permutation_importance import (
+        FeatureImportance,
+        PermutationImportanceResult,
+    )
+    from onnxplain.results.plots import Plot
+    from onnxplain.results.provenance import (
+        ClassPairing,
+        ModelDescription,
+        ModelInput,
+        Receipt,
+        RowsUsed,
+    )
+    from onnxplain.results.swarm import Swarm, SwarmEffect, SwarmResult
+    from onnxplain.transport.uploads import ModelRef, TableRef
 
 __all__ = [
     "AsyncClient",
@@ -87,45 +100,45 @@ __all__ = [
 
 _HOMES = {
     "AsyncClient": "async_client",
-    "AverageLoss": "loss_methods",
-    "AverageLossResult": "average_loss",
-    "ClassPairing": "provenance",
+    "AverageLoss": "requests.loss_methods",
+    "AverageLossResult": "results.average_loss",
+    "ClassPairing": "results.provenance",
     "Client": "client",
     "ExplainError": "errors",
-    "Explanations": "explanations",
-    "FeatureImportance": "permutation_importance",
-    "FeatureVectors": "feature_vectors",
-    "FeatureVectorsResult": "feature_vectors",
-    "Firm": "firm_methods",
-    "FirmImportance": "firm",
-    "FirmKmers": "firm",
-    "FirmPairs": "firm_methods",
-    "FirmResult": "firm",
-    "FirmSequences": "firm_methods",
-    "GroupLoss": "average_loss",
-    "IndividualConditionalExpectation": "methods",
-    "IndividualConditionalExpectationCurves": "individual_conditional_expectation",
-    "IndividualConditionalExpectationResult": "individual_conditional_expectation",
-    "InteractionStatistic": "interactions",
-    "Interactions": "methods",
-    "InteractionsResult": "interactions",
-    "Knockoffs": "feature_vectors",
-    "ModelDescription": "provenance",
-    "ModelInput": "provenance",
-    "ModelRef": "uploads",
-    "PartialDependence": "methods",
-    "PartialDependenceCurve": "partial_dependence",
-    "PartialDependenceResult": "partial_dependence",
-    "PermutationImportance": "loss_methods",
-    "PermutationImportanceResult": "permutation_importance",
-    "Plot": "plots",
+    "Explanations": "results.explanations",
+    "FeatureImportance": "results.permutation_importance",
+    "FeatureVectors": "results.feature_vectors",
+    "FeatureVectorsResult": "results.feature_vectors",
+    "Firm": "requests.firm_methods",
+    "FirmImportance": "results.firm",
+    "FirmKmers": "results.firm",
+    "FirmPairs": "requests.firm_methods",
+    "FirmResult": "results.firm",
+    "FirmSequences": "requests.firm_methods",
+    "GroupLoss": "results.average_loss",
+    "IndividualConditionalExpectation": "requests.methods",
+    "IndividualConditionalExpectationCurves": "results.individual_conditional_expectation",
+    "IndividualConditionalExpectationResult": "results.individual_conditional_expectation",
+    "InteractionStatistic": "results.interactions",
+    "Interactions": "requests.methods",
+    "InteractionsResult": "results.interactions",
+    "Knockoffs": "results.feature_vectors",
+    "ModelDescription": "results.provenance",
+    "ModelInput": "results.provenance",
+    "ModelRef": "transport.uploads",
+    "PartialDependence": "requests.methods",
+    "PartialDependenceCurve": "results.partial_dependence",
+    "PartialDependenceResult": "results.partial_dependence",
+    "PermutationImportance": "requests.loss_methods",
+    "PermutationImportanceResult": "results.permutation_importance",
+    "Plot": "results.plots",
     "Progress": "progress",
-    "Receipt": "provenance",
-    "RowsUsed": "provenance",
-    "Swarm": "swarm",
-    "SwarmEffect": "swarm",
-    "SwarmResult": "swarm",
-    "TableRef": "uploads",
+    "Receipt": "results.provenance",
+    "RowsUsed": "results.provenance",
+    "Swarm": "results.swarm",
+    "SwarmEffect": "results.swarm",
+    "SwarmResult": "results.swarm",
+    "TableRef": "transport.uploads",
     "connect": "client",
     "connect_async": "async_client",
     "local": "in_process",

@@ -9,17 +9,17 @@ from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.async_calls import AsyncRemote
-from onnxplain.explanations import Explanations
-from onnxplain.methods import Method
-from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
-from onnxplain.provenance import ModelDescription
-from onnxplain.requests import RequestOptions, to_request
-from onnxplain.security import PathLike, Token, secure
+from onnxplain.requests.arguments import RequestOptions, to_request
+from onnxplain.requests.methods import Method
+from onnxplain.requests.models import to_model
+from onnxplain.results.explanations import Explanations
+from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
-from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
-from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
+from onnxplain.transport.async_calls import AsyncRemote
+from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
+from onnxplain.transport.security import PathLike, Token, secure
+from onnxplain.transport.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 
 
@@ -54,8 +54,8 @@ def connect_async(
         key_file=key_file,
         allow_unencrypted_token=allow_unencrypted_token,
     )
-    terms = Terms(endpoint, timeout, message_limit, retry_count, security)
-    return AsyncClient(AsyncRemote(terms.open(grpc.aio), terms))
+    connection = Connection(endpoint, timeout, message_limit, retry_count, security)
+    return AsyncClient(AsyncRemote(connection.open(grpc.aio), connection))
 
 
 class AsyncClient:

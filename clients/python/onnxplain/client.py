@@ -8,17 +8,17 @@ from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.calls import Messages, Remote
-from onnxplain.explanations import Explanations
-from onnxplain.methods import Method
-from onnxplain.models import to_model
 from onnxplain.progress import Progress, ProgressCallback, follow
-from onnxplain.provenance import ModelDescription
-from onnxplain.requests import Engine, RequestOptions, Scale, to_request
-from onnxplain.security import PathLike, Token, secure
+from onnxplain.requests.arguments import Engine, RequestOptions, Scale, to_request
+from onnxplain.requests.methods import Method
+from onnxplain.requests.models import to_model
+from onnxplain.results.explanations import Explanations
+from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
-from onnxplain.terms import MESSAGE_LIMIT, RETRY_COUNT, Terms
-from onnxplain.uploads import ModelRef, TableRef, content_of, files_of
+from onnxplain.transport.calls import Messages, Remote
+from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
+from onnxplain.transport.security import PathLike, Token, secure
+from onnxplain.transport.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 
 
@@ -88,8 +88,8 @@ def connect(
         key_file=key_file,
         allow_unencrypted_token=allow_unencrypted_token,
     )
-    terms = Terms(endpoint, timeout, message_limit, retry_count, security)
-    return Client(Remote(terms.open(grpc), terms))
+    connection = Connection(endpoint, timeout, message_limit, retry_count, security)
+    return Client(Remote(connection.open(grpc), connection))
 
 
 class Client:

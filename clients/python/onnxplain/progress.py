@@ -100,7 +100,7 @@ def bar() -> Iterator[ProgressCallback | None]:
         yield None
 
 
-def rising(tell: ProgressCallback) -> ProgressCallback:
+def monotonic(tell: ProgressCallback) -> ProgressCallback:
     """Make what is told never fall, though a second attempt begins at 0 again."""
     most = -1.0
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from onnxplain.uploads import TableRef
+from onnxplain.transport.uploads import TableRef
 from onnxplain.v1.table_pb2 import Table
 
 _ARROW_FILE = b"ARROW1"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import onnxplain
-from onnxplain.uploads import File
+from onnxplain.transport.uploads import File
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table

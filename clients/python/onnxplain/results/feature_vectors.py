@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.grids import to_names
-from onnxplain.plots import Plot
-from onnxplain.provenance import ClassPairing, RowsUsed
-from onnxplain.tabular import Tabular
+from onnxplain.requests.forms import to_names
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import ClassPairing, RowsUsed
+from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, KnockoffOptions

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from onnxplain.border import translated
-from onnxplain.calls import no_answer, take
 from onnxplain.errors import ExplainError
-from onnxplain.progress import ProgressCallback, rising
-from onnxplain.retry import Attempts
-from onnxplain.terms import Terms
-from onnxplain.uploads import File, Parcel, model_parts, table_parts
+from onnxplain.progress import ProgressCallback, monotonic
+from onnxplain.transport.calls import missing_response, read_event
+from onnxplain.transport.connection import Connection
+from onnxplain.transport.error_translation import translate_errors
+from onnxplain.transport.retry import Attempts
+from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -31,19 +31,19 @@ _Answer = TypeVar("_Answer")
 
 
 class AsyncRemote:
-    """As `onnxplain.calls.Remote`, to be awaited; cancelling a task ends its call.
+    """As `onnxplain.transport.calls.Remote`, to be awaited; cancelling a task ends its call.
 
     Parameters
     ----------
     channel : grpc.aio.Channel
         Closed with this.
-    terms : Terms
+    connection : Connection
         What holds for every call.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, terms: Terms) -> None:
+    def __init__(self, channel: grpc.aio.Channel, connection: Connection) -> None:
         self._channel = channel
-        self._terms = terms
+        self._connection = connection
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
 
@@ -56,12 +56,16 @@ class AsyncRemote:
         files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Call Explain; or ExplainStream where `progress` wants to be told."""
-        parcel = Parcel(request, files, self._terms.message_limit)
+        pending = PendingRequest(request, files, self._connection.message_limit)
         if progress is not None:
-            tell = rising(progress)
-            return await self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
-        answer: ExplainResponse = await self._deliver(
-            parcel, timeout, lambda r, s: self._service.Explain(r, **self._terms.sent(s))
+            tell = monotonic(progress)
+            return await self._call_with_uploads(
+                pending, timeout, lambda r, s: self._follow_stream(r, s, tell)
+            )
+        answer: ExplainResponse = await self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.Explain(r, **self._connection.call_options(s)),
         )
         return answer
 
@@ -69,10 +73,10 @@ class AsyncRemote:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> AsyncGenerator[ExplainStreamResponse]:
         """Call ExplainStream; what breaks after its first event is not tried again."""
-        parcel = Parcel(request, files, self._terms.message_limit)
-        event, call = await self._deliver(parcel, timeout, self._begun)
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        event, call = await self._call_with_uploads(pending, timeout, self._start_stream)
         try:
-            with translated(self._terms.endpoint):
+            with translate_errors(self._connection.endpoint):
                 while event is not grpc.aio.EOF:
                     yield event
                     event = await call.read()
@@ -87,22 +91,24 @@ class AsyncRemote:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        parcel = Parcel(request, files, self._terms.message_limit)
-        answer: DescribeModelResponse = await self._deliver(
-            parcel, timeout, lambda r, s: self._service.DescribeModel(r, **self._terms.sent(s))
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        answer: DescribeModelResponse = await self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
         )
         return answer
 
     async def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Call UploadModel or UploadTable, in parts."""
-        return await self._upload(file, self._terms.attempts(timeout))
+        return await self._upload(file, self._connection.attempts(timeout))
 
     async def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Call the standard health service's Check: once, since it asks about this moment."""
-        with translated(self._terms.endpoint):
+        with translate_errors(self._connection.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
             reply = await self._health.Check(
-                request, **self._terms.sent(self._terms.seconds(timeout))
+                request, **self._connection.call_options(self._connection.seconds(timeout))
             )
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
@@ -110,67 +116,73 @@ class AsyncRemote:
         """Close the channel; running calls end."""
         await self._channel.close()
 
-    async def _deliver(
+    async def _call_with_uploads(
         self,
-        parcel: Parcel[Any],
+        pending: PendingRequest[Any],
         timeout: float | None,
         call: Callable[[Any, float | None], Awaitable[_Answer]],
     ) -> _Answer:
-        """Make a call with the parcel's request; upload what the server has no longer."""
-        attempts = self._terms.attempts(timeout)
+        """Make a call; upload the files that the server no longer has."""
+        attempts = self._connection.attempts(timeout)
         while True:
             try:
-                return await self._persist(attempts, lambda s: call(parcel.request, s))
+                return await self._retry(attempts, lambda s: call(pending.request, s))
             except ExplainError as error:
-                file = parcel.missing(error)
+                file = pending.missing(error)
                 if file is None:
                     raise
                 await self._upload(file, attempts)
 
-    async def _persist(
+    async def _retry(
         self, attempts: Attempts, call: Callable[[float | None], Awaitable[_Answer]]
     ) -> _Answer:
         """Make a call, told its seconds, until it is answered or there is no use in it."""
         while True:
             try:
-                with translated(self._terms.endpoint):
+                with translate_errors(self._connection.endpoint):
                     return await call(attempts.seconds())
             except ExplainError as error:
                 await asyncio.sleep(attempts.pause(error))
 
     async def _upload(self, file: File, attempts: Attempts) -> str:
-        service, size = self._service, self._terms.part_bytes
+        service, size = self._service, self._connection.part_bytes
         if isinstance(file, Model):
             model = file
-            reply = await self._persist(
+            reply = await self._retry(
                 attempts,
-                lambda s: service.UploadModel(model_parts(model, size), **self._terms.sent(s)),
+                lambda s: service.UploadModel(
+                    model_parts(model, size), **self._connection.call_options(s)
+                ),
             )
         else:
             table = file
-            reply = await self._persist(
+            reply = await self._retry(
                 attempts,
-                lambda s: service.UploadTable(table_parts(table, size), **self._terms.sent(s)),
+                lambda s: service.UploadTable(
+                    table_parts(table, size), **self._connection.call_options(s)
+                ),
             )
         return str(reply.id)
 
-    async def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
+    async def _start_stream(
+        self, request: ExplainRequest, seconds: float | None
+    ) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or EOF, and the call for the rest."""
         call = self._service.ExplainStream(
-            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+            ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         return await call.read(), call
 
-    async def _followed(
+    async def _follow_stream(
         self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
     ) -> ExplainResponse:
         answer = None
         call = self._service.ExplainStream(
-            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+            ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         try:
             async for event in call:
-                answer = take(event, tell) or answer
+                answer = read_event(event, tell) or answer
         finally:
             call.cancel()
-        return answer or no_answer()
+        return answer or missing_response()

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from onnxplain.uploads import ModelRef
+from onnxplain.transport.uploads import ModelRef
 from onnxplain.v1.model_pb2 import Model
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from onnxplain.grids import to_grids, to_groups, to_names
+from onnxplain.requests.forms import to_grids, to_groups, to_names
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,

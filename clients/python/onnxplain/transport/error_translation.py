@@ -18,7 +18,7 @@ _Detail = TypeVar("_Detail", bound=Message)
 
 
 @contextmanager
-def translated(endpoint: str) -> Iterator[None]:
+def translate_errors(endpoint: str) -> Iterator[None]:
     """Turn every failure of a call into an ExplainError.
 
     Parameters

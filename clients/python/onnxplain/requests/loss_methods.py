@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.grids import to_groups, to_names
+from onnxplain.requests.forms import to_groups, to_names
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from onnxplain.methods import Method
-from onnxplain.models import to_model
+from onnxplain.requests.methods import Method
+from onnxplain.requests.models import to_model
 from onnxplain.tables import to_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 

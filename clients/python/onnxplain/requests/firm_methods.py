@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.grids import to_names
+from onnxplain.requests.forms import to_names
 from onnxplain.v1 import firm_pb2
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.firm_pb2 import FirmBackground, FirmKmerWeights, FirmOptions

@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeVar
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from onnxplain.border import translated
 from onnxplain.errors import ExplainError
-from onnxplain.progress import ProgressCallback, rising
-from onnxplain.retry import Attempts
-from onnxplain.terms import Terms
-from onnxplain.uploads import File, Parcel, model_parts, table_parts
+from onnxplain.progress import ProgressCallback, monotonic
+from onnxplain.transport.connection import Connection
+from onnxplain.transport.error_translation import translate_errors
+from onnxplain.transport.retry import Attempts
+from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     DescribeModelResponse,
@@ -76,13 +76,13 @@ class Remote:
     ----------
     channel : grpc.Channel
         Closed with this.
-    terms : Terms
+    connection : Connection
         What holds for every call.
     """
 
-    def __init__(self, channel: grpc.Channel, terms: Terms) -> None:
+    def __init__(self, channel: grpc.Channel, connection: Connection) -> None:
         self._channel = channel
-        self._terms = terms
+        self._connection = connection
         self._service = ExplanationServiceStub(channel)
         self._health = health_pb2_grpc.HealthStub(channel)
 
@@ -95,12 +95,16 @@ class Remote:
         files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Call Explain; or ExplainStream where `progress` wants to be told."""
-        parcel = Parcel(request, files, self._terms.message_limit)
+        pending = PendingRequest(request, files, self._connection.message_limit)
         if progress is not None:
-            tell = rising(progress)
-            return self._deliver(parcel, timeout, lambda r, s: self._followed(r, s, tell))
-        answer: ExplainResponse = self._deliver(
-            parcel, timeout, lambda r, s: self._service.Explain(r, **self._terms.sent(s))
+            tell = monotonic(progress)
+            return self._call_with_uploads(
+                pending, timeout, lambda r, s: self._follow_stream(r, s, tell)
+            )
+        answer: ExplainResponse = self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.Explain(r, **self._connection.call_options(s)),
         )
         return answer
 
@@ -108,10 +112,10 @@ class Remote:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Call ExplainStream; what breaks after its first event is not tried again."""
-        parcel = Parcel(request, files, self._terms.message_limit)
-        event, call = self._deliver(parcel, timeout, self._begun)
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        event, call = self._call_with_uploads(pending, timeout, self._start_stream)
         try:
-            with translated(self._terms.endpoint):
+            with translate_errors(self._connection.endpoint):
                 while event is not None:
                     yield event
                     event = next(call, None)
@@ -126,93 +130,101 @@ class Remote:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
-        parcel = Parcel(request, files, self._terms.message_limit)
-        answer: DescribeModelResponse = self._deliver(
-            parcel, timeout, lambda r, s: self._service.DescribeModel(r, **self._terms.sent(s))
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        answer: DescribeModelResponse = self._call_with_uploads(
+            pending,
+            timeout,
+            lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
         )
         return answer
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Call UploadModel or UploadTable, in parts."""
-        return self._upload(file, self._terms.attempts(timeout))
+        return self._upload(file, self._connection.attempts(timeout))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
         """Call the standard health service's Check: once, since it asks about this moment."""
-        with translated(self._terms.endpoint):
+        with translate_errors(self._connection.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
-            reply = self._health.Check(request, **self._terms.sent(self._terms.seconds(timeout)))
+            reply = self._health.Check(
+                request, **self._connection.call_options(self._connection.seconds(timeout))
+            )
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
 
-    def _deliver(
+    def _call_with_uploads(
         self,
-        parcel: Parcel[Any],
+        pending: PendingRequest[Any],
         timeout: float | None,
         call: Callable[[Any, float | None], _Answer],
     ) -> _Answer:
-        """Make a call with the parcel's request; upload what the server has no longer."""
-        attempts = self._terms.attempts(timeout)
+        """Make a call; upload the files that the server no longer has."""
+        attempts = self._connection.attempts(timeout)
         while True:
             try:
-                return self._persist(attempts, lambda s: call(parcel.request, s))
+                return self._retry(attempts, lambda s: call(pending.request, s))
             except ExplainError as error:
-                file = parcel.missing(error)
+                file = pending.missing(error)
                 if file is None:
                     raise
                 self._upload(file, attempts)
 
-    def _persist(self, attempts: Attempts, call: Callable[[float | None], _Answer]) -> _Answer:
+    def _retry(self, attempts: Attempts, call: Callable[[float | None], _Answer]) -> _Answer:
         """Make a call, told its seconds, until it is answered or there is no use in it."""
         while True:
             try:
-                with translated(self._terms.endpoint):
+                with translate_errors(self._connection.endpoint):
                     return call(attempts.seconds())
             except ExplainError as error:
                 time.sleep(attempts.pause(error))
 
     def _upload(self, file: File, attempts: Attempts) -> str:
-        service, size = self._service, self._terms.part_bytes
+        service, size = self._service, self._connection.part_bytes
         if isinstance(file, Model):
             model = file
-            reply = self._persist(
+            reply = self._retry(
                 attempts,
-                lambda s: service.UploadModel(model_parts(model, size), **self._terms.sent(s)),
+                lambda s: service.UploadModel(
+                    model_parts(model, size), **self._connection.call_options(s)
+                ),
             )
         else:
             table = file
-            reply = self._persist(
+            reply = self._retry(
                 attempts,
-                lambda s: service.UploadTable(table_parts(table, size), **self._terms.sent(s)),
+                lambda s: service.UploadTable(
+                    table_parts(table, size), **self._connection.call_options(s)
+                ),
             )
         return str(reply.id)
 
-    def _begun(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
+    def _start_stream(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
         """Begin a stream; return its first event, or None, and the call for the rest."""
         call = self._service.ExplainStream(
-            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+            ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         return next(call, None), call
 
-    def _followed(
+    def _follow_stream(
         self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
     ) -> ExplainResponse:
         answer = None
         call = self._service.ExplainStream(
-            ExplainStreamRequest(request=request), **self._terms.sent(seconds)
+            ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         try:
             # To the end of the stream: leaving it at the response would look like a cancellation.
             for event in call:
-                answer = take(event, tell) or answer
+                answer = read_event(event, tell) or answer
         finally:
             call.cancel()
-        return answer or no_answer()
+        return answer or missing_response()
 
 
-def take(event: ExplainStreamResponse, tell: ProgressCallback) -> ExplainResponse | None:
+def read_event(event: ExplainStreamResponse, tell: ProgressCallback) -> ExplainResponse | None:
     """Return the response where the event is that; otherwise tell the progress."""
     if event.HasField("response"):
         return event.response
@@ -220,6 +232,6 @@ def take(event: ExplainStreamResponse, tell: ProgressCallback) -> ExplainRespons
     return None
 
 
-def no_answer() -> ExplainResponse:
+def missing_response() -> ExplainResponse:
     """Raise for a stream that ended too early."""
     raise ExplainError("INTERNAL", "the stream ended without an answer", "", "INTERNAL")

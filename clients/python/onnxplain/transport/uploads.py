@@ -97,7 +97,7 @@ def _parts(content: bytes, size: int) -> Iterator[bytes]:
         yield bytes(view[start : start + size])
 
 
-class Parcel(Generic[_Request]):
+class PendingRequest(Generic[_Request]):
     """A request, with the files that it names by id at hand.
 
     Parameters

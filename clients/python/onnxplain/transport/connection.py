@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from onnxplain.retry import Attempts
-from onnxplain.security import Security
-from onnxplain.uploads import PART_BYTES
+from onnxplain.transport.retry import Attempts
+from onnxplain.transport.security import Security
+from onnxplain.transport.uploads import PART_BYTES
 
 MESSAGE_LIMIT = 64 * 2**20
 """Bytes: what the server takes and sends by default."""
@@ -17,7 +17,7 @@ RETRY_COUNT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class Connection:
     """What `connect` was given.
 
     Attributes
@@ -53,7 +53,7 @@ class Terms:
         """Begin a call."""
         return Attempts(self.retry_count, self.seconds(timeout))
 
-    def sent(self, seconds: float | None) -> dict[str, Any]:
+    def call_options(self, seconds: float | None) -> dict[str, Any]:
         """Return what goes with a call of so long; to be asked before each."""
         return {"timeout": seconds, "metadata": self.security.metadata()}
 

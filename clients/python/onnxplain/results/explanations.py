@@ -6,18 +6,20 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TypeAlias, TypeVar, overload
 
-from onnxplain import provenance
-from onnxplain.average_loss import AverageLossResult
-from onnxplain.canonical import to_json
-from onnxplain.feature_vectors import FeatureVectorsResult
-from onnxplain.firm import FirmResult
-from onnxplain.individual_conditional_expectation import IndividualConditionalExpectationResult
-from onnxplain.interactions import InteractionsResult
-from onnxplain.partial_dependence import PartialDependenceResult
-from onnxplain.permutation_importance import PermutationImportanceResult
-from onnxplain.plots import Plot
-from onnxplain.provenance import ModelDescription, Receipt
-from onnxplain.swarm import SwarmResult
+from onnxplain.results import provenance
+from onnxplain.results.average_loss import AverageLossResult
+from onnxplain.results.canonical_json import to_json
+from onnxplain.results.feature_vectors import FeatureVectorsResult
+from onnxplain.results.firm import FirmResult
+from onnxplain.results.individual_conditional_expectation import (
+    IndividualConditionalExpectationResult,
+)
+from onnxplain.results.interactions import InteractionsResult
+from onnxplain.results.partial_dependence import PartialDependenceResult
+from onnxplain.results.permutation_importance import PermutationImportanceResult
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import ModelDescription, Receipt
+from onnxplain.results.swarm import SwarmResult
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 Result: TypeAlias = (

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.plots import Plot
-from onnxplain.provenance import ClassPairing, RowsUsed
-from onnxplain.tabular import Tabular
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import ClassPairing, RowsUsed
+from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, firm_pb2
 from onnxplain.v1.firm_pb2 import FirmOptions
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from google.protobuf.message import Message
 
-from onnxplain.canonical import to_json
-from onnxplain.notebook import to_html
+from onnxplain.results.canonical_json import to_json
+from onnxplain.results.notebook import to_html
 
 if TYPE_CHECKING:
     import pandas as pd

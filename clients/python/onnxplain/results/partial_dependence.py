@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, feature_column, from_column, stack
-from onnxplain.plots import Plot
-from onnxplain.provenance import RowsUsed
-from onnxplain.tabular import Tabular
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import RowsUsed
+from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 
