@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown, texts
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import Attributes
 
 _NUMERIC = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 LABEL_TYPES = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
@@ -83,7 +84,7 @@ def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> O
         return OutputTensor(output.name, output.name, labels)
     node = graph.producer(output.name)
     if node is not None and node.op_type == "ZipMap":
-        return OutputTensor(node.input[0], output.name, texts(node, *_LABEL_LISTS))
+        return OutputTensor(node.input[0], output.name, Attributes(node).texts(*_LABEL_LISTS))
     return None
 
 
@@ -110,7 +111,7 @@ def _labels_behind(graph: Graph, tensor: str) -> tuple[str, ...]:
         node = graph.producer(node.input[0])
     if node is None:
         return ()
-    return texts(node, *_LABEL_LISTS) or _labels_indexed(graph, node)
+    return Attributes(node).texts(*_LABEL_LISTS) or _labels_indexed(graph, node)
 
 
 def _labels_indexed(graph: Graph, node: NodeProto) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, nodes_within
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.checks.allowed_operators import title
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits, check
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import nodes_within
 
 
 def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:

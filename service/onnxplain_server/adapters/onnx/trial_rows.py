@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.checks.row_consistency import (
     Inconsistency,
     compare,
@@ -24,6 +23,7 @@ from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
+from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
 
 _SPREADS = (0.0, 1.0, 1.0, 10.0, 100.0, 1000.0)
 """Standard deviation of the numbers in each trial row; the first row is all zeros."""

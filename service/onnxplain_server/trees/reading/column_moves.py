@@ -8,7 +8,7 @@ import numpy as np
 from onnx import NodeProto
 
 from onnxplain_server.core.arrays import Array, Indices
-from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.onnx_nodes import Attributes
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
 

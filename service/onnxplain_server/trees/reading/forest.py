@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_sums
-from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.onnx_nodes import (
+    TREE_OPERATORS,
+    Attributes,
+    aggregate_function,
+    post_transform,
+)
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _FEW = 10
@@ -49,19 +54,18 @@ def read_grove(model: ModelProto, width: int | None = None) -> Forest | Refusal:
 def _adds_up(model: ModelProto) -> list[bool]:
     """Tell, by tree operator, whether it starts from a base or ends in a link."""
     return [
-        bool(attributes.numbers("base_values", "base_values_as_tensor").any())
-        or attributes.value("post_transform", b"NONE") not in {b"NONE", 0}
-        for attributes in _operators(model)
+        bool(Attributes(node).numbers("base_values", "base_values_as_tensor").any())
+        or post_transform(node) != "NONE"
+        for node in _tree_nodes(model)
     ]
 
 
 def _averages(model: ModelProto) -> list[bool]:
-    return [a.value("aggregate_function", b"SUM") in {b"AVERAGE", 0} for a in _operators(model)]
+    return [aggregate_function(node) == "AVERAGE" for node in _tree_nodes(model)]
 
 
-def _operators(model: ModelProto) -> list[Attributes]:
-    nodes = [node for node in model.graph.node if node.op_type.startswith("TreeEnsemble")]
-    return [Attributes(node) for node in nodes]
+def _tree_nodes(model: ModelProto) -> list[NodeProto]:
+    return [node for node in model.graph.node if node.op_type in TREE_OPERATORS]
 
 
 def _drifts(ensemble: Ensemble) -> bool:

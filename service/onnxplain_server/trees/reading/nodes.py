@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import NodeProto
-from onnx.helper import get_attribute_value
-from onnx.numpy_helper import to_array
 
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.trees.reading.onnx_nodes import Attributes
 from onnxplain_server.trees.reading.refusal import RefusedError
 
 Ids = npt.NDArray[np.int64]
@@ -33,7 +30,7 @@ class Mode(IntEnum):
     LEAF = 7
 
 
-_NAMED = {b"LEAF": Mode.LEAF} | {f"BRANCH_{mode.name}".encode(): mode for mode in list(Mode)[:6]}
+_NAMED = {"LEAF": Mode.LEAF} | {f"BRANCH_{mode.name}": mode for mode in list(Mode)[:6]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,44 +72,6 @@ class Nodes:
     weights: Vector
 
 
-class Attributes:
-    """The attributes of a node, by name, as arrays."""
-
-    def __init__(self, node: NodeProto) -> None:
-        self._found = {found.name: found for found in node.attribute}
-
-    def value(self, name: str, default: Any) -> Any:
-        """Return a single value; text as bytes."""
-        return get_attribute_value(self._found[name]) if name in self._found else default
-
-    def integers(self, name: str) -> Ids:
-        """Return a list of integers; empty where there is none."""
-        found = self._found.get(name)
-        return np.array([] if found is None else found.ints, dtype=np.int64)
-
-    def numbers(self, *names: str) -> Vector:
-        """Return the first of these lists or tensors of numbers that is there, exactly."""
-        for found in filter(None, map(self._found.get, names)):
-            values = to_array(found.t) if found.HasField("t") else np.array(found.floats)
-            return np.asarray(values, dtype=np.float64).reshape(-1)
-        return np.array([], dtype=np.float64)
-
-    def labels(self) -> Sequence[Any]:
-        """Return the class labels."""
-        for name in ("classlabels_strings", "classlabels_int64s"):
-            if labels := self.value(name, ()):
-                return tuple(labels)
-        return ()
-
-    def modes(self) -> npt.NDArray[np.uint8]:
-        """Return the modes that are written as names."""
-        names = [] if "nodes_modes" not in self._found else self._found["nodes_modes"].strings
-        unknown = set(names) - set(_NAMED)
-        if unknown:
-            raise RefusedError(f"its trees have nodes of the mode {min(unknown).decode()!r}")
-        return np.array([_NAMED[name] for name in names], dtype=np.uint8)
-
-
 def read_nodes(attributes: Attributes, leaves: str) -> Nodes:
     """Read a TreeEnsembleRegressor or TreeEnsembleClassifier.
 
@@ -131,7 +90,7 @@ def read_nodes(attributes: Attributes, leaves: str) -> Nodes:
     nodes = Nodes(
         tree_ids=attributes.integers("nodes_treeids"),
         node_ids=node_ids,
-        modes=attributes.modes(),
+        modes=_named_modes(attributes),
         columns=attributes.integers("nodes_featureids"),
         thresholds=attributes.numbers("nodes_values", "nodes_values_as_tensor"),
         true_ids=attributes.integers("nodes_truenodeids"),
@@ -181,6 +140,14 @@ def read_nodes_5(attributes: Attributes) -> Nodes:
     )
     _check_lengths(nodes)
     return nodes
+
+
+def _named_modes(attributes: Attributes) -> npt.NDArray[np.uint8]:
+    """Read modes that are written as names."""
+    names = attributes.texts("nodes_modes")
+    if unknown := set(names) - set(_NAMED):
+        raise RefusedError(f"its trees have nodes of the mode {min(unknown)!r}")
+    return np.array([_NAMED[name] for name in names], dtype=np.uint8)
 
 
 def to_modes(numbers: Vector) -> npt.NDArray[np.uint8]:

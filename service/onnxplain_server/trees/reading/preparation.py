@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.onnx_nodes import Attributes
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensor_columns import DType, Step, lookup
 from onnxplain_server.trees.reading.tensors import FeatureColumns
@@ -158,18 +158,18 @@ def _one_each(values: Array, width: int, node: NodeProto) -> Array:
 def _keys(attributes: Attributes, names: Sequence[str]) -> Array:
     """Return the first of these lists that is there, as text, int64 or float32."""
     for name in names:
-        values = attributes.value(name, None)
+        values = attributes.value(name)
         if values is None or not len(values):
             continue
         if name.endswith("strings"):
-            return np.array([text.decode() for text in values], dtype=object)
+            return np.array(values, dtype=object)
         return np.array(values, dtype=np.int64 if name.endswith("int64s") else np.float32)
     return np.array([], dtype=np.float32)
 
 
 def _default(attributes: Attributes, values: Array) -> Any:
     if values.dtype == object:
-        return attributes.value("default_string", b"_Unused").decode()
+        return attributes.value("default_string", "_Unused")
     if values.dtype == np.int64:
         return attributes.value("default_int64", -1)
     return attributes.value("default_float", -0.0)

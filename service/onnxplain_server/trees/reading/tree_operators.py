@@ -12,11 +12,15 @@ import numpy as np
 from onnx import NodeProto
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.trees.reading.nodes import Attributes, Mode, Nodes, read_nodes, read_nodes_5
+from onnxplain_server.trees.reading.nodes import Mode, Nodes, read_nodes, read_nodes_5
+from onnxplain_server.trees.reading.onnx_nodes import (
+    Attributes,
+    aggregate_function,
+    post_transform,
+)
 from onnxplain_server.trees.reading.refusal import RefusedError
 
-_NUMBERED_LINKS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-_NUMBERED_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_LABELS = ("classlabels_strings", "classlabels_int64s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +66,8 @@ def read_operator(node: NodeProto) -> Operator:
         Where the output is no sum or average over the trees, or attributes contradict each other.
     """
     attributes = Attributes(node)
-    aggregate = _aggregate(attributes)
-    _refuse_link(attributes)
+    aggregate = _aggregate(node)
+    _refuse_link(node)
     if node.op_type == "TreeEnsembleClassifier":
         return _classifier(attributes)
     if node.op_type == "TreeEnsemble":
@@ -75,17 +79,15 @@ def read_operator(node: NodeProto) -> Operator:
     return Operator(nodes, count, _share(nodes, aggregate), np.eye(count), offset)
 
 
-def _aggregate(attributes: Attributes) -> str:
-    given = attributes.value("aggregate_function", b"SUM")
-    name = _NUMBERED_AGGREGATES[given] if isinstance(given, int) else given.decode()
+def _aggregate(node: NodeProto) -> str:
+    name = aggregate_function(node)
     if name not in {"SUM", "AVERAGE"}:
         raise RefusedError(f"the model takes the {name} over its trees, which is no sum")
     return name
 
 
-def _refuse_link(attributes: Attributes) -> None:
-    given = attributes.value("post_transform", b"NONE")
-    name = _NUMBERED_LINKS[given] if isinstance(given, int) else given.decode()
+def _refuse_link(node: NodeProto) -> None:
+    name = post_transform(node)
     if name != "NONE":
         raise RefusedError(f"the sum over its trees goes through {name}")
 
@@ -102,7 +104,7 @@ def _base(attributes: Attributes, count: int) -> Vector:
 
 
 def _classifier(attributes: Attributes) -> Operator:
-    nodes, count = read_nodes(attributes, "class"), len(attributes.labels())
+    nodes, count = read_nodes(attributes, "class"), len(attributes.texts(*_LABELS))
     if count != 2:
         return Operator(nodes, count, 1.0, np.eye(count), _base(attributes, count))
     base = attributes.numbers("base_values", "base_values_as_tensor")

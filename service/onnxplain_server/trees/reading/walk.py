@@ -6,21 +6,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading import column_moves
-from onnxplain_server.trees.reading.nodes import Attributes
+from onnxplain_server.trees.reading.onnx_nodes import (
+    STANDARD_DOMAINS,
+    TREE_OPERATORS,
+    attribute,
+    constant_value,
+    required_inputs,
+)
 from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensor_columns import Column, DType, FeatureSteps
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Opaque, Scores, Tensor
 from onnxplain_server.trees.reading.tree_operators import Operator, read_operator, read_sums
 
-_TREES = frozenset({"TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble"})
-_STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
@@ -71,7 +75,7 @@ def walk(model: ModelProto, width: int | None) -> Walked:
     RefusedError
         Where an output is no affine function of sums over trees.
     """
-    if not any(node.op_type in _TREES for node in model.graph.node):
+    if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
     walker = _Walker(model, width)
     walker.go()
@@ -83,7 +87,7 @@ def walk_sums(model: ModelProto, width: int | None) -> Walked:
 
     Parameters and errors are those of `walk`; what follows the trees is never one.
     """
-    if not any(node.op_type in _TREES for node in model.graph.node):
+    if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
     walker = _Walker(model, width, read_sums)
     walker.go()
@@ -108,13 +112,12 @@ class _Walker:
         self._tensors: dict[str, Tensor] = {
             tensor.name: to_array(tensor) for tensor in self._graph.initializer
         }
-        for value in self._graph.input:
-            if value.name not in self._tensors:
-                self._tensors[value.name] = FeatureColumns(tuple(self._features(value, width)))
+        for value in required_inputs(self._graph):
+            self._tensors[value.name] = FeatureColumns(tuple(self._features(value, width)))
 
-    def _features(self, value: object, width: int | None) -> Iterator[Column]:
+    def _features(self, value: ValueInfoProto, width: int | None) -> Iterator[Column]:
         """Give the columns of an input."""
-        tensor = value.type.tensor_type  # type: ignore[attr-defined]  # a ValueInfoProto
+        tensor = value.type.tensor_type
         sizes = [dim.dim_value for dim in tensor.shape.dim]
         count = 1 if len(sizes) == 1 else (sizes[1] if len(sizes) > 1 else 0) or width
         if count is None:
@@ -132,7 +135,7 @@ class _Walker:
                 given = self._meaning(node, inputs)
             except RefusedError as refused:
                 given = Opaque(refused.reason)
-            if node.op_type in _TREES and isinstance(given, Opaque):
+            if node.op_type in TREE_OPERATORS and isinstance(given, Opaque):
                 self._refused.append(given.reason)
             for position, name in enumerate(node.output):
                 labels = node.op_type == "TreeEnsembleClassifier" and position == 0
@@ -162,11 +165,11 @@ class _Walker:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
         if opaque is not None:
             return opaque
-        if node.domain not in _STANDARD:
+        if node.domain not in STANDARD_DOMAINS:
             return Opaque(f"the model computes {node.domain}:{node.op_type}")
         if node.op_type == "Constant":
             return _constant(node)
-        if node.op_type in _TREES:
+        if node.op_type in TREE_OPERATORS:
             return self._plant(node, inputs)
         taken = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
         if taken is None:
@@ -188,17 +191,10 @@ class _Walker:
 
 
 def _constant(node: NodeProto) -> Array:
-    attributes = Attributes(node)
-    value = attributes.value("value", None)
-    if value is not None:
-        return to_array(value)
-    for name in ("value_float", "value_int"):
-        if (value := attributes.value(name, None)) is not None:
-            return np.array(value)
-    for name in ("value_floats", "value_ints"):
-        if (value := attributes.value(name, None)) is not None:
-            return np.array(list(value))
-    raise RefusedError("the model has a constant of a kind that is not supported")
+    value = constant_value(node)
+    if value is None or value.dtype.kind == "U":
+        raise RefusedError("the model has a constant of a kind that is not supported")
+    return value
 
 
 def _moved_or_computed(
@@ -229,7 +225,7 @@ def _prepared(
 
 def _combined(node: NodeProto, taken: Scores, inputs: column_moves.Inputs) -> Scores:
     """What an operator makes of scores after the trees."""
-    if node.op_type == "Cast" and Attributes(node).value("to", 0) in _FLOATS:
+    if node.op_type == "Cast" and attribute(node, "to", 0) in _FLOATS:
         return taken
     if node.op_type == "Neg":
         return Scores(-taken.matrix, -taken.offset)

@@ -6,8 +6,9 @@ import numpy as np
 from onnx import NodeProto
 from onnx.numpy_helper import to_array
 
-from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, transform_of
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, attribute
+from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.trees.reading.onnx_nodes import aggregate_function, attribute, post_transform
 
 PASSING = frozenset(
     {
@@ -84,11 +85,10 @@ def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool
 
 def _is_sum(node: NodeProto) -> bool:
     """Whether it adds up, or averages, what its leaves or coefficients give."""
-    aggregate = attribute(node, "aggregate_function", "SUM")
-    return transform_of(node) == "NONE" and aggregate in {"SUM", "AVERAGE", 0, 1}
+    return post_transform(node) == "NONE" and aggregate_function(node) in {"SUM", "AVERAGE"}
 
 
 def _is_average(node: NodeProto) -> bool:
     packed = attribute(node, "class_weights_as_tensor")
     weights = attribute(node, "class_weights", ()) if packed is None else to_array(packed)
-    return transform_of(node) == "NONE" and all(0 <= weight <= 1 for weight in weights)
+    return post_transform(node) == "NONE" and all(0 <= weight <= 1 for weight in weights)

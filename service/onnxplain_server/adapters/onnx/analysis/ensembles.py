@@ -8,32 +8,26 @@ from __future__ import annotations
 
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 
-from onnxplain_server.adapters.onnx.analysis.graph import ML, Graph, attribute, texts
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.trees.reading.onnx_nodes import (
+    ML,
+    TREE_OPERATORS,
+    Attributes,
+    attribute,
+    post_transform,
+)
 
 _LINKS = {"LOGISTIC": "LOGISTIC", "SOFTMAX": "SOFTMAX", "SOFTMAX_ZERO": "SOFTMAX"}
-_NUMBERED = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""How TreeEnsemble (ai.onnx.ml 5) numbers what the others name."""
 
-LINKED = frozenset(
-    {
-        *("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble"),
-        *("LinearClassifier", "LinearRegressor"),
-    }
-)
+LINKED = TREE_OPERATORS | {"LinearClassifier", "LinearRegressor"}
 """Operators that add up, and may pass the sum through a link."""
 
 _LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
 
 
-def transform_of(node: NodeProto) -> str:
-    """What follows the sum: NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT."""
-    named = attribute(node, "post_transform", "NONE")
-    return _NUMBERED[named] if isinstance(named, int) else str(named)
-
-
 def link_of(node: NodeProto) -> str | None:
     """LOGISTIC or SOFTMAX where one follows the sum; None for anything else."""
-    return _LINKS.get(transform_of(node))
+    return _LINKS.get(post_transform(node))
 
 
 def scores_of(graph: Graph, node: NodeProto) -> str:
@@ -51,7 +45,7 @@ def scores_of(graph: Graph, node: NodeProto) -> str:
 
 
 def _tree_scores(graph: Graph, node: NodeProto) -> str:
-    labels = texts(node, *_LABELS)
+    labels = Attributes(node).texts(*_LABELS)
     # As onnxruntime has it: weights of class 0 alone are one score, for the second class.
     is_single = len(labels) == 2 and set(attribute(node, "class_ids", ())) == {0}
     attributes = [_for_regressor(found) for found in node.attribute]
@@ -84,7 +78,7 @@ def _linear_scores(graph: Graph, node: NodeProto) -> str:
         intercepts=intercepts,
         targets=len(intercepts),
     )
-    is_single = len(intercepts) == 1 and len(texts(node, *_LABELS)) == 2
+    is_single = len(intercepts) == 1 and len(Attributes(node).texts(*_LABELS)) == 2
     return _both_signs(graph, scores) if is_single else scores
 
 

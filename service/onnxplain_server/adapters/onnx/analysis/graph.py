@@ -2,70 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from onnx import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    ValueInfoProto,
-    helper,
-    numpy_helper,
-    shape_inference,
-)
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper, shape_inference
 
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.trees.reading.onnx_nodes import (
+    constant_value,
+    nodes_within,
+    required_inputs,
+    tensors_read,
+)
 
-ML = "ai.onnx.ml"
 DEFAULT_OPSET = 13
 _SHOWN = 80
-
-
-def nodes_within(graph: GraphProto) -> Iterator[NodeProto]:
-    """Every node of the graph and of the graphs inside its attributes."""
-    for node in graph.node:
-        yield node
-        for inner in subgraphs(node):
-            yield from nodes_within(inner)
-
-
-def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs inside a node's attributes."""
-    for found in node.attribute:
-        yield from found.graphs
-        if found.HasField("g"):
-            yield found.g
 
 
 def shown(name: str) -> str:
     """A name from a model, quoted for a message: no control characters, no endless text."""
     return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")
-
-
-def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
-    """Value of an attribute; text as str."""
-    found = next((a for a in node.attribute if a.name == name), None)
-    return default if found is None else _plain(found)
-
-
-def _plain(found: AttributeProto) -> Any:
-    value = helper.get_attribute_value(found)
-    if found.type == AttributeProto.STRING:
-        return value.decode()
-    if found.type == AttributeProto.STRINGS:
-        return [text.decode() for text in value]
-    return value
-
-
-def texts(node: NodeProto, *names: str) -> tuple[str, ...]:
-    """The first of these list attributes that is not empty, as text; () where all are."""
-    lists = (attribute(node, name, ()) for name in names)
-    return tuple(str(item) for item in next((found for found in lists if len(found)), ()))
 
 
 class Graph:
@@ -86,9 +43,7 @@ class Graph:
     @property
     def inputs(self) -> tuple[ValueInfoProto, ...]:
         """What has to be fed: an input that has a value of its own is none."""
-        given = {sparse.values.name for sparse in self.model.graph.sparse_initializer}
-        given.update(self._tensors)
-        return tuple(value for value in self.model.graph.input if value.name not in given)
+        return required_inputs(self.model.graph)
 
     @cached_property
     def outputs(self) -> tuple[ValueInfoProto, ...]:
@@ -107,10 +62,7 @@ class Graph:
         if tensor in self._tensors:
             return numpy_helper.to_array(self._tensors[tensor])
         node = self.producer(tensor)
-        if node is None or node.op_type != "Constant" or len(node.attribute) != 1:
-            return None
-        value = _plain(node.attribute[0])
-        return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.array(value)
+        return None if node is None else constant_value(node)
 
     def add(self, op_type: str, inputs: Sequence[str], domain: str = "", **attributes: Any) -> str:
         """Append a node with one output, and return the output's new name."""
@@ -162,11 +114,7 @@ class Graph:
             if node is None or _key(node) in kept:
                 continue
             kept.add(_key(node))
-            waiting.extend(node.input)
-            for attribute in node.attribute:
-                for inner in (*attribute.graphs, attribute.g):
-                    waiting.extend(name for used in nodes_within(inner) for name in used.input)
-                    waiting.extend(value.name for value in inner.output)
+            waiting.extend(tensors_read(node))
         return kept
 
     def _append(self, node: NodeProto, output: str) -> None:

@@ -19,10 +19,11 @@ from onnxplain_server.adapters.onnx.analysis.additive import (
     obstacle_refusal,
 )
 from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, link_of, scores_of
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, attribute
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import attribute
 
 _ACTIVATIONS = {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX"}
 _TOLERANCE = 1e-5

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from onnx import ModelProto, NodeProto, TensorProto, shape_inference
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, subgraphs
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 FLOAT32 = 2.0**-24
 

@@ -8,14 +8,20 @@ no tree compares, or whose coefficients are all exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import ML, Graph, attribute, nodes_within
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.trees.reading.onnx_nodes import (
+    ML,
+    TREE_OPERATORS,
+    attribute,
+    tensors_read,
+)
 
 Reach = npt.NDArray[np.bool_]
 """(n_features,), or tracked, (n_columns, n_features): whether a feature may be in it."""
@@ -44,7 +50,9 @@ def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
     graph = Graph(proto)
     tracked = _inputs(graph, n_features)
     for node in proto.graph.node:
-        if any(graph.producer(name) is not None and name not in tracked for name in _read(node)):
+        if any(
+            graph.producer(name) is not None and name not in tracked for name in tensors_read(node)
+        ):
             raise ValueError("nodes are not in the order in which they are computed")
         follow = _FOLLOWED.get((_domain(node), node.op_type), _unknown)
         tracked |= zip(node.output, follow(graph, node, tracked), strict=True)
@@ -69,19 +77,10 @@ def _total(reach: Reach) -> Reach:
 
 def _unknown(_graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -> list[Reach]:
     """Any output of any operator may depend on all that the operator reads."""
-    known = [_total(tracked[name]) for name in _read(node) if name in tracked]
+    known = [_total(tracked[name]) for name in tensors_read(node) if name in tracked]
     n_features = len(_total(next(iter(tracked.values()))))
     total = np.any([np.zeros(n_features, dtype=bool), *known], axis=0)
     return [total] * len(node.output)
-
-
-def _read(node: NodeProto) -> Iterator[str]:
-    """Names of what a node reads, and of what the graphs inside it do."""
-    yield from node.input
-    for found in node.attribute:
-        for inner in (*found.graphs, *([found.g] if found.HasField("g") else [])):
-            yield from (name for used in nodes_within(inner) for name in used.input)
-            yield from (value.name for value in inner.output)
 
 
 Follow = Callable[[Graph, NodeProto, Mapping[str, Reach]], list[Reach]]
@@ -203,10 +202,7 @@ _FOLLOWED: Mapping[tuple[str, str], Follow] = {
     **{("", name): _arranging(_reshaped) for name in ("Reshape", "Flatten", "Unsqueeze")},
     **{("", name): _arranging(_multiplied) for name in ("MatMul", "Gemm")},
     **{(ML, name): _arranging(_weighed) for name in ("LinearRegressor", "LinearClassifier")},
-    **{
-        (ML, name): _arranging(_compared)
-        for name in ("TreeEnsembleRegressor", "TreeEnsembleClassifier", "TreeEnsemble")
-    },
+    **{(ML, name): _arranging(_compared) for name in TREE_OPERATORS},
     ("", "Gather"): _arranging(_gathered),
     (ML, "ArrayFeatureExtractor"): _arranging(_gathered),
     ("", "Slice"): _arranging(_sliced),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from onnx import ModelProto, NodeProto, defs
 
-from onnxplain_server.adapters.onnx.analysis.graph import ML, nodes_within, shown
+from onnxplain_server.adapters.onnx.analysis.graph import shown
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import ML, STANDARD_DOMAINS, nodes_within
 
-_STANDARD = ("", "ai.onnx", ML)
 _CONTRIBUTED = "com.microsoft"
 
 _COMPUTING = frozenset(
@@ -62,7 +62,7 @@ def title(node: NodeProto) -> str:
 def _refusal(node: NodeProto) -> str | None:
     if node.domain == _CONTRIBUTED:
         return None if node.op_type in _COMPUTING else "that is not one of those taken"
-    if node.domain not in _STANDARD:
+    if node.domain not in STANDARD_DOMAINS:
         return f"domain {shown(node.domain)} is not available"
     if not defs.has(node.op_type, domain="" if node.domain == "ai.onnx" else node.domain):
         return "ONNX has no such operator"

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from onnx import ModelProto, NodeProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within, shown
+from onnxplain_server.adapters.onnx.analysis.graph import shown
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
 
 _PER_COLUMN = {
     "Imputer": ("imputed_value_floats", "imputed_value_int64s"),

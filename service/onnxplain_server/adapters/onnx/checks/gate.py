@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import subgraphs
 from onnxplain_server.adapters.onnx.checks.allowed_operators import refuse_unknown_operators
 from onnxplain_server.adapters.onnx.checks.attribute_lengths import check_controls, check_widths
 from onnxplain_server.adapters.onnx.checks.external_data import refuse_external_data
 from onnxplain_server.adapters.onnx.checks.tree_consistency import check_forests
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 
 @dataclass(frozen=True, slots=True)

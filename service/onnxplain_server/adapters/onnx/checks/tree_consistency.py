@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 
-from onnxplain_server.adapters.onnx.analysis.graph import attribute, nodes_within
 from onnxplain_server.adapters.onnx.checks.attribute_lengths import broken, declared_widths
 from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
 
 _WIDEST = 2**31
 _LEAF = "LEAF"
