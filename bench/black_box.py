@@ -50,16 +50,16 @@ class Engine:
 
     def __init__(self, content: bytes, threads: int = 2) -> None:
         self.model = load(content)
-        self.pace = BatchSize()
+        self.batch_size = BatchSize()
         self.threads = ThreadPoolExecutor(threads)
         given = table(ROWS)
         self.features: Features = bind(self.model.inputs, given, (), ())
 
     def run(self) -> int:
         ledger = Ledger(Nowhere())
-        caller = Predictor(self.model, np.arange(1), ledger, self.pace, self.threads)
+        predictor = Predictor(self.model, np.arange(1), ledger, self.batch_size, self.threads)
         rows = np.arange(ROWS)
-        effects = BlackBox(caller, merge(self.features, np.ones(ROWS), rows), "RESPONSE")
+        effects = BlackBox(predictor, merge(self.features, np.ones(ROWS), rows), "RESPONSE")
         effects.outputs()
         list(effects.single(range(WIDTHS[0])))
         return ledger.predicted

@@ -13,16 +13,16 @@ from nowhere import Nowhere
 from onnx import ModelProto
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.core.rows import Features
-from onnxplain_server.effects.background import Background, keep, merge
+from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.methods import interactions
-from onnxplain_server.trees.counting.forms import Leaves
+from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 THREADS = 2
 
@@ -45,7 +45,7 @@ def bind(rows: Rows, names: Sequence[str] = ()) -> Features:
 
 def background(rows: Rows, names: Sequence[str] = (), *, merged: bool = True) -> Background:
     """Rows of equal weight; equal ones merged, unless rows are to be resampled."""
-    take = merge if merged else keep
+    take = merge if merged else unmerged
     return take(bind(rows, names), np.ones(len(rows)), np.arange(len(rows)))
 
 
@@ -63,7 +63,7 @@ class Trees:
 
 
 def trees(model: ModelProto, threads: ThreadPoolExecutor) -> Trees:
-    ensemble = read(model)
+    ensemble = read_ensemble(model)
     if not isinstance(ensemble, Ensemble):
         raise TypeError(ensemble.reason)
     return Trees(ensemble, threads)
@@ -74,12 +74,14 @@ class Predicting:
 
     def __init__(self, model: ModelProto, threads: ThreadPoolExecutor) -> None:
         self._model = load(model.SerializeToString())
-        self._pace = BatchSize()
+        self._batch_size = BatchSize()
         self._threads = threads
 
     def on(self, rows: Background) -> BlackBox:
-        caller = Predictor(self._model, np.arange(1), Ledger(Nowhere()), self._pace, self._threads)
-        return BlackBox(caller, rows, "RESPONSE")
+        predictor = Predictor(
+            self._model, np.arange(1), Ledger(Nowhere()), self._batch_size, self._threads
+        )
+        return BlackBox(predictor, rows, "RESPONSE")
 
 
 def interacting(

@@ -41,37 +41,37 @@ def table(level_count: int) -> Table:
 class Side:
     """One way to compute the groups, timed and counted."""
 
-    def __init__(self, caller: Predictor, background: Background) -> None:
-        self.caller, self.background = caller, background
+    def __init__(self, predictor: Predictor, background: Background) -> None:
+        self.predictor, self.background = predictor, background
 
     def known(self) -> tuple[float, int]:
         """As the engine does: after single features and pairs, which are not timed."""
-        effects = BlackBox(self.caller, self.background, "RESPONSE")
+        effects = BlackBox(self.predictor, self.background, "RESPONSE")
         list(effects.single(FEATURES))
-        before, start = self.caller.ledger.predicted, time.perf_counter()
+        before, start = self.predictor.ledger.predicted, time.perf_counter()
         for groups in GROUPS:
             list(effects.joint(groups))
-        return time.perf_counter() - start, self.caller.ledger.predicted - before
+        return time.perf_counter() - start, self.predictor.ledger.predicted - before
 
     def plain(self) -> tuple[float, int]:
         """Every row at every combination of values."""
-        effects = BlackBox(self.caller, self.background, "RESPONSE")
+        effects = BlackBox(self.predictor, self.background, "RESPONSE")
         effects.outputs()
-        before, start = self.caller.ledger.predicted, time.perf_counter()
+        before, start = self.predictor.ledger.predicted, time.perf_counter()
         for groups in GROUPS:
             for group in groups:
                 first, _ = combine([self.background.codes[j] for j in group])
                 effects.curve(group, [self.background.columns[j][first] for j in group])
-        return time.perf_counter() - start, self.caller.ledger.predicted - before
+        return time.perf_counter() - start, self.predictor.ledger.predicted - before
 
 
 def measure(title: str, content: bytes) -> None:
-    model, pace = load(content), BatchSize()
+    model, batch_size = load(content), BatchSize()
     with ThreadPoolExecutor(2) as threads:
         for level_count in LEVEL_COUNTS:
-            caller = Predictor(model, np.arange(1), Ledger(Nowhere()), pace, threads)
+            predictor = Predictor(model, np.arange(1), Ledger(Nowhere()), batch_size, threads)
             features = bind(model.inputs, table(level_count), (), ())
-            side = Side(caller, merge(features, np.ones(ROWS), np.arange(ROWS)))
+            side = Side(predictor, merge(features, np.ones(ROWS), np.arange(ROWS)))
             runs = [(side.plain(), side.known()) for _ in range(RUNS + 1)][1:]
             faster = statistics.median(plain[0] / known[0] for plain, known in runs)
             fewer = runs[0][0][1] / runs[0][1][1]

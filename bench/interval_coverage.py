@@ -87,7 +87,7 @@ class FunctionModel:
 
 
 _POOL = ThreadPoolExecutor(1)
-_PACE = BatchSize()
+_BATCH_SIZE = BatchSize()
 
 
 def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
@@ -95,9 +95,11 @@ def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
 
 
 def effects(function: Function, rows: Matrix) -> BlackBox:
-    caller = Predictor(FunctionModel(function), np.arange(1), Ledger(Nowhere()), _PACE, _POOL)
+    predictor = Predictor(
+        FunctionModel(function), np.arange(1), Ledger(Nowhere()), _BATCH_SIZE, _POOL
+    )
     return BlackBox(
-        caller, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"
+        predictor, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"
     )
 
 

@@ -19,7 +19,7 @@ from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.interpolated import Interpolated
-from onnxplain_server.effects.knots import lay_knots
+from onnxplain_server.effects.knots import choose_knots
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 
@@ -31,14 +31,14 @@ def engine(threads: ThreadPoolExecutor) -> BlackBox:
     rng = np.random.default_rng(1)
     given = Table({f"x{j}": rng.normal(size=ROWS) for j in range(WIDTHS[0])}, ROWS)
     model = load(network(activation="Tanh"))
-    caller = Predictor(model, np.arange(1), Ledger(Nowhere()), BatchSize(), threads)
+    predictor = Predictor(model, np.arange(1), Ledger(Nowhere()), BatchSize(), threads)
     features = bind(model.inputs, given, (), ())
-    return BlackBox(caller, merge(features, np.ones(ROWS), np.arange(ROWS)), "RESPONSE")
+    return BlackBox(predictor, merge(features, np.ones(ROWS), np.arange(ROWS)), "RESPONSE")
 
 
 def snapped(column: Vector, exact: Matrix, count: int) -> Matrix:
     """F_j at the knot nearest to each row's value."""
-    knots = lay_knots(column, count).points
+    knots = choose_knots(column, count).points
     nearest = knots[np.abs(column[:, None] - knots).argmin(axis=1)]
     row_of = {value: row for row, value in enumerate(column.tolist())}
     return exact[[row_of[value] for value in nearest.tolist()]]

@@ -122,14 +122,14 @@ class Memory:
         return nullcontext(enter_result=True)
 
 
-class FixedPace(BatchSize):
-    """A pace that does not learn."""
+class FixedBatchSize(BatchSize):
+    """A batch size that does not learn."""
 
     def __init__(self, rows: int) -> None:
         super().__init__()
         self.rows = rows
 
-    def size(self) -> int:
+    def current(self) -> int:
         return self.rows
 
     def record(self, size: int, rows: int, seconds: float) -> None:
@@ -143,7 +143,7 @@ class Engine:
     model: FunctionModel
     host: Memory
     ledger: Ledger
-    caller: Predictor
+    predictor: Predictor
     background: Background
     effects: BlackBox
 
@@ -171,7 +171,7 @@ class Makers:
 
     model = FunctionModel
     host = Memory
-    pace = FixedPace
+    batch_size = FixedBatchSize
     column = staticmethod(column)
     table = staticmethod(table_of)
 
@@ -188,7 +188,7 @@ class Makers:
         n_outputs: int = 1,
         outputs: Sequence[int] | None = None,
         host: Memory | None = None,
-        pace: BatchSize | None = None,
+        batch_size: BatchSize | None = None,
         threads: int = 1,
         scale: str = "RESPONSE",
         planned: int = 0,
@@ -220,8 +220,10 @@ class Makers:
         ledger = Ledger(host)
         ledger.reserve(planned)
         wanted = np.array(range(n_outputs) if outputs is None else outputs)
-        caller = Predictor(model, wanted, ledger, pace or BatchSize(), self.pool(threads))
-        return Engine(model, host, ledger, caller, background, BlackBox(caller, background, scale))
+        predictor = Predictor(model, wanted, ledger, batch_size or BatchSize(), self.pool(threads))
+        return Engine(
+            model, host, ledger, predictor, background, BlackBox(predictor, background, scale)
+        )
 
     def answer(
         self,
@@ -229,7 +231,7 @@ class Makers:
         table: Table,
         *methods,
         host: Memory | None = None,
-        pace: BatchSize | None = None,
+        batch_size: BatchSize | None = None,
         threads: int = 1,
         **question,
     ) -> Answer:
@@ -237,7 +239,7 @@ class Makers:
         asked = Question(methods=methods, **{"plots": False, **question})
         means = Resources(
             host or Memory(),
-            pace or BatchSize(),
+            batch_size or BatchSize(),
             self.pool(threads),
             lambda: Refusal("it is a function"),
         )

@@ -54,10 +54,10 @@ LOOPS = """
 import gc
 from numba.core.registry import CPUDispatcher
 from onnxplain_server.adapters.workers.sandbox.preload import load
-from onnxplain_server.trees.kernels.compile_cache import Brought, Kept
+from onnxplain_server.trees.kernels.compile_cache import KernelCache, ShippedCache
 load()
 loops = [each for each in gc.get_objects() if isinstance(each, CPUDispatcher)]
-kept = [each for each in loops if isinstance(each._cache, Kept | Brought)]
+kept = [each for each in loops if isinstance(each._cache, KernelCache | ShippedCache)]
 compiled = [each.py_func.__qualname__ for each in kept if sum(each.stats.cache_misses.values())]
 print(len(kept), compiled)
 """

@@ -14,34 +14,34 @@ LONGEST = 0.05
 
 def learn(seconds: Callable[[int], float], calls: int = 60) -> tuple[BatchSize, list[float]]:
     """Let a model that needs so long for so many rows be called; return how long calls took."""
-    pace, took = BatchSize(), []
+    batch_size, took = BatchSize(), []
     for _ in range(calls):
-        size = pace.size()
+        size = batch_size.current()
         took.append(seconds(size))
-        pace.record(size, size, took[-1])
-    return pace, took
+        batch_size.record(size, size, took[-1])
+    return batch_size, took
 
 
 def test_calls_that_cost_much_in_themselves_become_large() -> None:
-    pace, _ = learn(lambda rows: 1e-3 + 1e-7 * rows)
+    batch_size, _ = learn(lambda rows: 1e-3 + 1e-7 * rows)
 
-    assert pace.size() == BatchSize.LARGEST
+    assert batch_size.current() == BatchSize.LARGEST
 
 
 def test_calls_that_fall_out_of_the_cache_become_small() -> None:
-    pace, _ = learn(lambda rows: 1e-7 * rows * (1 if rows <= 4000 else 3))
+    batch_size, _ = learn(lambda rows: 1e-7 * rows * (1 if rows <= 4000 else 3))
 
-    assert pace.size() <= 4000
+    assert batch_size.current() <= 4000
 
 
 def test_learning_ends() -> None:
-    pace, _ = learn(lambda rows: 1e-7 * rows)
-    settled = pace.size()
+    batch_size, _ = learn(lambda rows: 1e-7 * rows)
+    settled = batch_size.current()
 
     for _ in range(50):
-        pace.record(settled, settled, 10.0)
+        batch_size.record(settled, settled, 10.0)
 
-    assert pace.size() == settled
+    assert batch_size.current() == settled
 
 
 @given(overhead=st.floats(0, 0.01), per_row=st.floats(1e-9, 1e-2))
@@ -57,9 +57,9 @@ def test_after_the_first_call_none_takes_much_longer_than_a_twentieth_of_a_secon
 
 @pytest.mark.parametrize("per_row", [1e-3, 1e-2, 1.0])
 def test_a_slow_model_is_called_with_few_rows_from_the_second_call_on(per_row: float) -> None:
-    pace, took = learn(lambda rows: per_row * rows, calls=2)
+    batch_size, took = learn(lambda rows: per_row * rows, calls=2)
 
-    assert pace.size() == max(1, int(LONGEST / per_row))
+    assert batch_size.current() == max(1, int(LONGEST / per_row))
     assert took[1] <= max(LONGEST, per_row)
 
 
@@ -72,17 +72,17 @@ def test_one_slow_call_among_others_decides_nothing() -> None:
         first_of_largest = rows == BatchSize.LARGEST and seen.count(rows) == 1
         return (1e-4 + 1e-7 * rows) * (20 if first_of_largest else 1)
 
-    pace, took = learn(disturbed)
+    batch_size, took = learn(disturbed)
 
     assert max(took) < LONGEST
-    assert pace.size() == BatchSize.LARGEST
+    assert batch_size.current() == BatchSize.LARGEST
 
 
 def test_calls_much_smaller_than_asked_for_teach_nothing() -> None:
-    pace = BatchSize()
-    first = pace.size()
+    batch_size = BatchSize()
+    first = batch_size.current()
 
     for _ in range(100):
-        pace.record(first, first // 2 - 1, 1.0)
+        batch_size.record(first, first // 2 - 1, 1.0)
 
-    assert pace.size() == first
+    assert batch_size.current() == first

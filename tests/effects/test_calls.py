@@ -45,7 +45,9 @@ def usual(make):
 def test_size_of_calls_and_number_of_threads_change_nothing(
     make, usual, size: int, threads: int
 ) -> None:
-    engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size), threads=threads)
+    engine = make.engine(
+        function, COLUMNS, n_outputs=2, batch_size=make.batch_size(size), threads=threads
+    )
 
     np.testing.assert_allclose(numbers(engine), usual, rtol=1e-9, atol=1e-12)
 
@@ -53,7 +55,7 @@ def test_size_of_calls_and_number_of_threads_change_nothing(
 @pytest.mark.parametrize("threads", [2, 4])
 def test_with_calls_of_one_size_threads_change_not_even_a_bit(make, threads: int) -> None:
     one, several = (
-        make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(1000), threads=t)
+        make.engine(function, COLUMNS, n_outputs=2, batch_size=make.batch_size(1000), threads=t)
         for t in (1, threads)
     )
 
@@ -62,7 +64,7 @@ def test_with_calls_of_one_size_threads_change_not_even_a_bit(make, threads: int
 
 @pytest.mark.parametrize("size", [7, 64, 1000])
 def test_calls_are_no_larger_than_asked_for(make, size: int) -> None:
-    engine = make.engine(function, COLUMNS, n_outputs=2, pace=make.pace(size))
+    engine = make.engine(function, COLUMNS, n_outputs=2, batch_size=make.batch_size(size))
 
     numbers(engine)
 
@@ -71,7 +73,7 @@ def test_calls_are_no_larger_than_asked_for(make, size: int) -> None:
 
 def test_calls_are_nearly_as_large_as_asked_for(make) -> None:
     columns = {"x": np.arange(90), "y": np.arange(90)}
-    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(1000))
+    engine = make.engine(lambda x, y: x * y, columns, batch_size=make.batch_size(1000))
 
     list(engine.effects.single([0]))
 
@@ -82,7 +84,7 @@ def test_calls_are_nearly_as_large_as_asked_for(make) -> None:
 def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make) -> None:
     n = 2 * BatchSize.LARGEST + 5
     columns = {"x": np.arange(n), "y": np.arange(n) % 7}
-    engine = make.engine(lambda x, y: x * y, columns, pace=make.pace(BatchSize.LARGEST))
+    engine = make.engine(lambda x, y: x * y, columns, batch_size=make.batch_size(BatchSize.LARGEST))
 
     found = engine.effects.curve([1], [np.array([2.0, 10.0])])
 
@@ -102,7 +104,7 @@ def test_calls_run_side_by_side(make) -> None:
         return x + y
 
     columns = {"x": np.arange(300), "y": np.arange(300)}
-    engine = make.engine(wait, columns, pace=make.pace(3000), threads=2)
+    engine = make.engine(wait, columns, batch_size=make.batch_size(3000), threads=2)
 
     list(engine.effects.single([0]))
 
@@ -120,7 +122,7 @@ def test_no_call_writes_where_another_one_reads(make) -> None:
         return x + y
 
     columns = {"x": np.arange(400), "y": np.arange(400)}
-    engine = make.engine(look, columns, pace=make.pace(2000), threads=4)
+    engine = make.engine(look, columns, batch_size=make.batch_size(2000), threads=4)
 
     list(engine.effects.single([0, 1]))
 

@@ -17,7 +17,7 @@ COLUMNS = {"x": np.arange(N), "y": np.arange(N) * 2.0}
 def test_a_computation_ends_within_one_call_of_each_thread(make, threads: int, steps: int) -> None:
     host = make.host(steps)
     engine = make.engine(
-        lambda x, y: x * y, COLUMNS, host=host, pace=make.pace(400), threads=threads
+        lambda x, y: x * y, COLUMNS, host=host, batch_size=make.batch_size(400), threads=threads
     )
 
     with pytest.raises(ExplainError, match="the caller has gone") as end:
@@ -28,7 +28,9 @@ def test_a_computation_ends_within_one_call_of_each_thread(make, threads: int, s
 
 
 def test_an_ended_computation_does_not_go_on(make) -> None:
-    engine = make.engine(lambda x, y: x * y, COLUMNS, host=make.host(3), pace=make.pace(400))
+    engine = make.engine(
+        lambda x, y: x * y, COLUMNS, host=make.host(3), batch_size=make.batch_size(400)
+    )
     with pytest.raises(ExplainError):
         list(engine.effects.single([0]))
     calls = len(engine.model.calls)
@@ -54,7 +56,7 @@ def test_the_error_of_one_thread_ends_the_others_and_is_the_one_that_surfaces(ma
         failed.wait(120)
         return x + y
 
-    engine = make.engine(fail_once, COLUMNS, pace=make.pace(400), threads=4)
+    engine = make.engine(fail_once, COLUMNS, batch_size=make.batch_size(400), threads=4)
 
     with pytest.raises(ExplainError, match="no kernel") as end:
         list(engine.effects.single([0]))

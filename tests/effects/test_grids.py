@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.effects.grids import GridLayout, lay
+from onnxplain_server.effects.grids import GridLayout, make_grid
 
 NAN = float("nan")
 UNIFORM = GridLayout(
@@ -18,7 +18,7 @@ DENSE = np.array([*range(1, 100), 1000.0])
 
 
 def axis(column, layout: GridLayout, *, whole: bool = False) -> list[Any]:
-    (found,) = lay([column], layout, [whole])
+    (found,) = make_grid([column], layout, [whole])
     return list(found.tolist())
 
 
@@ -93,7 +93,7 @@ def test_whole_features_get_whole_points_each_once() -> None:
 def test_over_several_features_the_first_varies_fastest() -> None:
     first, second = np.array([1.0, 2, 3]), np.array(["a", "b"], object)
 
-    points = lay([first, second], replace(UNIFORM, size=9), [False, False])
+    points = make_grid([first, second], replace(UNIFORM, size=9), [False, False])
 
     assert [values.tolist() for values in points] == [
         [1, 2, 3, 1, 2, 3],
@@ -107,7 +107,7 @@ def test_over_several_features_the_first_varies_fastest() -> None:
 def test_over_several_features_each_has_the_root_of_the_points_rounded_up(
     n_features: int, size: int, each: int
 ) -> None:
-    points = lay([DENSE] * n_features, replace(UNIFORM, size=size), [False] * n_features)
+    points = make_grid([DENSE] * n_features, replace(UNIFORM, size=size), [False] * n_features)
 
     assert [len(values) for values in points] == [each**n_features] * n_features
     assert [len(np.unique(values)) for values in points] == [each] * n_features

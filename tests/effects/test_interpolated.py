@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.effects.interpolated import Interpolated
-from onnxplain_server.effects.knots import lay_knots
+from onnxplain_server.effects.knots import choose_knots
 
 N = 40
 
@@ -64,7 +64,7 @@ def test_single_effects_are_interpolated_between_knots(
 
     for single in Interpolated(built.effects, count).single(range(3)):
         j, values = single.feature, background.columns[single.feature].astype(float)
-        knots = lay_knots(background.columns[j], count).points
+        knots = choose_knots(background.columns[j], count).points
         table = cube(built, {j: knots})
         expected = at_knots(knots.astype(float), values, table)
         np.testing.assert_allclose(single.own, np.einsum("i,xik->xk", own, expected), atol=1e-12)
@@ -88,7 +88,7 @@ def test_effects_of_several_features_are_interpolated_in_each(
 
     (joint,) = effects.joint([group])
 
-    knots = {j: lay_knots(background.columns[j], count).points for j in group}
+    knots = {j: choose_knots(background.columns[j], count).points for j in group}
     own = background.weights / background.weights.sum()
     table = np.einsum("...ik,i->...k", cube(built, knots), own)
     for row in range(0, n, 7):
@@ -237,7 +237,7 @@ def test_a_straight_line_has_no_error(make) -> None:
 def test_knots_are_values_of_the_rows_and_missing_and_infinite_ones_are_their_own() -> None:
     column = np.array([3.0, 1, np.nan, 2, np.inf, 8, -np.inf, 5, 4, np.nan], np.float32)
 
-    knots = lay_knots(column, 3)
+    knots = choose_knots(column, 3)
 
     assert knots.points.dtype == np.float32
     assert knots.points[:3].tolist() == [1, 4, 8]

@@ -12,7 +12,7 @@ def test_plans_are_told_beside_what_is_done(make) -> None:
 
     ledger.reserve(100)
     ledger.spend(10, 10)
-    ledger.settle(30)
+    ledger.release(30)
     ledger.spend(20, 5)
 
     assert host.progress == [(10, 100), (10, 70), (30, 70)]

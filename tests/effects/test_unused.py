@@ -98,8 +98,8 @@ def test_predictions_of_single_rows_stay_where_they_are(engines) -> None:
         known.effects.individual([1], [points]), plain.effects.individual([1], [points]), rtol=1e-12
     )
     np.testing.assert_allclose(
-        known.effects.exchanged([1, 3], [order]),
-        plain.effects.exchanged([1, 3], [order]),
+        known.effects.permuted([1, 3], [order]),
+        plain.effects.permuted([1, 3], [order]),
         rtol=1e-12,
     )
     assert known.model.predicted == N

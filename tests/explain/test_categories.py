@@ -15,7 +15,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.model import Scale
 from onnxplain_server.methods.feature_vectors.paths import of_ensemble
 from onnxplain_server.trees.reading import shared_nodes
-from onnxplain_server.trees.reading.ensemble import Ensemble, read_sums
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
 from onnxplain_server.trees.reading.refusal import Refusal
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -185,7 +185,7 @@ def written_paths(kind: str) -> Counter[tuple[int, ...]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_feature_vectors_read_a_set_of_categories_as_one_split(ask, kind: str) -> None:
-    view = read_sums(onnx.ModelProto.FromString(content(kind)))
+    view = read_tree_sums(onnx.ModelProto.FromString(content(kind)))
     assert isinstance(view, Ensemble)
     paths = of_ensemble(view)
     read: Counter[tuple[int, ...]] = Counter()
@@ -204,7 +204,7 @@ def test_feature_vectors_read_a_set_of_categories_as_one_split(ask, kind: str) -
 @pytest.mark.parametrize("kind", LABELS)
 def test_links_that_are_followed_are_no_reason(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a softmax or logistic, the reason is what keeps the sums from being read."""
-    monkeypatch.setattr(shared_nodes, "DEEPEST", 1)
+    monkeypatch.setattr(shared_nodes, "MAX_DEPTH", 1)
     trees = load(content(kind)).trees
     assert isinstance(trees, Refusal)
     assert trees.reason.endswith("is deeper than 1 steps")

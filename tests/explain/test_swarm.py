@@ -245,7 +245,7 @@ def test_the_answer_is_the_same_for_any_size_of_calls(make) -> None:
             n_outputs=2,
         )  # fmt: skip
         options = Options(search=Search.PUBLISHED, search_settings=SearchSettings(5, 12))
-        asked = {"target_column": "y", "pace": make.pace(size)}
+        asked = {"target_column": "y", "batch_size": make.batch_size(size)}
         return model, make.answer(model, make.table(columns), options, **asked)
 
     (model, small), (_, large) = answer(7), answer(4_000)

@@ -14,10 +14,10 @@ from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.trees.counting.forms import Leaves
+from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
 class Nowhere:
@@ -161,7 +161,7 @@ def engine(threads, ledger: Ledger):
     """Bind an ensemble to rows: model or ensemble, rows, weights -> Exact."""
 
     def bind(of, rows, weights=None, pool=threads):
-        ensemble = of if isinstance(of, Ensemble) else read(of)
+        ensemble = of if isinstance(of, Ensemble) else read_ensemble(of)
         assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
         names = tuple(f"x{j}" for j in range(len(dtypes)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain_server.trees import exact
-from onnxplain_server.trees.reading.ensemble import read
+from onnxplain_server.trees.reading.ensemble import read_ensemble
 
 FORMS = pytest.mark.parametrize("counting", [True, False], ids=["counting", "spreading"])
 
@@ -19,7 +19,7 @@ def form(monkeypatch):
     """Choose how rows are counted."""
 
     def choose(counting):
-        monkeypatch.setattr(exact, "prefers_counting", lambda *_: counting)
+        monkeypatch.setattr(exact, "prefers_bitsets", lambda *_: counting)
 
     return choose
 
@@ -211,7 +211,7 @@ def test_the_number_of_threads_changes_nothing(form, regressor, engine, counting
     rng = np.random.default_rng(7)
     trees = [grown(rng, 7, 5, 2) for _ in range(60)]
     rows, weights = rng.normal(size=(1500, 5)), rng.random(1500)
-    ensemble = read(regressor(trees, 5))
+    ensemble = read_ensemble(regressor(trees, 5))
     answers = []
     for count in (1, 2, 5):
         with ThreadPoolExecutor(count) as pool:

@@ -18,7 +18,7 @@ from onnxplain_server.methods.interactions.weighted_measurement import Plan, Wei
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.trees import linked
 from onnxplain_server.trees.linked import Linked
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.stepping import planes, step_functions
 
@@ -73,7 +73,7 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
         joint_rows: int = 500,
     ):
         rows = np.asarray(rows, dtype=float)
-        ensemble = read(regressor(trees, rows.shape[1]))
+        ensemble = read_ensemble(regressor(trees, rows.shape[1]))
         assert isinstance(ensemble, Ensemble)
         dtypes = tuple(axis.dtype for axis in ensemble.axes)
         names = tuple(f"x{j}" for j in range(len(dtypes)))
@@ -218,7 +218,7 @@ def test_permuted_features_are_those_of_the_trees(bind) -> None:
     order = rng.permutation(20)
     moved = reference.rows.copy()
     moved[:, [0, 2]] = moved[order][:, [0, 2]]
-    (found,) = bound.exchanged([0, 2], [order])
+    (found,) = bound.permuted([0, 2], [order])
     assert close(found, reference.predict(moved))
 
 

@@ -59,8 +59,8 @@ def engines(request: pytest.FixtureRequest, nowhere: Host) -> Iterator[Engines]:
         assert isinstance(model.trees, LinkedEnsemble)
         names = model.output_names
         trees = Linked(model.trees, background, names, outputs, ledger, threads, 500)
-        caller = Predictor(model, outputs, ledger, BatchSize(), threads)
-        yield trees, BlackBox(caller, background, "RESPONSE")
+        predictor = Predictor(model, outputs, ledger, BatchSize(), threads)
+        yield trees, BlackBox(predictor, background, "RESPONSE")
 
 
 def close(found, expected) -> bool:

@@ -126,7 +126,7 @@ def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.
     )
 
 
-def keep(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
+def unmerged(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
     """Bring rows into the model's types as they are: each is kept, whatever its weight.
 
     For what is about single rows. Parameters are those of `merge`.
@@ -170,7 +170,7 @@ def combine(codes: Iterable[Indices]) -> tuple[Indices, Indices]:
     return first, inverse
 
 
-def gather(shares: Array, codes: Indices) -> Array:
+def sum_by_code(shares: Array, codes: Indices) -> Array:
     """Add up what belongs to the same code: (..., n) -> (..., n_codes)."""
     count = int(codes.max()) + 1
     if shares.ndim == 1:

@@ -24,7 +24,7 @@ class BatchSize:
         self._times: dict[int, list[float]] = {size: [] for size in _SIZES}
         self._settled: int | None = None
 
-    def size(self) -> int:
+    def current(self) -> int:
         """Return the number of rows that the next call should have."""
         if self._settled is not None:
             return self._settled

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
-from onnxplain_server.effects.background import Background, combine, gather
-from onnxplain_server.effects.curve_prediction import CurvePredictor, Path, over_rows_only
-from onnxplain_server.effects.effect_cache import EffectCache, Label
-from onnxplain_server.effects.engine import Joint, Single, beyond_parts
+from onnxplain_server.effects.background import Background, combine, sum_by_code
+from onnxplain_server.effects.curve_prediction import CurvePlan, CurvePredictor, row_shares_only
+from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
+from onnxplain_server.effects.engine import Joint, Single, pure_effect
 from onnxplain_server.effects.hybrid_rows import Hybrids
-from onnxplain_server.effects.predictor import Predictor, check_finite, rows_named
-from onnxplain_server.effects.rounding import of_predictions
+from onnxplain_server.effects.predictor import Predictor, check_finite, describe_rows
+from onnxplain_server.effects.rounding import prediction_rounding
 from onnxplain_server.effects.sweep import Averages, Shares
 from onnxplain_server.effects.weighted_mean import mean
 
@@ -28,7 +28,7 @@ class BlackBox:
 
     Parameters
     ----------
-    caller : Predictor
+    predictor : Predictor
     background : Background
     scale : str
         Which of the model's predictions are explained.
@@ -37,7 +37,7 @@ class BlackBox:
     ----------
     unused : frozenset of int
         Features that certainly have no effect.
-    mover : CurvePredictor
+    curves_at : CurvePredictor
         Moves features over points of any kind.
 
     Notes
@@ -49,16 +49,16 @@ class BlackBox:
     for features that the model certainly does not use.
     """
 
-    def __init__(self, caller: Predictor, background: Background, scale: str) -> None:
-        self._caller = caller
+    def __init__(self, predictor: Predictor, background: Background, scale: str) -> None:
+        self._predictor = predictor
         self._background = background
         self._scale = scale
-        self._shelf = EffectCache(
-            caller.ledger, f"{scale}\n{background.digest}", caller.output_keys
+        self._cache = EffectCache(
+            predictor.ledger, f"{scale}\n{background.digest}", predictor.output_keys
         )
-        self.unused = caller.unused(len(background.columns))
-        self.mover = CurvePredictor(caller, background, self._shelf, self.unused)
-        self._hybrids = Hybrids(caller, background, self.outputs)
+        self.unused = predictor.unused(len(background.columns))
+        self.curves_at = CurvePredictor(predictor, background, self._cache, self.unused)
+        self._hybrids = Hybrids(predictor, background, self.outputs)
         self._predictions: Matrix | None = None
         self._effects: dict[tuple[int, ...], Matrix] = {}
 
@@ -70,11 +70,11 @@ class BlackBox:
     @property
     def output_names(self) -> tuple[str, ...]:
         """See `Effects.output_names`."""
-        return self._caller.output_names
+        return self._predictor.output_names
 
     def restrict(self, background: Background) -> BlackBox:
         """See `Effects.restrict`."""
-        return BlackBox(self._caller, background, self._scale)
+        return BlackBox(self._predictor, background, self._scale)
 
     def for_joint(self) -> BlackBox:
         """See `Effects.for_joint`."""
@@ -89,9 +89,9 @@ class BlackBox:
             n_points = min(n, math.prod(len(self._background.levels[j]) for j in features))
         return n_points * n
 
-    def settle(self, rows: int) -> None:
-        """See `Effects.settle`."""
-        self._caller.ledger.settle(rows)
+    def release(self, rows: int) -> None:
+        """See `Effects.release`."""
+        self._predictor.ledger.release(rows)
 
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
@@ -99,25 +99,25 @@ class BlackBox:
             self._predictions = self._recall_or_predict()
         return self._predictions
 
-    def noise(self) -> Vector:
-        """See `Effects.noise`: that of the model's predictions."""
-        return of_predictions(self.outputs(), self._caller.roundings)
+    def rounding_error(self) -> Vector:
+        """See `Effects.rounding_error`: that of the model's predictions."""
+        return prediction_rounding(self.outputs(), self._predictor.roundings)
 
     def _recall_or_predict(self) -> Matrix:
-        background, label = self._background, Label("outputs", len(self._background))
-        found = self._shelf.find([label])[0]
+        background, label = self._background, CacheKey("outputs", len(self._background))
+        found = self._cache.find([label])[0]
         if found is not None:
-            self._caller.ledger.spend(len(background), 0)
+            self._predictor.ledger.spend(len(background), 0)
             return found
         predicted = self._predict_blocks()
         check_finite(
             predicted,
             lambda rows: (
-                f"the model's prediction is not finite for {rows_named(background, rows)}; "
+                f"the model's prediction is not finite for {describe_rows(background, rows)}; "
                 "remove or mend these rows"
             ),
         )
-        self._shelf.keep(label, predicted)
+        self._cache.keep(label, predicted)
         return predicted
 
     def _predict_blocks(self) -> Matrix:
@@ -127,11 +127,11 @@ class BlackBox:
 
         def block(start: int) -> Matrix:
             part = [column[start : start + _BLOCK_ROWS] for column in columns]
-            return self._caller.predict_rows(features, part)
+            return self._predictor.predict_rows(features, part)
 
         if len(starts) == 1:
             return block(0)
-        return np.concatenate(self._caller.side_by_side(block, starts))
+        return np.concatenate(self._predictor.side_by_side(block, starts))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         """See `Effects.single`."""
@@ -148,14 +148,14 @@ class BlackBox:
             self._effects[j,] = single.own
             yield single
 
-    def _single_labels(self, feature: int) -> tuple[Label, Label]:
-        own = self.mover.label((feature,), (self._background.levels[feature],))
-        return own, Label(f"others {feature}", len(self._background))
+    def _single_labels(self, feature: int) -> tuple[CacheKey, CacheKey]:
+        own = self.curves_at.label((feature,), (self._background.levels[feature],))
+        return own, CacheKey(f"others {feature}", len(self._background))
 
     def _find(self, features: Sequence[int]) -> dict[int, Sequence[Matrix | None]]:
         """Look effects of single features up, all at once: F at their values, F of all others."""
         moved = [j for j in features if j not in self.unused]
-        found = self._shelf.find([label for j in moved for label in self._single_labels(j)])
+        found = self._cache.find([label for j in moved for label in self._single_labels(j)])
         return {j: found[2 * i : 2 * i + 2] for i, j in enumerate(moved)}
 
     def _single_kept(self, feature: int, known: Sequence[Matrix | None]) -> Single:
@@ -165,9 +165,9 @@ class BlackBox:
             averages = self._sweep_levels(feature, self._background.weights)
             points, others = averages.points, averages.rows
             for label, values in zip(self._single_labels(feature), (points, others), strict=True):
-                self._shelf.keep(label, values)
+                self._cache.keep(label, values)
         else:
-            self._caller.ledger.spend(self.cost((feature,)), 0)
+            self._predictor.ledger.spend(self.cost((feature,)), 0)
         return Single(feature, points[self._background.codes[feature]], others)
 
     def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
@@ -181,7 +181,7 @@ class BlackBox:
     def _sweep_levels(self, feature: int, weights: Array) -> Averages:
         """Move a feature over its own values."""
         row_shares = weights / weights.sum(axis=-1, keepdims=True)
-        shares = Shares(gather(row_shares, self._background.codes[feature]), row_shares)
+        shares = Shares(sum_by_code(row_shares, self._background.codes[feature]), row_shares)
         return self._sweep_own((feature,), (self._background.levels[feature],), shares)
 
     def _sweep_own(
@@ -190,9 +190,9 @@ class BlackBox:
         """Move features over the combinations that rows have, skipping what is known if it pays."""
         merged, _ = self._background.apart_from([*group, *self.unused])
         if not self._hybrids.pays(group, len(grid[0]) * len(merged)):
-            return self.mover.sweep(group, grid, shares)
+            return self.curves_at.sweep(group, grid, shares)
         averages = self._hybrids.sweep(group, shares)
-        self.mover.check(averages.points, group, grid)
+        self.curves_at.check(averages.points, group, grid)
         return averages
 
     def joint(
@@ -206,7 +206,7 @@ class BlackBox:
                 yield self._joint_unused(group)
             else:
                 self._effects[group] = next(points)
-                yield Joint(group, self._effects[group], beyond_parts(group, self._effects))
+                yield Joint(group, self._effects[group], pure_effect(group, self._effects))
 
     def _at_points(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
@@ -218,10 +218,10 @@ class BlackBox:
             tuple(columns[j][first] for j in group)
             for group, (first, _) in zip(groups, combined, strict=True)
         ]
-        labels = [self.mover.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
-        found = self._shelf.find(labels) if weights is None else [None] * len(labels)
+        labels = [self.curves_at.label(g, grid) for g, grid in zip(groups, grids, strict=True)]
+        found = self._cache.find(labels) if weights is None else [None] * len(labels)
         # Fewer combinations of values than there could be are known for all groups at once.
-        self.settle(
+        self.release(
             sum(
                 self.cost(g) - self.cost(g, len(grid[0]))
                 for g, grid in zip(groups, grids, strict=True)
@@ -231,13 +231,13 @@ class BlackBox:
             groups, grids, labels, combined, found, strict=True
         ):
             if known is not None:
-                self._caller.ledger.spend(self.cost(group, len(grid[0])), 0)
+                self._predictor.ledger.spend(self.cost(group, len(grid[0])), 0)
                 yield known[inverse]
                 continue
             own = self._background.weights if weights is None else weights
-            points = self._sweep_own(group, grid, over_rows_only(own, len(grid[0]))).points
+            points = self._sweep_own(group, grid, row_shares_only(own, len(grid[0]))).points
             if weights is None:
-                self._shelf.keep(label, points)
+                self._cache.keep(label, points)
             yield points[..., inverse, :]
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:
@@ -261,8 +261,8 @@ class BlackBox:
         """Effect at distinct points: `curve`, or as many under several weights at once."""
         if weights is None:
             return self.curve(features, points)
-        shares = over_rows_only(weights, len(points[0]))
-        return self.mover.sweep(features, points, shares).points
+        shares = row_shares_only(weights, len(points[0]))
+        return self.curves_at.sweep(features, points, shares).points
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """See `Effects.curve`."""
@@ -270,55 +270,55 @@ class BlackBox:
 
     def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         """See `Effects.curves`."""
-        paths = [self.mover.path(features, points) for features, points in asked]
-        self.settle(sum(_saved(path) for path in paths) * len(self._background))
-        found = iter(self._shelf.find([path.label for path in paths if path.label]))
+        paths = [self.curves_at.path(features, points) for features, points in asked]
+        self.release(sum(_saved(path) for path in paths) * len(self._background))
+        found = iter(self._cache.find([path.label for path in paths if path.label]))
         for path in paths:
             planned = len(path.inverse) * len(self._background)
             if path.label is None:
                 average = mean(self._unmoved(planned), self._background.weights)
                 yield np.tile(average, (len(path.inverse), 1))
                 continue
-            points = self.mover.at(path.features, path.grid, path.label, next(found))
+            points = self.curves_at.at(path.features, path.grid, path.label, next(found))
             yield points[path.inverse]
 
     def _unmoved(self, planned: int) -> Matrix:
         """Predictions of the rows as they are, in the place of so many planned ones."""
         is_new = self._predictions is None
-        self.settle(planned - is_new * len(self._background))
+        self.release(planned - is_new * len(self._background))
         return self.outputs()
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
-        if all(map(self.mover.is_moot, features, points)):
+        if all(map(self.curves_at.is_moot, features, points)):
             n_points = len(points[0])
             outputs = self._unmoved(len(self._background) * n_points)
             return np.repeat(outputs[:, None, :], n_points, axis=1)
-        return self.mover.individual(features, points)
+        return self.curves_at.individual(features, points)
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """See `Effects.exchanged`."""
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.permuted`."""
         if self.unused.issuperset(features):
             return [self._unmoved(len(order)) for order in orders]
-        return self.mover.exchanged(features, orders)
+        return self.curves_at.permuted(features, orders)
 
     def cached(
         self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
     ) -> Matrix:
         """See `Effects.cached`."""
-        outputs = ",".join(self._caller.output_keys)
+        outputs = ",".join(self._predictor.output_keys)
         identity = f"{self._scale}\n{self._background.digest}\n{outputs}"
-        shelf = EffectCache(self._caller.ledger, identity, [""])
-        label = Label(hashlib.sha256(question).hexdigest(), math.prod(shape))
-        found = shelf.find([label])[0]
+        cache = EffectCache(self._predictor.ledger, identity, [""])
+        label = CacheKey(hashlib.sha256(question).hexdigest(), math.prod(shape))
+        found = cache.find([label])[0]
         if found is not None:
-            self._caller.ledger.spend(rows, 0)
+            self._predictor.ledger.spend(rows, 0)
             return found.reshape(shape)
         computed = compute()
-        shelf.keep(label, computed.reshape(-1, 1))
+        cache.keep(label, computed.reshape(-1, 1))
         return computed
 
 
-def _saved(path: Path) -> int:
+def _saved(path: CurvePlan) -> int:
     """Count points of a curve that need not be computed again: those that occur before."""
     return len(path.inverse) - len(path.grid[0]) if path.label else 0

@@ -14,9 +14,9 @@ from onnxplain_server.effects.background import (
     combine,
     distinct,
     fingerprint,
-    gather,
+    sum_by_code,
 )
-from onnxplain_server.effects.effect_cache import EffectCache, Label
+from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.predictor import Predictor, check_finite
 from onnxplain_server.effects.sweep import Averages, Shares, Sweeper
 
@@ -25,14 +25,14 @@ _BLOCK_ROWS = 16_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class CurvePlan:
     """What has to be predicted of a curve: distinct points, of features that matter there.
 
     Attributes
     ----------
     features : tuple of int
     grid : tuple of (n_distinct,) arrays, one per feature
-    label : Label or None
+    label : CacheKey or None
         Where the curve may be found; None where no feature changes anything.
     inverse : (n_points,)
         For each point that was asked for, its place in the grid.
@@ -40,7 +40,7 @@ class Path:
 
     features: tuple[int, ...]
     grid: tuple[Array, ...]
-    label: Label | None
+    label: CacheKey | None
     inverse: Indices
 
 
@@ -49,32 +49,36 @@ class CurvePredictor:
 
     Parameters
     ----------
-    caller : Predictor
+    predictor : Predictor
     background : Background
-    shelf : EffectCache
+    cache : EffectCache
         Where what is predicted is kept, and may be found.
     unused : frozenset of int
         Features that change nothing.
     """
 
     def __init__(
-        self, caller: Predictor, background: Background, shelf: EffectCache, unused: frozenset[int]
+        self,
+        predictor: Predictor,
+        background: Background,
+        cache: EffectCache,
+        unused: frozenset[int],
     ) -> None:
-        self._caller = caller
+        self._predictor = predictor
         self._background = background
-        self._shelf = shelf
+        self._cache = cache
         self._unused = unused
-        self._sweeper = Sweeper(caller, background)
+        self._sweeper = Sweeper(predictor, background)
 
-    def path(self, features: Sequence[int], points: Sequence[Array]) -> Path:
+    def path(self, features: Sequence[int], points: Sequence[Array]) -> CurvePlan:
         """Plan a curve over points, one (n_points,) array per feature."""
         pairs = zip(features, points, strict=True)
         moved = {j: values for j, values in pairs if not self.is_moot(j, values)}
         if not moved:
-            return Path((), (), None, np.zeros(len(points[0]), dtype=np.intp))
+            return CurvePlan((), (), None, np.zeros(len(points[0]), dtype=np.intp))
         first, inverse = combine([distinct(values)[1] for values in moved.values()])
         group, grid = tuple(moved), tuple(values[first] for values in moved.values())
-        return Path(group, grid, self.label(group, grid), inverse)
+        return CurvePlan(group, grid, self.label(group, grid), inverse)
 
     def is_moot(self, feature: int, values: Array) -> bool:
         """Whether moving a feature to these values certainly changes nothing."""
@@ -82,30 +86,30 @@ class CurvePredictor:
             values.dtype == object or bool(np.isfinite(values).all())
         )
 
-    def label(self, features: Sequence[int], grid: Sequence[Array]) -> Label:
+    def label(self, features: Sequence[int], grid: Sequence[Array]) -> CacheKey:
         """Name partial dependence at grid points, one (n_points,) array per feature."""
         points = hashlib.sha256(b"".join(fingerprint(values) for values in grid)).hexdigest()
-        return Label(f"curve {tuple(features)} {points}", len(grid[0]))
+        return CacheKey(f"curve {tuple(features)} {points}", len(grid[0]))
 
     def at(
-        self, features: Sequence[int], grid: Sequence[Array], label: Label, found: Matrix | None
+        self, features: Sequence[int], grid: Sequence[Array], label: CacheKey, found: Matrix | None
     ) -> Matrix:
         """Return partial dependence at distinct grid points: what was found, or a new sweep."""
         if found is not None:
-            self._caller.ledger.spend(len(grid[0]) * len(self._background), 0)
+            self._predictor.ledger.spend(len(grid[0]) * len(self._background), 0)
             return found
-        shares = over_rows_only(self._background.weights, len(grid[0]))
+        shares = row_shares_only(self._background.weights, len(grid[0]))
         points = self.sweep(features, grid, shares).points
-        self._shelf.keep(label, points)
+        self._cache.keep(label, points)
         return points
 
     def sweep(self, features: Sequence[int], grid: Sequence[Array], shares: Shares) -> Averages:
         """Sweep over a grid, with rows merged that differ in these and unused features only."""
         merged, inverse = self._background.apart_from([*features, *self._unused])
-        self._caller.ledger.settle(len(grid[0]) * (len(self._background) - len(merged)))
-        sweeper = self._sweeper if merged is self._background else Sweeper(self._caller, merged)
+        self._predictor.ledger.release(len(grid[0]) * (len(self._background) - len(merged)))
+        sweeper = self._sweeper if merged is self._background else Sweeper(self._predictor, merged)
         averages = sweeper.sweep(
-            features, grid, Shares(shares.points, gather(shares.rows, inverse))
+            features, grid, Shares(shares.points, sum_by_code(shares.rows, inverse))
         )
         self.check(averages.points, features, grid)
         return Averages(averages.points, averages.rows[..., inverse, :])
@@ -120,30 +124,30 @@ class CurvePredictor:
         """
         n, n_points, n_averages = len(self._background), len(points), len(shares.points)
         digest = hashlib.sha256(fingerprint(points) + fingerprint(shares.points)).hexdigest()
-        others = [Label(f"others {feature} {digest} {i}", n) for i in range(n_averages)]
+        others = [CacheKey(f"others {feature} {digest} {i}", n) for i in range(n_averages)]
         labels = [self.label((feature,), (points,)), *others]
-        found = self._shelf.find(labels) if shares.rows.ndim == 1 else []
+        found = self._cache.find(labels) if shares.rows.ndim == 1 else []
         known = [values for values in found if values is not None]
         if len(known) == len(labels):
-            self._caller.ledger.spend(n_points * n, 0)
+            self._predictor.ledger.spend(n_points * n, 0)
             return Averages(known[0], np.stack(known[1:]))
         averages = self.sweep((feature,), (points,), shares)
         if shares.rows.ndim == 1:
             for label, values in zip(labels, (averages.points, *averages.rows), strict=True):
-                self._shelf.keep(label, values)
+                self._cache.keep(label, values)
         return averages
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """Return predictions of each row at each point: (n_rows, n_points, n_outputs)."""
         n, n_points = len(self._background), len(points[0])
         digest = hashlib.sha256(b"".join(map(fingerprint, points))).hexdigest()
-        label = Label(f"individual {tuple(features)} {digest}", n * n_points)
-        found = self._shelf.find([label])[0]
+        label = CacheKey(f"individual {tuple(features)} {digest}", n * n_points)
+        found = self._cache.find([label])[0]
         if found is None:
             found = self._predict_individual(features, points)
-            self._shelf.keep(label, found)
+            self._cache.keep(label, found)
         else:
-            self._caller.ledger.spend(n * n_points, 0)
+            self._predictor.ledger.spend(n * n_points, 0)
         return found.reshape(n, n_points, found.shape[1])
 
     def _predict_individual(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
@@ -156,26 +160,26 @@ class CurvePredictor:
             columns = [np.repeat(column[span], n_points) for column in self._background.columns]
             for feature, values in zip(features, points, strict=True):
                 columns[feature] = np.tile(values, len(columns[feature]) // n_points)
-            return self._caller.predict_rows(self._background.features, columns)
+            return self._predictor.predict_rows(self._background.features, columns)
 
-        predicted = np.concatenate(self._caller.side_by_side(block, spans))
+        predicted = np.concatenate(self._predictor.side_by_side(block, spans))
         sums = predicted.reshape(n, n_points, -1).sum(axis=0)
         self.check(sums, features, points)
         return predicted
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """Predict with features taken from other rows, once per order: (n_rows, n_outputs)."""
 
         def predict(order: Indices) -> Matrix:
             columns = list(self._background.columns)
             for j in features:
                 columns[j] = columns[j][order]
-            predicted = self._caller.predict_rows(self._background.features, columns)
+            predicted = self._predictor.predict_rows(self._background.features, columns)
             return check_finite(
                 predicted, lambda _rows: "the model's prediction is not finite for shuffled rows"
             )
 
-        return self._caller.side_by_side(predict, orders)
+        return self._predictor.side_by_side(predict, orders)
 
     def check(self, averages: Array, features: Sequence[int], grid: Sequence[Array]) -> None:
         """Refuse averages, (..., n_points, n_outputs), that are not finite; name the point."""
@@ -194,7 +198,7 @@ class CurvePredictor:
         check_finite(by_point, describe)
 
 
-def over_rows_only(weights: Array, n_points: int) -> Shares:
+def row_shares_only(weights: Array, n_points: int) -> Shares:
     """Shares for averages over rows of which those over points are not wanted.
 
     `weights` are (n_rows,), or (n_replicates, n_rows).

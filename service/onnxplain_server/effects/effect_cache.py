@@ -17,7 +17,7 @@ _VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class CacheKey:
     """An effect of a model on given rows.
 
     Attributes
@@ -49,23 +49,23 @@ class EffectCache:
         self._identity = identity
         self._outputs = outputs
 
-    def find(self, labels: Sequence[Label]) -> list[Matrix | None]:
+    def find(self, labels: Sequence[CacheKey]) -> list[Matrix | None]:
         """Look effects up in one round trip: (length, n_outputs), or None where one is absent."""
         names = [[self._name(label, output) for output in self._outputs] for label in labels]
         found = self._ledger.recall(names, [(label.length,) for label in labels])
         return [None if arrays is None else np.stack(arrays, axis=1) for arrays in found]
 
-    def keep(self, label: Label, values: Matrix) -> None:
+    def keep(self, label: CacheKey, values: Matrix) -> None:
         """Offer an effect, (length, n_outputs), to the cache."""
         named = zip(self._outputs, values.T, strict=True)
         self._ledger.remember({self._name(label, output): column for output, column in named})
 
-    def _name(self, label: Label, output: str) -> str:
+    def _name(self, label: CacheKey, output: str) -> str:
         key = "\n".join((_VERSION, self._identity, output, label.kind, str(label.length)))
         return hashlib.sha256(key.encode()).hexdigest()
 
 
-def kept(
+def cached(
     ledger: Ledger, question: bytes, shape: tuple[int, ...], compute: Callable[[], Matrix]
 ) -> Matrix:
     """Give numbers that are no effect of the model, from the cache or computed.
@@ -77,10 +77,10 @@ def kept(
     shape : tuple of int
         Theirs.
     """
-    shelf = EffectCache(ledger, "", [""])
-    label = Label(hashlib.sha256(question).hexdigest(), math.prod(shape))
-    found = shelf.find([label])[0]
+    cache = EffectCache(ledger, "", [""])
+    label = CacheKey(hashlib.sha256(question).hexdigest(), math.prod(shape))
+    found = cache.find([label])[0]
     if found is None:
         found = compute().reshape(-1, 1)
-        shelf.keep(label, found)
+        cache.keep(label, found)
     return found.reshape(shape)

@@ -55,7 +55,7 @@ class Joint:
     error: Vector | None = None
 
 
-def beyond_parts(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]) -> Array:
+def pure_effect(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]) -> Array:
     """Take from an effect what fewer of its features do, by inclusion and exclusion."""
     pure = effects[group].copy()
     for size in range(1, len(group)):
@@ -79,7 +79,7 @@ class Effects(Protocol):
     def outputs(self) -> Matrix:
         """Predictions at the rows: (n_rows, n_outputs)."""
 
-    def noise(self) -> Vector:
+    def rounding_error(self) -> Vector:
         """By how much rounding may change an effect: (n_outputs,), output unit.
 
         It follows the arithmetic that makes the effects: float32 where a model computes in it,
@@ -131,7 +131,7 @@ class Effects(Protocol):
         points : one (n_points,) array per feature
         """
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
         """Predictions with features taken from other rows, once per order: (n_rows, n_outputs).
 
         `orders` hold, for each row, the row that its features' values come from.
@@ -163,15 +163,15 @@ class Effects(Protocol):
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """Upper bound of the rows to predict at so many points; None: at the rows' own values."""
 
-    def settle(self, rows: int) -> None:
+    def release(self, rows: int) -> None:
         """Take back a plan of so many rows."""
 
 
 @runtime_checkable
-class Stepped(Protocol):
+class PiecewiseConstant(Protocol):
     """An engine of models whose answers change at known numbers of a feature only."""
 
-    def starts(self, feature: int) -> Vector:
+    def breakpoints(self, feature: int) -> Vector:
         """Numbers of a feature at which the answer may change: (n,), ascending.
 
         From each of them up to, and without, the next one no answer changes, whatever the

@@ -35,7 +35,9 @@ class GridLayout:
     include_missing: bool
 
 
-def lay(columns: Sequence[Array], layout: GridLayout, whole: Sequence[bool]) -> tuple[Array, ...]:
+def make_grid(
+    columns: Sequence[Array], layout: GridLayout, whole: Sequence[bool]
+) -> tuple[Array, ...]:
     """Lay a grid over one or several features.
 
     Parameters
@@ -66,7 +68,7 @@ def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
 def _axis(column: Array, layout: GridLayout, size: int, *, whole: bool) -> Array:
     """Lay the grid of one feature: its distinct values where they are few or text."""
     distinct = np.unique(column)
-    known, missing = divide(distinct)
+    known, missing = split_missing(distinct)
     axis = known
     if column.dtype != object and len(distinct) > size:
         axis = _dense(column, layout, size)
@@ -74,7 +76,7 @@ def _axis(column: Array, layout: GridLayout, size: int, *, whole: bool) -> Array
     return np.append(axis, missing) if layout.include_missing else axis
 
 
-def divide(distinct: Array) -> tuple[Array, Array]:
+def split_missing(distinct: Array) -> tuple[Array, Array]:
     """Part values from the missing one, if it is among them."""
     missing = distinct == "" if distinct.dtype == object else np.isnan(distinct)
     return distinct[~missing], distinct[missing]

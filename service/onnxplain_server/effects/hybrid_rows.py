@@ -45,16 +45,16 @@ class Hybrids:
 
     Parameters
     ----------
-    caller : Predictor
+    predictor : Predictor
     background : Background
     outputs : callable () -> (n_rows, n_outputs)
         Predictions of the rows as they are.
     """
 
     def __init__(
-        self, caller: Predictor, background: Background, outputs: Callable[[], Matrix]
+        self, predictor: Predictor, background: Background, outputs: Callable[[], Matrix]
     ) -> None:
-        self._caller = caller
+        self._predictor = predictor
         self._background = background
         self._outputs = outputs
         self._held: dict[tuple[int, ...], _MovedPredictions] = {}
@@ -81,7 +81,7 @@ class Hybrids:
         if () not in self._held:
             outputs = self._outputs()
             self._held[()] = _MovedPredictions(outputs[None], np.zeros(len(outputs), dtype=np.intp))
-        blocks = self._caller.side_by_side(
+        blocks = self._predictor.side_by_side(
             lambda span: self._block(group, first[span]), self._spans(first)
         )
         cube = np.concatenate(blocks)
@@ -112,7 +112,7 @@ class Hybrids:
     def _block(self, group: tuple[int, ...], at: Indices) -> Cube:
         """Predict all rows with the combinations that some rows have: (n_at, n_rows, n_outputs)."""
         new = self._new(group, at)
-        predicted = np.empty((*new.shape, len(self._caller.output_names)))
+        predicted = np.empty((*new.shape, len(self._predictor.output_names)))
         for feature, rest in _without_one(group):
             held, same = self._held[rest], self._same(feature, at)
             predicted[same] = held.cube[held.codes[at]][same]
@@ -121,8 +121,8 @@ class Hybrids:
             columns = [column[row] for column in self._background.columns]
             for j in group:
                 columns[j] = self._background.columns[j][at][point]
-            predicted[new] = self._caller.predict_rows(self._background.features, columns)
-        self._caller.ledger.settle(new.size - len(row))
+            predicted[new] = self._predictor.predict_rows(self._background.features, columns)
+        self._predictor.ledger.release(new.size - len(row))
         return predicted
 
 

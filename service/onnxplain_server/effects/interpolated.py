@@ -22,8 +22,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.engine import Joint, Single, beyond_parts
-from onnxplain_server.effects.knots import Knots, corners, lay_knots
+from onnxplain_server.effects.engine import Joint, Single, pure_effect
+from onnxplain_server.effects.knots import Knots, choose_knots, corners
 from onnxplain_server.effects.sweep import Shares
 from onnxplain_server.effects.weighted_mean import mean_square
 
@@ -66,14 +66,18 @@ class Interpolated:
     def __init__(self, engine: BlackBox, knot_count: int) -> None:
         self._engine = engine
         self._knot_count = knot_count
-        self._knots = [lay_knots(column, knot_count) for column in engine.background.columns]
+        self._knots = [choose_knots(column, knot_count) for column in engine.background.columns]
         self._effects: dict[Group, Array] = {}
         self._errors: dict[Group, Vector] = {}
         self.background = engine.background
         self.output_names = engine.output_names
         self.outputs, self.curve, self.curves = engine.outputs, engine.curve, engine.curves
-        self.individual, self.exchanged = engine.individual, engine.exchanged
-        self.cached, self.settle, self.noise = engine.cached, engine.settle, engine.noise
+        self.individual, self.permuted = engine.individual, engine.permuted
+        self.cached, self.release, self.rounding_error = (
+            engine.cached,
+            engine.release,
+            engine.rounding_error,
+        )
         self.batches, self.batch_count = engine.batches, engine.batch_count
 
     def restrict(self, background: Background) -> Interpolated:
@@ -108,7 +112,7 @@ class Interpolated:
 
     def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
         """See `Effects.joint`."""
-        self.settle(sum(self.cost(g) - self._needed(g) for g in groups if not self._is_exact(g)))
+        self.release(sum(self.cost(g) - self._needed(g) for g in groups if not self._is_exact(g)))
         exact = self._engine.joint([g for g in groups if self._is_exact(g)], weights)
         for group in groups:
             if self._is_exact(group):
@@ -141,7 +145,7 @@ class Interpolated:
         count = len(knots.points)
         fine = np.atleast_2d(knots.fine.gather(shares, count))
         coarse = knots.coarse.gather(own_shares, count)
-        moved = self._engine.mover.move(
+        moved = self._engine.curves_at.move(
             feature, knots.points, Shares(np.vstack([fine, coarse]), shares)
         )
         own = knots.fine.interpolate(moved.points)
@@ -171,7 +175,7 @@ class Interpolated:
         self._errors[group] = self._error(mixed[0], mixed[-1])
         parts = [p for size in range(1, len(group) + 1) for p in combinations(group, size)]
         error = np.sum([self._errors[part] for part in parts], axis=0)
-        return Joint(group, mixed[0], beyond_parts(group, self._effects), error)
+        return Joint(group, mixed[0], pure_effect(group, self._effects), error)
 
     def _joint_unused(self, group: Group) -> Joint:
         """What the features do that are used, and nothing beyond."""

@@ -64,7 +64,7 @@ class Knots:
     is_exact: bool
 
 
-def lay_knots(column: Array, count: int) -> Knots:
+def choose_knots(column: Array, count: int) -> Knots:
     """Lay knots where a column has more than `count` distinct values: on values of the rows.
 
     They are in equal steps of rank and of value taken together, so that neither a crowd of rows

@@ -33,7 +33,7 @@ class Ledger:
         """Plan these rows; to be called before anything is spent, since plans never rise."""
         self._planned += rows
 
-    def settle(self, rows: int) -> None:
+    def release(self, rows: int) -> None:
         """Take back a plan that turned out to be unnecessary.
 
         Raises

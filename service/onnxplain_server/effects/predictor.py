@@ -31,7 +31,7 @@ class Predictor:
     outputs : (n_outputs,)
         Which prediction columns are wanted.
     ledger : Ledger
-    pace : BatchSize
+    batch_size : BatchSize
         Shared by all computations on the same loaded model.
     threads : ThreadPoolExecutor
         Runs calls side by side; each call uses one thread.
@@ -42,7 +42,7 @@ class Predictor:
         model: Model,
         outputs: Indices,
         ledger: Ledger,
-        pace: BatchSize,
+        batch_size: BatchSize,
         threads: ThreadPoolExecutor,
     ) -> None:
         self._model = model
@@ -50,7 +50,7 @@ class Predictor:
         self._all = len(outputs) == len(model.output_names) and bool(np.all(np.diff(outputs) == 1))
         self._threads = threads
         self._failed = False
-        self.pace = pace
+        self.batch_size = batch_size
         self.ledger = ledger
 
     @property
@@ -75,7 +75,7 @@ class Predictor:
     def of(self, model: Model) -> Predictor:
         """Call another model, for all its outputs, in the same way."""
         every = np.arange(len(model.output_names))
-        return Predictor(model, every, self.ledger, self.pace, self._threads)
+        return Predictor(model, every, self.ledger, self.batch_size, self._threads)
 
     def predict(self, inputs: Mapping[str, Array], rows: int, size: int) -> Array:
         """Predict in one call: (n_rows, n_outputs), in the model's own float type.
@@ -85,13 +85,13 @@ class Predictor:
         rows : int
             Number of rows, so planned as well as predicted.
         size : int
-            The call size that `pace` had asked for.
+            The call size that `batch_size` had asked for.
         """
         if self._failed:
             raise ExplainError(Reason.CANCELLED, "another part of the computation failed")
         start = time.thread_time()  # others on the processor make no call slower
         predictions = self._model.predict(inputs)
-        self.pace.record(size, rows, time.thread_time() - start)
+        self.batch_size.record(size, rows, time.thread_time() - start)
         self.ledger.spend(rows, rows)
         return predictions if self._all else predictions[:, self._outputs]
 
@@ -100,7 +100,7 @@ class Predictor:
         n, start = len(columns[0]), 0
         parts: list[Matrix] = []
         while start < n:
-            size = self.pace.size()
+            size = self.batch_size.current()
             part = [column[start : start + size] for column in columns]
             called = self.predict(feeds(features, part), len(part[0]), size)
             parts.append(called.astype(np.float64))
@@ -147,7 +147,7 @@ def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
     return values
 
 
-def rows_named(background: Background, rows: Indices) -> str:
+def describe_rows(background: Background, rows: Indices) -> str:
     """Name rows of the table for a message."""
     return f"rows {listed(tuple(background.source[rows].tolist()))} (counted from 0)"
 

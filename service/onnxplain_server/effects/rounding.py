@@ -14,7 +14,7 @@ _LAST_PLACES = 4
 """Half units in the last place by which a prediction may be off, being a sum itself."""
 
 
-def of_predictions(outputs: Matrix, roundings: Vector) -> Vector:
+def prediction_rounding(outputs: Matrix, roundings: Vector) -> Vector:
     """Rounding of predictions, and of averages over them: (n_outputs,), output unit.
 
     Parameters

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.effects.grids import GridLayout, divide
+from onnxplain_server.effects.grids import GridLayout, split_missing
 from onnxplain_server.effects.quantiles import inverse_ecdf
 
 
-def lay_steps(column: Array, starts: Vector, layout: GridLayout) -> Array:
+def make_step_grid(column: Array, breakpoints: Vector, layout: GridLayout) -> Array:
     """Lay the grid of one feature: its lower end, the start of every step, its upper end.
 
     Parameters
@@ -17,8 +17,8 @@ def lay_steps(column: Array, starts: Vector, layout: GridLayout) -> Array:
     column : (n_rows,)
         The feature's values in the type in which the model takes them, as float64; or str
         objects, whose grid has all of them.
-    starts : (n,)
-        Numbers at which the model may change; see `Stepped.starts`.
+    breakpoints : (n,)
+        Numbers at which the model may change; see `PiecewiseConstant.breakpoints`.
     layout : GridLayout
         Its trimming quantiles are the ends; its size does not count.
 
@@ -28,8 +28,8 @@ def lay_steps(column: Array, starts: Vector, layout: GridLayout) -> Array:
         Ascending, then the missing value where it is wanted. Two points where there is no
         step between the ends, and one where the ends coincide.
     """
-    known, missing = divide(np.unique(column))
+    known, missing = split_missing(np.unique(column))
     if column.dtype != object:
         low, high = inverse_ecdf(column, np.array([layout.trim_lower, layout.trim_upper]))
-        known = np.unique([low, *starts[(starts > low) & (starts < high)], high])
+        known = np.unique([low, *breakpoints[(breakpoints > low) & (breakpoints < high)], high])
     return np.append(known, missing) if layout.include_missing else known

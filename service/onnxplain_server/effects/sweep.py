@@ -16,7 +16,7 @@ from onnxplain_server.effects.tile import Tile
 
 _MOST_PARTS = 32
 _ANY_NUMBERS = np.errstate(invalid="ignore")
-"""Predictions of opposite infinities average to NaN, which the caller refuses."""
+"""Predictions of opposite infinities average to NaN, which the predictor refuses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +57,8 @@ class Sweeper:
     per thread and one row of averages per part, whatever the number of points.
     """
 
-    def __init__(self, caller: Predictor, background: Background) -> None:
-        self._caller = caller
+    def __init__(self, predictor: Predictor, background: Background) -> None:
+        self._predictor = predictor
         self._background = background
         self._tiles: list[Tile] = []
 
@@ -72,7 +72,7 @@ class Sweeper:
         points : their values, (n_points,) each, in the model's types
         shares : Shares
         """
-        parts = self._caller.side_by_side(
+        parts = self._predictor.side_by_side(
             lambda span: self._part(features, [p[span] for p in points], shares, span),
             _spans(len(points[0]), len(self._background)),
         )
@@ -88,10 +88,10 @@ class Sweeper:
         """Sweep over the grid points of a span, which `points` hold."""
         tile = self._borrow()
         averages, n, n_points = [], len(self._background), len(points[0])
-        rows = np.zeros((*shares.points.shape[:-1], n, len(self._caller.output_names)))
+        rows = np.zeros((*shares.points.shape[:-1], n, len(self._predictor.output_names)))
         start = 0
         while start < n_points:
-            size = self._caller.pace.size()
+            size = self._predictor.batch_size.current()
             count = max(1, min(size // n, tile.copies, n_points - start))
             predicted = self._block(
                 tile, features, [p[start : start + count] for p in points], size
@@ -114,7 +114,7 @@ class Sweeper:
             rows = slice(start, min(start + size, n) if count == 1 else n)
             tile.replace(features, points, rows)
             called = count * (rows.stop - rows.start)
-            parts.append(self._caller.predict(tile.feeds(count, rows), called, size))
+            parts.append(self._predictor.predict(tile.feeds(count, rows), called, size))
         stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return stacked.astype(np.float64).reshape(count, n, -1)
 

@@ -14,14 +14,14 @@ from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import draw
-from onnxplain_server.effects.background import Background, keep
+from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.question import Engine, Question
-from onnxplain_server.trees.counting.forms import Leaves
+from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import Linked
@@ -75,12 +75,12 @@ class Resources:
     Attributes
     ----------
     host : Host
-    pace : BatchSize
+    batch_size : BatchSize
         Call size learned for the model.
     threads : ThreadPoolExecutor
     trees : callable () -> Ensemble, LinkedEnsemble or Refusal
         The trees of the model, or why they cannot be read.
-    grove : callable (int or None) -> Forest or Refusal
+    forest : callable (int or None) -> Forest or Refusal
         The trees by themselves, whatever the model makes of their sums; it may have to be told
         how many columns the model takes.
     margin : callable () -> ClassMargin or Refusal
@@ -88,10 +88,10 @@ class Resources:
     """
 
     host: Host
-    pace: BatchSize
+    batch_size: BatchSize
     threads: ThreadPoolExecutor
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
-    grove: Callable[[int | None], Forest | Refusal] = _no_trees
+    forest: Callable[[int | None], Forest | Refusal] = _no_trees
     margin: Callable[[], ClassMargin | Refusal] = _no_margin
 
 
@@ -128,18 +128,18 @@ def choose(
         INVALID_OPTION where the trees engine is asked for and does not apply.
     """
     ledger = Ledger(means.host)
-    caller = Predictor(model, outputs, ledger, means.pace, means.threads)
+    predictor = Predictor(model, outputs, ledger, means.batch_size, means.threads)
     if question.engine is Engine.BLACK_BOX:
-        return _black_box(caller, question, "it was asked for"), ledger
+        return _black_box(predictor, question, "it was asked for"), ledger
     trees = means.trees()
     if isinstance(trees, Refusal):
-        return _black_box(caller, question, _refused(question, trees.reason)), ledger
+        return _black_box(predictor, question, _refused(question, trees.reason)), ledger
 
     on, reason = _with_trees(trees, model, outputs, question, means.threads, ledger)
     wrong = _checked(trees, model, features, question, means)
     if wrong is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
-        return _black_box(caller, question, _refused(question, wrong.reason), note), ledger
+        return _black_box(predictor, question, _refused(question, wrong.reason), note), ledger
     return Choice(Engine.TREES, reason, (), None, on), ledger
 
 
@@ -180,14 +180,14 @@ class _Unseen:
         self._host.advance(0, 0)
 
 
-def _black_box(caller: Predictor, question: Question, reason: str, *notes: Note) -> Choice:
+def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> Choice:
     scale = question.scale.value
     return Choice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
         notes,
         _ROW_COUNT,
-        lambda background: BlackBox(caller, background, scale),
+        lambda background: BlackBox(predictor, background, scale),
     )
 
 
@@ -212,7 +212,7 @@ def _checked(
 ) -> Refusal | None:
     """Compare the trees with the model's predictions on some rows."""
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
-    background = keep(features.take(rows), np.ones(len(rows)), rows)
+    background = unmerged(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
     every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))
     engine = _with_trees(trees, model, every, question, means.threads, unseen)[0]

@@ -58,8 +58,8 @@ class Reader:
     Attributes
     ----------
     trees : Trees
-    crew : BlockPool
-    caller : Predictor
+    pool : BlockPool
+    predictor : Predictor
         Asks the model for all its outputs, whichever are explained.
     unplanned : Predictor
         The same, for rows that nobody could plan.
@@ -70,8 +70,8 @@ class Reader:
     """
 
     trees: Trees
-    crew: BlockPool
-    caller: Predictor
+    pool: BlockPool
+    predictor: Predictor
     unplanned: Predictor
     margin: Callable[[], ClassMargin | Refusal]
     outputs: Outputs

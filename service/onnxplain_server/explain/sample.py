@@ -13,7 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, bind
 from onnxplain_server.core.table import Table, draw, listed
-from onnxplain_server.effects.background import Background, keep, merge
+from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.weighing import Weighed
 from onnxplain_server.methods.groups import Group, split
@@ -97,7 +97,7 @@ class Sample:
 
     def each(self, rows: Indices) -> Background:
         """Take rows of which every one is wanted."""
-        return self._background(keep, rows)
+        return self._background(unmerged, rows)
 
     def _background(self, take: Callable[..., Background], rows: Indices) -> Background:
         features, weights = self.features.take(rows), self.weights[rows]

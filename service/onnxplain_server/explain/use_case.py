@@ -121,7 +121,7 @@ def explain(
         for i, options in enumerate(question.methods)
     ]
     ledger.reserve(sum(job.cost for job in jobs))
-    ledger.settle(0)  # tells the plan, so that it can be refused before anything is predicted
+    ledger.release(0)  # tells the plan, so that it can be refused before anything is predicted
     results = [_run(job, host, partial(work_name, effects, question, job.options)) for job in jobs]
     return Answer(
         _explanations(jobs, results, plots=question.plots),
@@ -198,12 +198,12 @@ def _compared(model: Model, question: Question) -> Outputs:
 
 def _reader(model: Model, means: Resources, ledger: Ledger, outputs: Outputs) -> Reader:
     every = np.arange(len(model.output_names))
-    caller, unplanned = (
-        Predictor(model, every, counted, means.pace, means.threads)
+    predictor, unplanned = (
+        Predictor(model, every, counted, means.batch_size, means.threads)
         for counted in (ledger, ledger.unplanned())
     )
-    crew = BlockPool(means.threads, ledger)
-    return Reader(means.grove, crew, caller, unplanned, means.margin, outputs)
+    pool = BlockPool(means.threads, ledger)
+    return Reader(means.forest, pool, predictor, unplanned, means.margin, outputs)
 
 
 def _explanations(

@@ -11,9 +11,9 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
-from onnxplain_server.effects.engine import Effects, Stepped
-from onnxplain_server.effects.grids import GridLayout, cross, lay
-from onnxplain_server.effects.step_grids import lay_steps
+from onnxplain_server.effects.engine import Effects, PiecewiseConstant
+from onnxplain_server.effects.grids import GridLayout, cross, make_grid
+from onnxplain_server.effects.step_grids import make_step_grid
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
 MAX_STEPS = 50_000
@@ -60,14 +60,14 @@ def _lay(
     if options.strategy is Strategy.STEPS:
         return _lay_steps(effects, features, positions, layout, f"{path}.strategy")
     whole = [features.is_whole(j) for j in positions]
-    return lay([features.columns[j] for j in positions], layout, whole)
+    return make_grid([features.columns[j] for j in positions], layout, whole)
 
 
 def _lay_steps(
     effects: Effects, features: Features, positions: Sequence[int], layout: GridLayout, path: str
 ) -> tuple[Array, ...]:
     """Lay a grid of steps; of several features, one point for every cell."""
-    if not isinstance(effects, Stepped):
+    if not isinstance(effects, PiecewiseConstant):
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the strategy STEPS needs the trees engine, which knows the thresholds of the model, "
@@ -75,7 +75,9 @@ def _lay_steps(
             "engine TREES to be told why it does not apply",
             path,
         )
-    axes = [lay_steps(_as_taken(features, j), effects.starts(j), layout) for j in positions]
+    axes = [
+        make_step_grid(_as_taken(features, j), effects.breakpoints(j), layout) for j in positions
+    ]
     _check_count(axes, tuple(features.names[j] for j in positions), path)
     return cross(axes)
 

@@ -11,7 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.predictor import rows_named
+from onnxplain_server.effects.predictor import describe_rows
 from onnxplain_server.methods.losses import Loss
 
 _CAUSES = {
@@ -112,7 +112,9 @@ def _of(names: Sequence[str], wrong: Array) -> str:
 
 def _some(background: Background, rows: Indices) -> str:
     more = len(rows) - _NAMED_ROWS
-    return rows_named(background, rows[:_NAMED_ROWS]) + (f" and {more:,} more" if more > 0 else "")
+    return describe_rows(background, rows[:_NAMED_ROWS]) + (
+        f" and {more:,} more" if more > 0 else ""
+    )
 
 
 def _cure(loss: Loss) -> str:

@@ -164,7 +164,7 @@ def _shuffled_losses(
             for repeat in range(options.repeat_count)
         ]
         weights, average = effects.background.weights, options.comparison.average
-        exchanged = effects.exchanged(positions, orders)
+        exchanged = effects.permuted(positions, orders)
         return np.stack([average(actual, predicted, weights) for predicted in exchanged])
 
     width = len(options.comparison.output_names(effects.output_names))

@@ -10,11 +10,11 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.predictor import check_finite, rows_named
-from onnxplain_server.trees.counting.ranked_rows import Ranked, rank
+from onnxplain_server.effects.predictor import check_finite, describe_rows
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
-from onnxplain_server.trees.kernels.summing import sums
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.kernels.summing import sum_leaves
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _HYBRIDS = 1 << 18
 """Rows with moved features that are predicted at once."""
@@ -34,7 +34,7 @@ class BoundRows:
         Which of them are wanted.
     answer : callable ((n, n_targets)) -> (n, n_outputs)
         The wanted outputs, from what the trees add up.
-    crew : BlockPool
+    pool : BlockPool
     """
 
     ensemble: Ensemble
@@ -42,7 +42,7 @@ class BoundRows:
     all_names: tuple[str, ...]
     wanted: Indices
     answer: Callable[[Matrix], Matrix]
-    crew: BlockPool
+    pool: BlockPool
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -50,31 +50,31 @@ class BoundRows:
         return tuple(self.all_names[k] for k in self.wanted)
 
     @cached_property
-    def ranked(self) -> Ranked:
+    def ranked(self) -> RankedRows:
         """The rows as cells."""
-        return rank(self.ensemble, self.background)
+        return rank_rows(self.ensemble, self.background)
 
     @cached_property
     def sums(self) -> Matrix:
         """What the trees add up for each row: (n, n_targets)."""
-        return sums(self.ensemble, self.ranked.codes, self.crew)
+        return sum_leaves(self.ensemble, self.ranked.codes, self.pool)
 
     @cached_property
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
         predicted = self.answer(self.sums)
-        self.crew.ledger.spend(len(predicted), 0)
+        self.pool.ledger.spend(len(predicted), 0)
         return check_finite(
             predicted,
             lambda rows: (
                 "the model's prediction is not finite for "
-                f"{rows_named(self.background, rows)}; mend the model"
+                f"{describe_rows(self.background, rows)}; mend the model"
             ),
         )
 
-    def predict(self, codes: Numbers) -> Matrix:
+    def predict(self, codes: Int32Array) -> Matrix:
         """Outputs of rows that are given by their cells, (n_features, n): (n, n_outputs)."""
-        return self.answer(sums(self.ensemble, codes, self.crew))
+        return self.answer(sum_leaves(self.ensemble, codes, self.pool))
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
@@ -84,22 +84,22 @@ class BoundRows:
         starts = range(0, len(self.background), step)
         return np.concatenate([self._move(features, cells, slice(s, s + step)) for s in starts])
 
-    def _move(self, features: Sequence[int], cells: Numbers, rows: slice) -> Cube:
+    def _move(self, features: Sequence[int], cells: Int32Array, rows: slice) -> Cube:
         """As `individual`, for some of the rows, with the features in cells."""
         own, n_points = self.ranked.codes[:, rows], cells.shape[1]
         codes = np.repeat(own, n_points, axis=1)
         codes[list(features)] = np.tile(cells, own.shape[1])
         predicted = self.predict(codes)
-        self.crew.ledger.spend(len(predicted), 0)
+        self.pool.ledger.spend(len(predicted), 0)
         return predicted.reshape(own.shape[1], n_points, -1)
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """See `Effects.exchanged`."""
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.permuted`."""
         return [self._exchange(features, order) for order in orders]
 
     def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
         codes = self.ranked.codes.copy()
         for j in features:
             codes[j] = codes[j, order]
-        self.crew.ledger.spend(len(order), 0)
+        self.pool.ledger.spend(len(order), 0)
         return self.predict(codes)

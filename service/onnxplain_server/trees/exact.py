@@ -15,18 +15,18 @@ from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows
-from onnxplain_server.trees.counting.forms import (
+from onnxplain_server.trees.counting.leaf_sums import Points, evaluate_leaf_sums
+from onnxplain_server.trees.counting.strategies import (
     BitsetCounting,
-    Form,
-    Held,
+    CountedLeaves,
+    CountingStrategy,
+    DescentCounting,
     Leaves,
-    Spreading,
-    prefers_counting,
+    prefers_bitsets,
 )
-from onnxplain_server.trees.counting.surfaces import Points, evaluate
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.check import magnitude
-from onnxplain_server.trees.reading.ensemble import Numbers
+from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.replicates import Replicates
 
 _BATCH_BYTES = 16 << 20
@@ -82,9 +82,9 @@ class Exact:
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
-        self._crew = BlockPool(threads, ledger)
+        self._pool = BlockPool(threads, ledger)
         self._bound = BoundRows(
-            leaves.ensemble, background, output_names, outputs, self._level, self._crew
+            leaves.ensemble, background, output_names, outputs, self._level, self._pool
         )
         self._pure: dict[tuple[int, ...], Matrix] = {}
 
@@ -111,16 +111,16 @@ class Exact:
         """See `Effects.cost`: what progress counts; nothing is predicted."""
         return len(self._bound.background) * (1 if n_points is None else n_points)
 
-    def settle(self, rows: int) -> None:
-        """See `Effects.settle`."""
-        self._ledger.settle(rows)
+    def release(self, rows: int) -> None:
+        """See `Effects.release`."""
+        self._ledger.release(rows)
 
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
         return self._bound.outputs
 
-    def noise(self) -> Vector:
-        """See `Effects.noise`: that of sums over leaves in float64, whatever the runtime does."""
+    def rounding_error(self) -> Vector:
+        """See `Effects.rounding_error`: float64 sums over leaves, whatever the runtime does."""
         return AVERAGING * magnitude(self._ensemble)[self._outputs]
 
     def batches(self, weights: Array) -> Iterator[Array]:
@@ -146,7 +146,7 @@ class Exact:
             self._replicates = Replicates(self, weights)
             yield from self._replicates.single(features)
             return
-        for held, others in self._form.singles(features, self._crew):
+        for held, others in self._form.singles(features, self._pool):
             (j,) = held.features
             self._pure[j,] = self._evaluate(held, self._bound.ranked.codes[[j]])
             self._ledger.spend(len(self._bound.background), 0)
@@ -162,7 +162,7 @@ class Exact:
         _ = self._form, self._mean  # not in the threads below: they wait for threads themselves
         for start in range(0, len(groups), _AT_ONCE):
             part = groups[start : start + _AT_ONCE]
-            for group, whole in zip(part, self._crew.run(self._at_rows, part), strict=True):
+            for group, whole in zip(part, self._pool.run(self._at_rows, part), strict=True):
                 self._ledger.spend(len(self._bound.background), 0)
                 yield Joint(group, self._level(whole), self._difference(self._pure[group]))
 
@@ -173,7 +173,7 @@ class Exact:
 
         def pure(part: tuple[int, ...]) -> Matrix:
             codes = np.stack([cells[j] for j in part])
-            return self._evaluate(self._form.held(part, self._crew), codes)
+            return self._evaluate(self._form.held(part, self._pool), codes)
 
         curve = self._level(self._whole(tuple(features), pure))
         self._ledger.spend(len(curve) * len(self._bound.background), 0)
@@ -183,17 +183,17 @@ class Exact:
         """See `Effects.curves`."""
         return (self.curve(features, points) for features, points in asked)
 
-    def starts(self, feature: int) -> Vector:
+    def breakpoints(self, feature: int) -> Vector:
         """See `Stepped.starts`."""
-        return self._ensemble.axes[feature].starts()
+        return self._ensemble.axes[feature].breakpoints()
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
         return self._bound.individual(features, points)
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """See `Effects.exchanged`."""
-        return self._bound.exchanged(features, orders)
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.permuted`."""
+        return self._bound.permuted(features, orders)
 
     def cached(
         self,
@@ -206,10 +206,10 @@ class Exact:
         return compute()
 
     @cached_property
-    def _form(self) -> Form:
-        if prefers_counting(self._ensemble, len(self._bound.background)):
+    def _form(self) -> CountingStrategy:
+        if prefers_bitsets(self._ensemble, len(self._bound.background)):
             return BitsetCounting(self._leaves, self._bound.ranked)
-        return Spreading(self._leaves, self._bound.ranked)
+        return DescentCounting(self._leaves, self._bound.ranked)
 
     @cached_property
     def _mean(self) -> Vector:
@@ -237,7 +237,7 @@ class Exact:
             whole += pure(part)
         return whole
 
-    def _evaluate(self, held: Held, codes: Numbers) -> Matrix:
+    def _evaluate(self, held: CountedLeaves, codes: Int32Array) -> Matrix:
         """Pure effect, at points given by cells, (n_features, n_points): (n_points, n_targets)."""
         group = held.features
         pure = np.zeros((codes.shape[1], self._ensemble.values.shape[1]))
@@ -249,7 +249,9 @@ class Exact:
             points = Points(tuple(group[q] for q in chosen), codes[chosen])
             conditions = np.ascontiguousarray(held.conditions[:, chosen])
             coefficients = held.coefficients(part)
-            pure += sign * evaluate(self._ensemble, held.boxes, conditions, coefficients, points)
+            pure += sign * evaluate_leaf_sums(
+                self._ensemble, held.boxes, conditions, coefficients, points
+            )
         return pure
 
     def _level(self, targets: Matrix) -> Matrix:

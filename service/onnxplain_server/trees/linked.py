@@ -18,11 +18,11 @@ from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.check import magnitude
-from onnxplain_server.trees.reading.ensemble import Numbers
+from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.replicates import Replicates
-from onnxplain_server.trees.stepping.planes import fits, means
-from onnxplain_server.trees.stepping.step_functions import Stepper
+from onnxplain_server.trees.stepping.planes import fits_in_table, plane_means
+from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 _HYBRIDS = 16_384
 """Rows with features moved that are sent down together, so that memory does not grow with them."""
@@ -73,9 +73,9 @@ class Linked:
         self._outputs = outputs
         self._ledger = ledger
         self._threads = threads
-        self._crew = BlockPool(threads, ledger)
+        self._pool = BlockPool(threads, ledger)
         self._bound = BoundRows(
-            linked.ensemble, background, output_names, outputs, self._answer, self._crew
+            linked.ensemble, background, output_names, outputs, self._answer, self._pool
         )
         self._effects: dict[tuple[int, ...], Matrix] = {}
         self._replicates: Replicates | None = None
@@ -116,16 +116,16 @@ class Linked:
             n_points = 1 if len(features) == 1 else n
         return n * n_points
 
-    def settle(self, rows: int) -> None:
-        """See `Effects.settle`."""
-        self._ledger.settle(rows)
+    def release(self, rows: int) -> None:
+        """See `Effects.release`."""
+        self._ledger.release(rows)
 
     def outputs(self) -> Matrix:
         """See `Effects.outputs`."""
         return self._bound.outputs
 
-    def noise(self) -> Vector:
-        """See `Effects.noise`: that of scores in float64, to which no probability is steeper."""
+    def rounding_error(self) -> Vector:
+        """See `Effects.rounding_error`: that of scores, to which no probability is steeper."""
         scores = magnitude(self._ensemble).max()
         return np.full(len(self._outputs), AVERAGING * (1 + scores))
 
@@ -151,7 +151,7 @@ class Linked:
         for j in features:
             points, inverse = np.unique(self._bound.ranked.codes[j], return_inverse=True)
             at_points = np.bincount(inverse, shares).astype(np.float64)
-            found = self._stepper.means(j, points, at_points, self._crew)
+            found = self._stepper.means(j, points, at_points, self._pool)
             self._effects[j,] = self._wanted(found.own)[inverse]
             self._ledger.spend(len(self._bound.background), 0)
             yield Single(j, self._effects[j,], self._wanted(found.others))
@@ -179,9 +179,9 @@ class Linked:
         """See `Effects.curves`."""
         return (self.curve(features, points) for features, points in asked)
 
-    def starts(self, feature: int) -> Vector:
+    def breakpoints(self, feature: int) -> Vector:
         """See `Stepped.starts`."""
-        return self._ensemble.axes[feature].starts()
+        return self._ensemble.axes[feature].breakpoints()
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
         """See `Effects.individual`."""
@@ -190,13 +190,13 @@ class Linked:
         (feature,) = features
         cells = self._ensemble.codes(feature, points[0])
         distinct, inverse = np.unique(cells, return_inverse=True)
-        answers = self._stepper.answers(feature, distinct, self._crew)
+        answers = self._stepper.answers(feature, distinct, self._pool)
         self._ledger.spend(len(self._bound.background) * len(cells), 0)
         return answers[:, inverse][:, :, self._outputs]
 
-    def exchanged(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """See `Effects.exchanged`."""
-        return self._bound.exchanged(features, orders)
+    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
+        """See `Effects.permuted`."""
+        return self._bound.permuted(features, orders)
 
     def cached(
         self,
@@ -209,8 +209,8 @@ class Linked:
         return compute()
 
     @cached_property
-    def _stepper(self) -> Stepper:
-        return Stepper(self._linked, self._bound.ranked, self._bound.sums)
+    def _stepper(self) -> StepFunctions:
+        return StepFunctions(self._linked, self._bound.ranked, self._bound.sums)
 
     def _under(self, weights: Matrix) -> Replicates:
         """Engines for weights; those of the last ones asked for are kept."""
@@ -232,18 +232,18 @@ class Linked:
                 pure += (-1) ** (len(group) - size) * self._at_rows(part)
         return pure
 
-    def _at(self, features: Sequence[int], cells: Numbers) -> Matrix:
+    def _at(self, features: Sequence[int], cells: Int32Array) -> Matrix:
         """Effect at points given by cells, (n_features, n_points): (n_points, n_outputs)."""
         first, inverse = combine([own.astype(np.intp) for own in cells])
         points = cells[:, first]
         if len(features) == 1:
             uncounted = np.zeros(points.shape[1])
-            found = self._stepper.means(features[0], points[0], uncounted, self._crew)
+            found = self._stepper.means(features[0], points[0], uncounted, self._pool)
             return self._wanted(found.own)[inverse]
-        if fits(self._linked, points):
+        if fits_in_table(self._linked, points):
             pair, shares = (features[0], features[1]), self._bound.ranked.shares
             walk = self._stepper.walk
-            return self._wanted(means(self._linked, walk, shares, pair, points, self._crew))[
+            return self._wanted(plane_means(self._linked, walk, shares, pair, points, self._pool))[
                 inverse
             ]
         step = max(1, _HYBRIDS // len(self._bound.background))
@@ -251,7 +251,7 @@ class Linked:
         parts = [self._average(features, points[:, s : s + step]) for s in starts]
         return np.concatenate(parts)[inverse]
 
-    def _average(self, features: Sequence[int], points: Numbers) -> Matrix:
+    def _average(self, features: Sequence[int], points: Int32Array) -> Matrix:
         """As `_at`, for few points: all rows with the features at each of them."""
         n, n_points = len(self._bound.background), points.shape[1]
         codes = np.tile(self._bound.ranked.codes, n_points)

@@ -34,7 +34,7 @@ class Replicates:
 
     def single(self, features: Sequence[int]) -> Iterator[Single]:
         """As in `Effects.single`, one array for all replicates."""
-        self._settle([(j,) for j in features])
+        self._release([(j,) for j in features])
         for found in zip(*(engine.single(features) for engine in self._engines), strict=True):
             own, others = (
                 self._spread([s.own for s in found]),
@@ -44,7 +44,7 @@ class Replicates:
 
     def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
         """As in `Effects.joint`, one array for all replicates."""
-        self._settle(groups)
+        self._release(groups)
         for found in zip(*(engine.joint(groups) for engine in self._engines), strict=True):
             whole, pure = (
                 self._spread([j.whole for j in found]),
@@ -52,11 +52,11 @@ class Replicates:
             )
             yield Joint(found[0].features, whole, pure)
 
-    def _settle(self, groups: Sequence[tuple[int, ...]]) -> None:
+    def _release(self, groups: Sequence[tuple[int, ...]]) -> None:
         """Take back what was planned for rows that a replicate has not."""
         planned = len(self._engines) * sum(map(self._effects.cost, groups))
         needed = sum(engine.cost(group) for engine in self._engines for group in groups)
-        self._effects.settle(planned - needed)
+        self._effects.release(planned - needed)
 
     def _spread(self, parts: Sequence[Array]) -> Array:
         """Put the rows of each replicate where they belong: (n_replicates, n_rows, n_outputs)."""

@@ -13,14 +13,14 @@ import numpy as np
 import onnx
 from onnxplain_server.methods.feature_vectors import cooccurrence
 from onnxplain_server.methods.feature_vectors.paths import of_children, of_ensemble, of_sentences
-from onnxplain_server.trees.reading.forest import read_grove
+from onnxplain_server.trees.reading.forest import read_forest
 
 loops = (cooccurrence._ends, cooccurrence._pairs)
 cooccurrence.count(of_sentences([[0, 1, 2]], 3), cooccurrence.Rule())
 before = [loop.signatures for loop in loops]
-grove = read_grove(onnx.load(sys.argv[1]))
+forest = read_forest(onnx.load(sys.argv[1]))
 tree = np.array([1, -1, -1]), np.array([2, -1, -1]), np.array([0, -2, -2])
-for paths in (of_ensemble(grove.ensemble), of_children([tree], np.arange(2), 2)):
+for paths in (of_ensemble(forest.ensemble), of_children([tree], np.arange(2), 2)):
     some = paths.of_features(np.arange(2))
     for rule in (
         cooccurrence.Rule(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -12,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 from llvmlite import binding
 from numba.core import config
-from onnxplain_server.trees.kernels.compile_cache import LEVELS, suits
+from onnxplain_server.trees.kernels.compile_cache import LEVELS, supports_level
 
 MODULE = """
 from onnxplain_server.trees.kernels.compile import kernel
@@ -28,7 +30,7 @@ print(twice(2))
 """
 
 pytestmark = pytest.mark.skipif(
-    not suits(), reason="images bring code for newer processors than this one"
+    not supports_level(), reason="images bring code for newer processors than this one"
 )
 
 
@@ -109,6 +111,21 @@ def test_where_code_can_be_written_later_processes_find_it(
     config.reload_config()
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
+
+    assert [hits(run(file)) for _ in range(2)] == [0, 1]
+
+
+def test_code_of_an_older_version_with_a_type_that_has_moved_is_compiled_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    config.reload_config()
+    file = tmp_path / "loops.py"
+    file.write_text(MODULE, encoding="utf-8")
+    run(file)
+    (index,) = tmp_path.glob("__pycache__/*.nbi")
+    # What pickle writes for a class that its module no longer has.
+    index.write_bytes(pickle.dumps(numba.__version__) + b"conxplain_server.trees\nMoved\n.")
 
     assert [hits(run(file)) for _ in range(2)] == [0, 1]
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 from onnxplain_server.trees.reading.check import disagreement
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
 def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor) -> None:
     trees = [((0, "LEQ", 0.0), [1000.0], [-1000.0]), ((0, "LEQ", 0.0), [-999.5], [1000.0])]
-    view = read(regressor(trees, 1))
+    view = read_ensemble(regressor(trees, 1))
     assert isinstance(view, Ensemble)
     predicted = np.array([[0.5], [0.0]])
     assert disagreement(view, predicted + 1e-4, predicted) is None
@@ -17,6 +17,6 @@ def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor) -> None:
 
 
 def test_nan_is_a_disagreement(regressor) -> None:
-    view = read(regressor([[1.0]], 1))
+    view = read_ensemble(regressor([[1.0]], 1))
     assert isinstance(view, Ensemble)
     assert disagreement(view, np.array([[1.0]]), np.array([[np.nan]])) is not None

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnxplain_server.trees.kernels.reaching import visits
-from onnxplain_server.trees.reading.ensemble import read_sums
-from onnxplain_server.trees.reading.forest import Forest, read_grove
+from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
+from onnxplain_server.trees.reading.ensemble import read_tree_sums
+from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ BOOSTED = [
 
 @pytest.mark.parametrize("path", FORESTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_forests_are_forests(path: Path) -> None:
-    found = read_grove(onnx.load(path))
+    found = read_forest(onnx.load(path))
 
     assert isinstance(found, Forest)
     assert not found.is_boosted
@@ -33,14 +33,14 @@ def test_forests_are_forests(path: Path) -> None:
 
 @pytest.mark.parametrize("path", BOOSTED, ids=lambda path: path.stem)
 def test_boosted_trees_are_boosted_whatever_follows_their_sum(path: Path) -> None:
-    found = read_grove(onnx.load(path), 5)
+    found = read_forest(onnx.load(path), 5)
 
     assert isinstance(found, Forest)
     assert found.is_boosted
 
 
 def test_a_model_without_trees_has_none() -> None:
-    found = read_grove(onnx.load(MODELS / "sklearn_linear.onnx"))
+    found = read_forest(onnx.load(MODELS / "sklearn_linear.onnx"))
 
     assert found == Refusal("the model has no trees")
 
@@ -49,7 +49,7 @@ def test_a_model_without_trees_has_none() -> None:
 def test_rows_reach_the_leaves_that_scikit_learns_rules_lead_to(path: Path) -> None:
     """Walked by hand through the attributes of the operator, for a few rows."""
     model = onnx.load(path)
-    ensemble = read_sums(model)
+    ensemble = read_tree_sums(model)
     assert not isinstance(ensemble, Refusal)
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in model.graph.node[0].attribute}
     keys = list(zip(attributes["nodes_treeids"], attributes["nodes_nodeids"], strict=True))
@@ -65,6 +65,6 @@ def test_rows_reach_the_leaves_that_scikit_learns_rules_lead_to(path: Path) -> N
                 node = place[tree, attributes[f"nodes_{side}nodeids"][node]]
             expected[node] += 1
 
-    found = visits(ensemble, tuple(rows.T))
+    found = count_leaf_visits(ensemble, tuple(rows.T))
 
     assert found.tolist() == expected[ensemble.leaf].tolist()

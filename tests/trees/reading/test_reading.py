@@ -17,7 +17,7 @@ from onnxplain_server.core.model import Scale
 from onnxplain_server.trees.kernels import summing
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.axes import MISSING, value_of
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -36,17 +36,17 @@ def runtime(model, rows):
 @pytest.fixture
 def sums(threads, ledger):
     """What the view predicts for rows, given by columns: view, columns -> (n, n_outputs)."""
-    crew = BlockPool(threads, ledger)
+    pool = BlockPool(threads, ledger)
 
     def predict(view, columns):
         codes = np.stack([view.codes(j, column) for j, column in enumerate(columns)])
-        return summing.sums(view, codes, crew) @ view.matrix.T + view.offset
+        return summing.sum_leaves(view, codes, pool) @ view.matrix.T + view.offset
 
     return predict
 
 
 def reason_of(model) -> str:
-    view = read(model)
+    view = read_ensemble(model)
     assert isinstance(view, Refusal)
     return view.reason
 
@@ -67,7 +67,7 @@ def view_of(name, scale):
     if scale is Scale.MARGIN:
         columns = load((MODELS / f"{name}.onnx").read_bytes()).output_names
         parts = read_margin(graph, parts, (len(columns),)).parts
-    return read(graph.cut(part.tensor for part in parts))
+    return read_ensemble(graph.cut(part.tensor for part in parts))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_every_mode_compares_as_the_runtime(regressor, sums, mode, missing) -> N
     thresholds = [0.1, -0.1, 0.5, 0.0, -0.0, 1e-40]
     trees = [((0, mode, t, missing), [2.0**-k], [-(2.0**-k)]) for k, t in enumerate(thresholds)]
     model, rows = regressor(trees, 1), varied(rng, 200, 1, thresholds)
-    assert sums(read(model), rows.T).tolist() == runtime(model, rows).tolist()
+    assert sums(read_ensemble(model), rows.T).tolist() == runtime(model, rows).tolist()
 
 
 def test_modes_may_be_mixed(regressor, sums) -> None:
@@ -120,7 +120,7 @@ def test_modes_may_be_mixed(regressor, sums) -> None:
         for b in MODES
     ]
     model, rows = regressor(trees, 1), varied(rng, 200, 1, [0.1, 0.5, -0.1])
-    assert sums(read(model), rows.T).tolist() == runtime(model, rows).tolist()
+    assert sums(read_ensemble(model), rows.T).tolist() == runtime(model, rows).tolist()
 
 
 def test_averages_and_base_values(regressor, sums) -> None:
@@ -128,12 +128,12 @@ def test_averages_and_base_values(regressor, sums) -> None:
     rows = varied(np.random.default_rng(2), 50, 2, [0.5, 0.0])
     for attributes in ({"aggregate_function": "AVERAGE"}, {"base_values": [10.0]}):
         model = regressor(trees, 2, **attributes)
-        assert sums(read(model), rows.T) == pytest.approx(runtime(model, rows), rel=1e-6)
+        assert sums(read_ensemble(model), rows.T) == pytest.approx(runtime(model, rows), rel=1e-6)
 
 
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
 def test_a_minimum_over_trees_is_refused(regressor, aggregate) -> None:
-    view = read(regressor([STUMP], 1, aggregate_function=aggregate))
+    view = read_ensemble(regressor([STUMP], 1, aggregate_function=aggregate))
     assert view == Refusal(f"the model takes the {aggregate} over its trees, which is no sum")
 
 
@@ -156,7 +156,7 @@ def test_classifiers_with_one_column_of_weights(
     )
     made = model([node], 1, ["scores"])
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
+    assert sums(read_ensemble(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
 
 
 def test_classifiers_with_two_columns_of_weights(collected, model, sums) -> None:
@@ -170,7 +170,7 @@ def test_classifiers_with_two_columns_of_weights(collected, model, sums) -> None
     )
     made = model([node], 1, ["scores"])
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
+    assert sums(read_ensemble(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
 
 
 def test_two_classes_that_the_runtime_treats_row_by_row_are_refused(collected, model) -> None:
@@ -232,7 +232,7 @@ def test_preparation_folds_exactly(regressor, model, sums, steps) -> None:
         for k, t in enumerate(rng.normal(size=12))
     ]
     made = prepared(regressor, model, trees, steps)
-    view = read(made)
+    view = read_ensemble(made)
     assert isinstance(view, Ensemble)
     rows = np.column_stack([column_around_cuts(rng, axis) for axis in view.axes])
     assert sums(view, rows.T).tolist() == runtime(made, rows).tolist()
@@ -266,7 +266,7 @@ def test_other_types_of_input(collected, model, sums, input_type, dtype) -> None
     rows = np.array(
         [[exact, 2**24], [np.nextafter(exact, 1), 2**24 + 1], [0.1, 2**24 + 2], [-3, 2**24 + 3]]
     ).astype(dtype)
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def pipeline(regressor, zeros):
@@ -299,11 +299,11 @@ def test_one_hot_columns_are_one_feature(regressor, sums) -> None:
     city = np.array(["a", "b", "c", "", "a", "b"], dtype=object)
     size = np.array([0.0, 1.0, 0.1, 0.2, np.nan, -1.0], dtype=np.float32)
     expected = runtime(made, {"city": city[:, None], "size": size[:, None]})
-    assert sums(read(made), [city, size]).tolist() == expected.tolist()
+    assert sums(read_ensemble(made), [city, size]).tolist() == expected.tolist()
 
 
 def test_a_category_that_the_model_refuses_is_an_error(regressor, sums) -> None:
-    view = read(pipeline(regressor, zeros=0))
+    view = read_ensemble(pipeline(regressor, zeros=0))
     city, size = np.array(["a", "c"], dtype=object), np.zeros(2, np.float32)
     with pytest.raises(ExplainError, match="refuses 'c'"):
         sums(view, [city, size])
@@ -324,7 +324,7 @@ def test_label_encoders(regressor, model, sums) -> None:
     ]
     made = prepared(regressor, model, trees, steps)
     rows = varied(np.random.default_rng(4), 200, 2, [1.0, 2.0, 0.5])
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def test_what_follows_the_trees_may_be_affine(regressor, model, sums) -> None:
@@ -345,7 +345,7 @@ def test_what_follows_the_trees_may_be_affine(regressor, model, sums) -> None:
     constants.append(numpy_helper.from_array(np.array([4.0], np.float32), "k3"))
     made = model(nodes, 1, ["given"], TensorProto.FLOAT, constants)
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def test_several_tree_operators_are_summed(regressor, model, sums) -> None:
@@ -354,7 +354,7 @@ def test_several_tree_operators_are_summed(regressor, model, sums) -> None:
     second.output[0] = "z"
     made = model([first, second, helper.make_node("Add", ["y", "z"], ["total"])], 2, ["total"])
     rows = varied(np.random.default_rng(5), 50, 2, [0.5, 0.0])
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def ensemble_5(**changed):
@@ -395,7 +395,7 @@ def ensemble_5(**changed):
 def test_tree_ensembles_of_opset_5_with_members(sums) -> None:
     made = ensemble_5()
     rows = varied(np.random.default_rng(6), 300, 2, [0.5, 1.0, 2.0, 3.0, 2.5])
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def test_node_ids_may_be_any_numbers(regressor, sums) -> None:
@@ -406,7 +406,7 @@ def test_node_ids_may_be_any_numbers(regressor, sums) -> None:
         if attribute.name.endswith("treeids"):
             attribute.ints[:] = [7 - 3 * i for i in attribute.ints]
     rows = varied(np.random.default_rng(7), 50, 2, [0.5, 0.0])
-    assert sums(read(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
 
 
 def damaged(regressor, **changed):
@@ -452,7 +452,7 @@ def test_a_cycle_is_refused(regressor) -> None:
 
 def test_a_model_without_trees_is_refused(model) -> None:
     made = model([helper.make_node("Identity", ["X"], ["y"])], 1, ["y"])
-    assert read(made) == Refusal("the model has no trees")
+    assert read_ensemble(made) == Refusal("the model has no trees")
 
 
 @pytest.mark.parametrize(

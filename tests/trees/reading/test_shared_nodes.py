@@ -17,7 +17,7 @@ from onnxplain_server.trees.kernels import summing
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading import shared_nodes
 from onnxplain_server.trees.reading.axes import MISSING, value_of
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -38,23 +38,23 @@ def runtime(model, rows):
 
 @pytest.fixture
 def sums(threads, ledger):
-    crew = BlockPool(threads, ledger)
+    pool = BlockPool(threads, ledger)
 
     def predict(view, rows):
         codes = np.stack([view.codes(j, column) for j, column in enumerate(rows.T)])
-        return summing.sums(view, codes, crew) @ view.matrix.T + view.offset
+        return summing.sum_leaves(view, codes, pool) @ view.matrix.T + view.offset
 
     return predict
 
 
 def view_of(made) -> Ensemble:
-    view = read(made)
+    view = read_ensemble(made)
     assert isinstance(view, Ensemble), view.reason
     return view
 
 
 def reason_of(made) -> str:
-    view = read(made)
+    view = read_ensemble(made)
     assert isinstance(view, Refusal)
     return view.reason
 
@@ -142,7 +142,7 @@ def test_where_tests_differ_on_missing_values_the_runtime_decides_or_trees_are_r
 ) -> None:
     trees, rows = grown(seed, 2, 2, mixed=True)
     made = regressor(trees, 2, shared=True)
-    view = read(made)
+    view = read_ensemble(made)
     if isinstance(view, Refusal):
         assert "leads elsewhere" in view.reason
     else:
@@ -355,7 +355,7 @@ def test_chains_hold_for_other_types_of_input(collected, model, sums, missing: b
 
 def test_a_thousand_categories_make_no_deep_tree(regressor, sums) -> None:
     """A chain is longer than any tree may be deep, and counts as one step."""
-    count = shared_nodes.DEEPEST + 1000
+    count = shared_nodes.MAX_DEPTH + 1000
     attributes = {
         "nodes_treeids": [0] * (count + 2),
         "nodes_nodeids": list(range(count + 2)),
@@ -401,9 +401,9 @@ def ladder(steps: int):
 
 def test_copies_are_made_up_to_a_limit(regressor, monkeypatch) -> None:
     made = regressor([ladder(6)], 1, shared=True)
-    monkeypatch.setattr(shared_nodes, "MOST_NODES", 127)
+    monkeypatch.setattr(shared_nodes, "MAX_NODES", 127)
     assert len(view_of(made).feature) == 127
-    monkeypatch.setattr(shared_nodes, "MOST_NODES", 126)
+    monkeypatch.setattr(shared_nodes, "MAX_NODES", 126)
     assert "written out without sharing they have more than 126 nodes" in reason_of(made)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.stepping import profiles
 from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges
 
 
 class Alone:
-    """A crew of one."""
+    """A pool of one."""
 
     def run(self, function, parts) -> list[Any]:
         return [function(part) for part in parts]
@@ -23,13 +23,13 @@ TREES = [((0, "LEQ", 0.0), [1.0, 0.0], [0.0, 1.0]), ((0, "LEQ", 2.0), [0.0, 0.0]
 
 def pieces(regressor, trees, value: float, *, with_outputs: bool = False) -> Pieces:
     """The pieces of one row, for all values of its only feature."""
-    view = read(regressor(trees, 1))
+    view = read_ensemble(regressor(trees, 1))
     assert isinstance(view, Ensemble)
     codes = np.stack([view.codes(0, np.array([value], np.float32))])
     ends = (view.codes(0, np.array([end], np.float32))[:, None] for end in (-9, 9))
-    crew: Any = Alone()
+    pool: Any = Alone()
     ranges = Ranges(np.array([0]), *ends)
-    return profiles.profiles(view, codes, ranges, crew, with_outputs=with_outputs)
+    return profiles.profiles(view, codes, ranges, pool, with_outputs=with_outputs)
 
 
 def test_a_piece_begins_where_another_output_becomes_the_largest(regressor) -> None:

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnxplain_server.effects.grids import GridLayout
-from onnxplain_server.effects.step_grids import lay_steps
+from onnxplain_server.effects.step_grids import make_step_grid
 from onnxplain_server.trees import bound as moving
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
 WHOLE = GridLayout(
@@ -37,10 +37,10 @@ def within(rng, points, dtype):
         yield low, np.array([*inside, last])
 
 
-def starts_of(model, feature: int = 0):
-    ensemble = read(model)
+def breakpoints_of(model, feature: int = 0):
+    ensemble = read_ensemble(model)
     assert isinstance(ensemble, Ensemble)
-    return ensemble.axes[feature].starts()
+    return ensemble.axes[feature].breakpoints()
 
 
 @settings(
@@ -61,7 +61,7 @@ def test_the_curve_is_level_from_each_point_until_the_next(
 
     for feature in (0, 1):
         column = rows[:, feature].astype(np.float32).astype(float)
-        points = lay_steps(column, bound.starts(feature), WHOLE)
+        points = make_step_grid(column, bound.breakpoints(feature), WHOLE)
         found = bound.curve([feature], [points.astype(np.float32)])
 
         assert points[[0, -1]].tolist() == [np.nanmin(column), np.nanmax(column)]
@@ -83,7 +83,7 @@ def test_single_rows_are_level_too(regressor, engine, seed: int) -> None:
     trees = [grown(rng, 4, 3) for _ in range(3)]
     rows = rng.integers(-8, 9, (9, 3)) / 2
     bound = engine(regressor(trees, 3), rows)
-    points = lay_steps(rows[:, 1], bound.starts(1), WHOLE)
+    points = make_step_grid(rows[:, 1], bound.breakpoints(1), WHOLE)
 
     at_points = bound.individual([1], [points.astype(np.float32)])
 
@@ -122,7 +122,7 @@ def test_a_step_starts_at_the_first_number_on_the_other_side(
 ) -> None:
     model = regressor([((0, mode, 0.5), [1.0], [2.0])], 1)
 
-    assert starts_of(model).tolist() == [float(value) for value in expected]
+    assert breakpoints_of(model).tolist() == [float(value) for value in expected]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_starts_are_numbers_of_the_type_that_the_model_takes(
             **{"n_targets": 1, **collected(trees)},
         ),
     ]
-    found = starts_of(model(nodes, 1, ["y"], input_type=input_type))
+    found = breakpoints_of(model(nodes, 1, ["y"], input_type=input_type))
 
     assert found[1] == float(expected)
     assert len(found) == (2 if input_type == TensorProto.INT64 else 3)
@@ -158,8 +158,8 @@ def test_starts_are_numbers_of_the_type_that_the_model_takes(
 def test_a_feature_without_thresholds_has_one_step(regressor, engine) -> None:
     bound = engine(regressor([((0, "LEQ", 0.5), [1.0], [2.0])], 2), np.eye(2))
 
-    assert bound.starts(1).tolist() == []
-    assert lay_steps(np.array([3.0, 1.0, 7.0]), bound.starts(1), WHOLE).tolist() == [1, 7]
+    assert bound.breakpoints(1).tolist() == []
+    assert make_step_grid(np.array([3.0, 1.0, 7.0]), bound.breakpoints(1), WHOLE).tolist() == [1, 7]
 
 
 def test_steps_outside_the_trimming_quantiles_are_left_out() -> None:
@@ -169,20 +169,20 @@ def test_steps_outside_the_trimming_quantiles_are_left_out() -> None:
     column = np.append(np.arange(1.0, 11), np.nan)
     starts = np.array([-np.inf, 0.5, 1.0, 1.0001, 4.0, 8.9999, 9.0, 9.5, 11.0, np.inf])
 
-    found = lay_steps(column, starts, layout)
+    found = make_step_grid(column, starts, layout)
 
     assert found[:-1].tolist() == [1, 1.0001, 4, 8.9999, 9]
     assert np.isnan(found[-1])
 
 
 def test_a_feature_that_does_not_vary_is_one_point() -> None:
-    assert lay_steps(np.full(4, 2.0), np.array([1.0, 2.0, 3.0]), WHOLE).tolist() == [2]
+    assert make_step_grid(np.full(4, 2.0), np.array([1.0, 2.0, 3.0]), WHOLE).tolist() == [2]
 
 
 def test_text_is_evaluated_at_its_distinct_values() -> None:
     column = np.array(["b", "", "a", "b"], dtype=object)
 
-    assert lay_steps(column, np.zeros(0), WHOLE).tolist() == ["a", "b"]
+    assert make_step_grid(column, np.zeros(0), WHOLE).tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -208,4 +208,4 @@ def test_steps_start_at_numbers_that_the_model_takes(
     shape = helper.make_tensor("shape", TensorProto.INT64, [2], [-1, 3])
     built = model(nodes, 1, ["y"], input_type=TensorProto.INT64, constants=[shape])
 
-    assert {1.0, *starts_of(built)} == set(expected)
+    assert {1.0, *breakpoints_of(built)} == set(expected)

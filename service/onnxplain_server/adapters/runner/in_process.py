@@ -40,7 +40,7 @@ from onnxplain_server.explain import (
 )
 from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.forest import Forest, read_grove
+from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
@@ -66,8 +66,8 @@ class _Loaded:
 
     model: OnnxModel
     description: Description
-    pace: BatchSize
-    grove: Callable[[int | None], Forest | Refusal]
+    batch_size: BatchSize
+    forest: Callable[[int | None], Forest | Refusal]
     judged: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_JUDGED_TABLES))
 
 
@@ -139,10 +139,10 @@ class InProcess:
             return explain(None, rows, asked, means)
         means = Resources(
             host,
-            loaded.pace,
+            loaded.batch_size,
             self._threads,
             lambda: loaded.model.trees,
-            loaded.grove,
+            loaded.forest,
             lambda: self._margin(file, loaded.model, host),
         )
         return explain(TimedModel(loaded.model, current()), rows, asked, means)
@@ -205,7 +205,7 @@ class InProcess:
             with self._loading(host):
                 model = load(file.content, scale, self._limits)
                 description = describe(file.content, self._limits)
-            loaded = _Loaded(model, description, BatchSize(), _grove(file.content))
+            loaded = _Loaded(model, description, BatchSize(), _forest(file.content))
             with self._lock:
                 self._models[key] = loaded
         return loaded
@@ -236,9 +236,9 @@ def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
     return ClassMargin(TimedModel(model, current()), trees, model.is_affine, is_answer)
 
 
-def _grove(content: bytes) -> Callable[[int | None], Forest | Refusal]:
+def _forest(content: bytes) -> Callable[[int | None], Forest | Refusal]:
     """Make what finds the trees of a model, once it is asked to, and remembers them."""
-    return lru_cache(1)(lambda width: read_grove(ModelProto.FromString(content), width))
+    return lru_cache(1)(lambda width: read_forest(ModelProto.FromString(content), width))
 
 
 def _receipt(

@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
-from onnxplain_server.effects.effect_cache import kept
+from onnxplain_server.effects.effect_cache import cached
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
@@ -20,7 +20,7 @@ from onnxplain_server.explain.sample import Sample
 from onnxplain_server.methods import feature_vectors, target
 from onnxplain_server.methods.classes import ClassPairing, Outputs
 from onnxplain_server.methods.feature_vectors import Options, PathSource, Result, TrainingData
-from onnxplain_server.trees.kernels.reaching import visits
+from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -47,14 +47,14 @@ def without_table(
             f"no table: only the source MODEL needs none; {_why(found)}",
             "table",
         )
-    grove = _trees(found, path)
-    names = _names(model, names, len(grove.ensemble.axes))
+    forest = _trees(found, path)
+    names = _names(model, names, len(forest.ensemble.axes))
     options = feature_vectors.resolve(options, names, 0, path)
     return Job(
         options,
         0,
         lambda: feature_vectors.from_forest(
-            options, names, grove, None, seed=question.seed, run=reader.crew.run
+            options, names, forest, None, seed=question.seed, run=reader.pool.run
         ),
     )
 
@@ -73,17 +73,17 @@ def with_table(  # noqa: PLR0917 - as `prepare`
     options = _with_source(options, found)
     options = feature_vectors.resolve(options, names, sample.weighed.sent_row_count, path)
     if options.source is PathSource.MODEL:
-        grove = _trees(found, path)
+        forest = _trees(found, path)
         return Job(
             options,
             0,
             lambda: feature_vectors.from_forest(
                 options,
                 names,
-                grove,
-                _visits(grove, sample, options),
+                forest,
+                _visits(forest, sample, options),
                 seed=question.seed,
-                run=reader.crew.run,
+                run=reader.pool.run,
             ),
         )
     return _grown(effects, sample, question, options, reader, path)
@@ -125,7 +125,7 @@ def _grown(  # noqa: PLR0917 - likewise
             _of_largest(sample.weights[rows]),
         )
         return feature_vectors.from_training_data(
-            options, lesson, question.seed, reader.crew.run, partial(kept, reader.crew.ledger)
+            options, lesson, question.seed, reader.pool.run, partial(cached, reader.pool.ledger)
         )
 
     cost = 0 if of_labels else len(rows)
@@ -180,11 +180,11 @@ def _names(model: Model, given: Sequence[str], feature_count: int) -> tuple[str,
     return tuple(f"f{j}" for j in range(feature_count))
 
 
-def _visits(grove: Forest, sample: Sample, options: Options) -> Array | None:
+def _visits(forest: Forest, sample: Sample, options: Options) -> Array | None:
     if not options.row_indices:
         return None
     taken = sample.each(sample.places(options.row_indices))
-    return visits(grove.ensemble, taken.columns)
+    return count_leaf_visits(forest.ensemble, taken.columns)
 
 
 def _truth(

@@ -105,7 +105,7 @@ def prepare(  # noqa: PLR0917 - as other methods
     def run() -> Result:
         sheet = _sheet(task, columns)
         moments = _moments(task, expressions)
-        result = firm.compute(expressions, sheet, options, moments, question.seed, reader.crew.run)
+        result = firm.compute(expressions, sheet, options, moments, question.seed, reader.pool.run)
         beside = contrasts.compare(compared[0], compared[1], options, path)
         return firm.complete(result, beside, tuple(wanted.pair_grids))
 

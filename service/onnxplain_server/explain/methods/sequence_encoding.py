@@ -10,7 +10,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, bind
 from onnxplain_server.core.table import Table
-from onnxplain_server.effects.background import keep
+from onnxplain_server.effects.background import unmerged
 from onnxplain_server.explain.engine import Resources, choose
 from onnxplain_server.explain.question import Question
 from onnxplain_server.methods.sequences import Options, SequenceLayout, Setting, Weights
@@ -52,7 +52,7 @@ class Scorer:
 
     def _predict(self, letters: Array) -> Matrix:
         rows = np.arange(len(letters))
-        background = keep(self._features(letters), np.ones(len(letters)), rows)
+        background = unmerged(self._features(letters), np.ones(len(letters)), rows)
         return self.choice.on(background).outputs()
 
     def _features(self, letters: Array) -> Features:

@@ -214,5 +214,5 @@ def _of_model(scorer: Scorer, setting: Setting, options: Options, seed: int) -> 
     weights = sum_over_letters(scorer, setting, seed)
     if weights is None:
         return sequences.from_samples(scorer, setting, options, seed)
-    scorer.ledger.settle(sampled)
+    scorer.ledger.release(sampled)
     return sequences.from_weights(weights, setting, options, lambda: scorer.ledger.spend(0, 0))

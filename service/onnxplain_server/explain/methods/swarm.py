@@ -151,12 +151,12 @@ def _subject(  # noqa: PLR0917 - all that it is made of
     path: str,
 ) -> Problem:
     background = sample.each(rows)
-    outputs = reader.caller.output_names
+    outputs = reader.predictor.output_names
     truth = truth.take(rows)
     chosen = _chosen(truth, options, outputs, question.output_indices, path)
     alone = np.searchsorted(rows, sample.places(options.row_indices))
     names = outputs if truth.classes is not None else ()
-    oracle = MovedRowPredictor(reader.caller, reader.unplanned, background)
+    oracle = MovedRowPredictor(reader.predictor, reader.unplanned, background)
     steps = exact(oracle, background) if exact else None
     return Problem(background, oracle, truth, names, chosen, alone, steps)
 

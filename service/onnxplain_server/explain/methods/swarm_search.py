@@ -13,7 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import draw
-from onnxplain_server.effects.background import Background, keep
+from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.engine import ClassMargin
 from onnxplain_server.explain.job import Reader
 from onnxplain_server.explain.question import Engine
@@ -26,7 +26,7 @@ from onnxplain_server.methods.swarm import (
     TreeStepReader,
 )
 from onnxplain_server.methods.swarm.perturbation import precision
-from onnxplain_server.trees.kernels.summing import sums
+from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -103,7 +103,7 @@ def _mixed(margin: ClassMargin, reader: Reader, features: Features) -> Refusal |
 
 def _some(features: Features) -> Background:
     rows = draw(features.n_rows, _CHECKED_ROWS, 0)
-    return keep(features.take(rows), np.ones(len(rows)), rows)
+    return unmerged(features.take(rows), np.ones(len(rows)), rows)
 
 
 def _disagreement(
@@ -113,7 +113,7 @@ def _disagreement(
     background = _some(features)
     columns = enumerate(background.columns)
     codes = np.stack([ensemble.codes(j, column) for j, column in columns])
-    found = sums(ensemble, codes, reader.crew) @ ensemble.matrix.T + ensemble.offset
+    found = sum_leaves(ensemble, codes, reader.pool) @ ensemble.matrix.T + ensemble.offset
     predicted = margin.model.predict(feeds(features, background.columns)).astype(np.float64)
     return disagreement(ensemble, found, predicted)
 
@@ -122,7 +122,7 @@ def _by_trees(options: Options, reader: Reader, ensemble: Ensemble, features: Fe
     kind, limit = _weights(options, features), options.motion.weight_limit
 
     def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
-        return TreeStepReader(ensemble, background.columns, reader.crew, oracle, kind, limit)
+        return TreeStepReader(ensemble, background.columns, reader.pool, oracle, kind, limit)
 
     return make
 
@@ -131,8 +131,8 @@ def _by_lines(options: Options, reader: Reader, model: Model, features: Features
     kind, limit = _weights(options, features), options.motion.weight_limit
 
     def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
-        caller = reader.unplanned.of(model)
-        scores = MovedRowPredictor(caller, caller, background)
+        predictor = reader.unplanned.of(model)
+        scores = MovedRowPredictor(predictor, predictor, background)
         return LinearStepReader(scores, oracle, background.columns, kind, limit)
 
     return make

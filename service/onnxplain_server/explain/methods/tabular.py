@@ -12,7 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note, Scale
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import draw
-from onnxplain_server.effects.background import keep, merge
+from onnxplain_server.effects.background import merge, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.explain.far_from_target import far_from_target
@@ -119,7 +119,7 @@ def _interactions(  # noqa: PLR0917 - all that it is made of
     truth = None if actual is None else actual.values[rows]
     features = interactions.approximate(sample.features.take(rows), options)
     # Resampling and tests are about single rows; otherwise equal ones are merged.
-    take = keep if options.resampling.repeat_count or options.permutation_count else merge
+    take = unmerged if options.resampling.repeat_count or options.permutation_count else merge
     background = take(
         features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
     )

@@ -48,7 +48,7 @@ _BOOSTED = Note(
 def from_forest(
     options: Options,
     names: Sequence[str],
-    grove: Forest,
+    forest: Forest,
     visits: Counts | None,
     *,
     seed: int,
@@ -65,7 +65,7 @@ def from_forest(
     visits : (n_leaves,) or None
         How often each path counts; None: once.
     """
-    paths = of_ensemble(grove.ensemble).of_features(positions(options, names))
+    paths = of_ensemble(forest.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
 
     def read(visits: Counts) -> PathCounts:
@@ -73,7 +73,7 @@ def from_forest(
             count(paths, options.rule, visits),
             split_pairs(paths, options.rule, visits),
             *counted_paths(paths, options.rule, visits),
-            is_boosted=grove.is_boosted,
+            is_boosted=forest.is_boosted,
         )
 
     trunk = read(weights)
@@ -87,7 +87,7 @@ def from_forest(
         return repetition(options, read(weights * drawn[paths.tree]), chosen)
 
     repeats = run(repeat, range(options.repeat_count))
-    notes = (_BOOSTED,) * grove.is_boosted
+    notes = (_BOOSTED,) * forest.is_boosted
     return finish(options, trunk, embedding, repeats=repeats, notes=notes)
 
 

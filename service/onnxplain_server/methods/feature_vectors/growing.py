@@ -31,7 +31,7 @@ class Run(Protocol):
     """Runs a function on parts, side by side; results in the order of the parts."""
 
     def __call__(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
-        """See `Crew.run`."""
+        """See `BlockPool.run`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

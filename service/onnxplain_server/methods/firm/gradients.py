@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
-from onnxplain_server.effects.background import keep
+from onnxplain_server.effects.background import unmerged
 from onnxplain_server.effects.engine import Effects
 
 _STEP = 0.05
@@ -130,7 +130,7 @@ def _differences(effects: Effects, means: Vector, steps: Vector) -> Matrix:
     count = len(means)
     points = np.concatenate([means + np.diag(steps), means - np.diag(steps)])
     features = replace(effects.background.features, columns=tuple(points.T))
-    background = keep(features, np.ones(2 * count), np.arange(2 * count))
+    background = unmerged(features, np.ones(2 * count), np.arange(2 * count))
     outputs = effects.restrict(background).outputs()
     each = np.arange(count)
     # As the model has them: its type may hold fewer digits.
@@ -143,7 +143,7 @@ def _differences(effects: Effects, means: Vector, steps: Vector) -> Matrix:
 def _predict(effects: Effects, columns: Sequence[Array], feature: int) -> tuple[Vector, Matrix]:
     background = effects.background
     features = replace(background.features, columns=tuple(columns))
-    moved = keep(features, background.weights, background.source)
+    moved = unmerged(features, background.weights, background.source)
     return moved.columns[feature].astype(np.float64), effects.restrict(moved).outputs()
 
 

@@ -98,5 +98,5 @@ def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> Perm
     rows = effects.background
     residuals = actual - effects.outputs()
     return PermutationTest(
-        options.permutation_count, seed, residuals, rows.weights, lambda: effects.settle(0)
+        options.permutation_count, seed, residuals, rows.weights, lambda: effects.release(0)
     )

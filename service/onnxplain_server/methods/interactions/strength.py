@@ -67,7 +67,7 @@ def clip(outputs: Matrix, weights: Vector, noise: Vector, absolute: float | None
     Parameters
     ----------
     noise : (n_outputs,)
-        By how much rounding may change an effect; see `Effects.noise`.
+        By how much rounding may change an effect; see `Effects.rounding_error`.
     absolute : float or None
         Threshold; None: relative to the predictions, and to the noise.
     """

@@ -119,7 +119,7 @@ class WeightedMeasurement:
         self._test = test
         self._joint_test = test and test.take(self._joint_rows())
         outputs, weights = effects.outputs(), effects.background.weights
-        noise = effects.noise()
+        noise = effects.rounding_error()
         self._clip = clip(outputs, weights, noise, plan.absolute_threshold)
         self._chosen: dict[str, list[int]] = {}
         self._costs = {j: self._for_joint.cost((j,)) for j in plan.positions}
@@ -184,7 +184,7 @@ class WeightedMeasurement:
     def _settle_to(self, planned: int) -> None:
         """Plan so many rows for pairs and triples under one set of weights, and no more."""
         if planned < self._planned:
-            self._for_joint.settle(self._batch_count * (self._planned - planned))
+            self._for_joint.release(self._batch_count * (self._planned - planned))
             self._planned = planned
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:

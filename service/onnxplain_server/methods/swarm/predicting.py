@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.effects.predictor import Predictor, check_finite, rows_named
+from onnxplain_server.effects.predictor import Predictor, check_finite, describe_rows
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.scoring import Tally
@@ -35,7 +35,7 @@ class MovedRowPredictor:
 
     Parameters
     ----------
-    caller : Predictor
+    predictor : Predictor
         Of all outputs of the model.
     unplanned : Predictor
         The same, for rows that nobody could plan.
@@ -43,8 +43,8 @@ class MovedRowPredictor:
         All rows.
     """
 
-    def __init__(self, caller: Predictor, unplanned: Predictor, background: Background) -> None:
-        self._caller = caller
+    def __init__(self, predictor: Predictor, unplanned: Predictor, background: Background) -> None:
+        self._predictor = predictor
         self._unplanned = unplanned
         self._background = background
         self._matrix = _as_matrix(background)
@@ -58,7 +58,9 @@ class MovedRowPredictor:
         background = self._background
         every = np.arange(len(background))
         spans = [every[s : s + BatchSize.LARGEST] for s in range(0, len(every), BatchSize.LARGEST)]
-        parts = self._caller.side_by_side(lambda rows: self._predict(rows, [], self._caller), spans)
+        parts = self._predictor.side_by_side(
+            lambda rows: self._predict(rows, [], self._predictor), spans
+        )
         self._looked += len(every)
         return np.concatenate(parts)
 
@@ -77,7 +79,7 @@ class MovedRowPredictor:
         """
         unneeded = planned - self._spent - self._settled
         self._settled += unneeded
-        self._caller.ledger.settle(unneeded)
+        self._predictor.ledger.release(unneeded)
 
     def predict(self, rows: Indices, feature: int, values: Array) -> Matrix:
         """Predict rows of the background with one feature replaced: (n, n_outputs).
@@ -106,12 +108,12 @@ class MovedRowPredictor:
         def work(span: slice) -> None:
             places = np.arange(span.start, span.stop)
             own, rows = cohort.rows[places % n], places % n
-            predicted = self._predict(own, _pieces(tasks, span, n), self._caller)
+            predicted = self._predict(own, _pieces(tasks, span, n), self._predictor)
             labels.reshape(-1)[span] = cohort.truth.labels(predicted)
             if cohort.truth.comparison is not None:
                 losses.reshape(-1)[span] = cohort.truth.take(rows).losses(predicted)
 
-        self._caller.side_by_side(work, spans)
+        self._predictor.side_by_side(work, spans)
         counted = cohort.truth.classes is not None
         # Each task is counted as a whole, so that sums do not depend on the calls.
         return Tally.join(
@@ -122,17 +124,17 @@ class MovedRowPredictor:
         )
 
     def _predict(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], caller: Predictor
+        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], predictor: Predictor
     ) -> Matrix:
         """Predict rows in which pieces of columns are replaced."""
         parts, start = [], 0
         while start < len(rows):
-            size = caller.pace.size()
+            size = predictor.batch_size.current()
             stop = min(start + size, len(rows))
             inputs = self._inputs(rows[start:stop], pieces, start)
-            parts.append(caller.predict(inputs, stop - start, size))
+            parts.append(predictor.predict(inputs, stop - start, size))
             start = stop
-        if caller is self._caller:
+        if predictor is self._predictor:
             with self._lock:
                 self._spent += len(rows)
         predicted = np.concatenate(parts).astype(np.float64)
@@ -161,7 +163,7 @@ class MovedRowPredictor:
         def told(wrong: Indices) -> str:
             place = int(wrong[0])
             if not pieces:
-                named = rows_named(self._background, rows[wrong])
+                named = describe_rows(self._background, rows[wrong])
                 return f"the model's prediction is not finite for {named}; mend these rows"
             span, feature, values = next(p for p in pieces if p[0].start <= place < p[0].stop)
             name = self._background.features.names[feature]

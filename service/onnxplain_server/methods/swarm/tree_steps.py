@@ -16,7 +16,7 @@ from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.axes import value_of
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges, profiles
 
 
@@ -30,7 +30,7 @@ class TreeStepReader:
         The largest of its outputs decides the class; with a loss, they are the predictions.
     columns : tuple of (n_rows,)
         All rows, in the model's types.
-    crew : BlockPool
+    pool : BlockPool
     predictor : MovedRowPredictor
         Asked where two outputs are as near as rounding.
     kind : float32 or float64
@@ -41,7 +41,7 @@ class TreeStepReader:
 
     ensemble: Ensemble
     columns: tuple[Array, ...]
-    crew: BlockPool
+    pool: BlockPool
     predictor: MovedRowPredictor
     kind: npt.DTypeLike
     limit: float
@@ -51,7 +51,7 @@ class TreeStepReader:
         codes = self._codes(cohort.rows)
         ranges = self._ranges(features, moves)
         with_outputs = cohort.truth.comparison is not None
-        pieces = profiles(self.ensemble, codes, ranges, self.crew, with_outputs=with_outputs)
+        pieces = profiles(self.ensemble, codes, ranges, self.pool, with_outputs=with_outputs)
         order = np.argsort(pieces.place, kind="stable")
         ends = np.searchsorted(pieces.place[order], np.arange(len(features) + 1))
         return [
@@ -59,7 +59,7 @@ class TreeStepReader:
             for i, j in enumerate(features)
         ]
 
-    def _codes(self, rows: Indices) -> Numbers:
+    def _codes(self, rows: Indices) -> Int32Array:
         columns = enumerate(self.columns)
         return np.stack([self.ensemble.codes(j, column[rows]) for j, column in columns])
 
@@ -88,7 +88,7 @@ class TreeStepReader:
         loss = self._losses(cohort, pieces)
         return Steps(pieces.row.astype(np.intp), begin, previous, label, loss)
 
-    def _values(self, feature: int, borders: Numbers) -> Vector:
+    def _values(self, feature: int, borders: Int32Array) -> Vector:
         """Least value of the cell after each border."""
         cuts = self.ensemble.axes[feature].cuts
         return value_of(cuts[borders - self.ensemble.first[feature] - 1])
@@ -124,7 +124,7 @@ def _take(pieces: Pieces, places: Indices) -> Pieces:
     )
 
 
-def _neighbours(row: Numbers) -> tuple[Indices, Indices]:
+def _neighbours(row: Int32Array) -> tuple[Indices, Indices]:
     """Places of the same row's piece before and after each piece; -1 where there is none."""
     places = np.arange(len(row))
     same = row[1:] == row[:-1]

@@ -16,10 +16,10 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Cube, Matrix, Vector
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Bits, Ranked
+from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
-from onnxplain_server.trees.reading.ensemble import Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
 
 _BLOCK = 8
 """Words, each of 64 rows, that one call works on."""
@@ -32,16 +32,16 @@ class _Leaves(NamedTuple):
     `slot` the place of its feature in the result, -1 where it is not asked for.
     """
 
-    start: Numbers
-    sets: Sets
+    start: Int32Array
+    sets: CellSets
     share: Vector
-    slot: Numbers
+    slot: Int32Array
     values: Matrix
     most: int
 
 
-def others(
-    boxes: Boxes, ranked: Ranked, bits: Bits, features: Sequence[int], crew: BlockPool
+def all_but_one_effects(
+    boxes: Boxes, ranked: RankedRows, bits: Bitsets, features: Sequence[int], pool: BlockPool
 ) -> Cube:
     r"""Compute F_\j of several features in one pass over the leaves.
 
@@ -58,13 +58,13 @@ def others(
     places = bits.place[ranked.codes]
     effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
     spans = blocks(-(-len(ranked) // 64), _BLOCK)
-    crew.run(lambda span: _visit(*span, leaves, places, bits.start, effects), spans)
+    pool.run(lambda span: _visit(*span, leaves, places, bits.start, effects), spans)
     effects[:, :-1] += effects[:, -1:]
     return effects[:, :-1].swapaxes(0, 1)
 
 
 @kernel
-def met_shares(met: Sets, below: Vector) -> Vector:
+def met_shares(met: CellSets, below: Vector) -> Vector:
     """Share of the rows that meet each condition: (n_conditions,)."""
     shares = np.zeros(len(met.start) - 1)
     for c in range(len(shares)):
@@ -74,7 +74,7 @@ def met_shares(met: Sets, below: Vector) -> Vector:
 
 
 @inlined
-def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> None:
+def _spread(places: Any, starts: Int32Array, first: int, last: int, words: Any) -> None:
     """Set up, for up to 64 rows, the sets of rows below borders."""
     words[:] = 0
     for j in range(len(places)):
@@ -86,7 +86,7 @@ def _spread(places: Any, starts: Numbers, first: int, last: int, words: Any) -> 
 
 @kernel
 def _visit(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: _Leaves, places: Numbers, first_sets: Numbers, effects: Cube
+    a: int, b: int, leaves: _Leaves, places: Int32Array, first_sets: Int32Array, effects: Cube
 ) -> None:
     """Visit all leaves for the rows in the words from a to b.
 

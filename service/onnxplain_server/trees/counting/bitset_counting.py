@@ -14,10 +14,10 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Bits, Ranked, Words, to_words
+from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows, Words, to_words
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, side_by_side
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
-from onnxplain_server.trees.reading.ensemble import Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
 
 _BLOCK = 1024
 """Leaves that one call works on."""
@@ -38,18 +38,18 @@ class _Rows(NamedTuple):
     shares: Vector
 
 
-class Counter:
+class BitsetCounter:
     """Counts rows in boxes.
 
     Parameters
     ----------
     boxes : Boxes
-    ranked : Ranked
-    bits : Bits
+    ranked : RankedRows
+    bits : Bitsets
         Of all features.
     """
 
-    def __init__(self, boxes: Boxes, ranked: Ranked, bits: Bits) -> None:
+    def __init__(self, boxes: Boxes, ranked: RankedRows, bits: Bitsets) -> None:
         self._start = boxes.start
         self._sets = bits.placed(boxes.met)
         valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
@@ -59,7 +59,7 @@ class Counter:
             bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
         )
 
-    def lifted(self, leaves: Numbers, held: Numbers, crew: BlockPool | None) -> Matrix:
+    def lifted(self, leaves: Int32Array, held: Int32Array, pool: BlockPool | None) -> Matrix:
         """Count with conditions lifted.
 
         Parameters
@@ -67,7 +67,7 @@ class Counter:
         leaves : (n_leaves,)
         held : (n_leaves, n_held)
             Conditions of each that are lifted in turn.
-        crew : BlockPool or None
+        pool : BlockPool or None
             None where the caller is one of its threads.
 
         Returns
@@ -78,7 +78,7 @@ class Counter:
         shares = np.zeros((len(leaves), 1 << held.shape[1]))
         start, sets, rows = self._start, self._sets, self._rows
         side_by_side(
-            crew,
+            pool,
             lambda span: _lifted(*span, leaves, held, start, sets, rows, shares),
             blocks(len(leaves), _BLOCK),
         )
@@ -99,7 +99,13 @@ def _meet(words: Words, below: Any, above: Any, size: Any, mask: Words) -> None:
 
 @inlined
 def _meet_any(
-    words: Words, origin: Any, low: Numbers, high: Numbers, size: Any, mask: Words, spare: Words
+    words: Words,
+    origin: Any,
+    low: Int32Array,
+    high: Int32Array,
+    size: Any,
+    mask: Words,
+    spare: Words,
 ) -> None:
     """Keep of a mask the rows in any of the runs; `origin` is where the chunk starts."""
     for w in range(size):
@@ -131,7 +137,7 @@ def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, sha
 
 
 @inlined
-def _is_held(held: Numbers, i: int, condition: int) -> bool:
+def _is_held(held: Int32Array, i: int, condition: int) -> bool:
     """Whether a condition is one that is lifted."""
     found = False
     for q in range(held.shape[1]):
@@ -141,8 +147,8 @@ def _is_held(held: Numbers, i: int, condition: int) -> bool:
 
 @kernel
 def _lifted(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: Numbers, held: Numbers, start: Numbers, sets: Sets, rows: _Rows,
-    lifted: Matrix,
+    a: int, b: int, leaves: Int32Array, held: Int32Array, start: Int32Array, sets: CellSets,
+    rows: _Rows, lifted: Matrix,
 ) -> None:  # fmt: skip
     """Count for the leaves from a to b."""
     words, n_sets, length, valid, planes, unit, shares = rows

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.trees.counting.leaf_conditions import conditions_of
+from onnxplain_server.trees.counting.leaf_conditions import leaf_conditions
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.compile import kernel
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +23,7 @@ class Boxes:
     start : (n_leaves + 1,)
         Leaf l has the conditions start[l] to start[l + 1], the deepest node's first.
     feature : (n_conditions,)
-    met : Sets
+    met : CellSets
         Cells in which each condition is met.
     leaf : (n_conditions,)
         Leaf of each condition.
@@ -33,15 +33,15 @@ class Boxes:
         Conditions sorted by feature, and where each feature's start.
     """
 
-    start: Numbers
-    feature: Numbers
-    met: Sets
-    leaf: Numbers
+    start: Int32Array
+    feature: Int32Array
+    met: CellSets
+    leaf: Int32Array
     values: Matrix
-    by_feature: Numbers
-    feature_start: Numbers
+    by_feature: Int32Array
+    feature_start: Int32Array
 
-    def holders(self, features: Sequence[int]) -> tuple[Numbers, Numbers]:
+    def holders(self, features: Sequence[int]) -> tuple[Int32Array, Int32Array]:
         """Find the leaves that have conditions on all of some features.
 
         Returns
@@ -62,9 +62,9 @@ class Boxes:
         return leaves, np.ascontiguousarray(held)
 
 
-def boxes(ensemble: Ensemble, crew: BlockPool) -> Boxes:
+def leaf_boxes(ensemble: Ensemble, pool: BlockPool) -> Boxes:
     """Intersect what the nodes on each leaf's path demand."""
-    found = conditions_of(ensemble, crew)
+    found = leaf_conditions(ensemble, pool)
     values = np.where(found.contradicts[:, np.newaxis], 0.0, ensemble.values)
     leaf = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(found.start))
     by_feature, feature_start = _sort(found.feature, len(ensemble.axes))
@@ -72,7 +72,7 @@ def boxes(ensemble: Ensemble, crew: BlockPool) -> Boxes:
 
 
 @kernel
-def _sort(keys: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def _sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array]:
     """Sort positions by small keys, equal ones in order: positions, and where each key starts."""
     start = np.zeros(count + 1, np.int32)
     for key in keys:
@@ -87,7 +87,7 @@ def _sort(keys: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
 
 @kernel
-def _common(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+def _common(left: Int32Array, right: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Find where two ascending lists are equal: positions in each."""
     most = min(len(left), len(right))
     mine, theirs = np.empty(most, np.int32), np.empty(most, np.int32)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 _BLOCK = 4096
 """Leaves that one call works on."""
@@ -26,32 +26,32 @@ class Conditions:
     ----------
     start : (n_leaves + 1,)
     feature : (n_conditions,)
-    met : Sets
+    met : CellSets
     contradicts : (n_leaves,)
         Whether no cell meets all that a leaf's path demands of some feature.
     """
 
-    start: Numbers
-    feature: Numbers
-    met: Sets
+    start: Int32Array
+    feature: Int32Array
+    met: CellSets
     contradicts: npt.NDArray[np.bool_]
 
 
 class _Paths(NamedTuple):
     """What leads to leaves; `low` and `high` end the run of cells that go from parent to node."""
 
-    leaf: Numbers
-    parent: Numbers
-    true: Numbers
-    feature: Numbers
-    first: Numbers
-    truth: Sets
-    low: Numbers
-    high: Numbers
+    leaf: Int32Array
+    parent: Int32Array
+    true: Int32Array
+    feature: Int32Array
+    first: Int32Array
+    truth: CellSets
+    low: Int32Array
+    high: Int32Array
     room: int
 
 
-def conditions_of(ensemble: Ensemble, crew: BlockPool) -> Conditions:
+def leaf_conditions(ensemble: Ensemble, pool: BlockPool) -> Conditions:
     """Intersect what the nodes on each path demand, feature by feature."""
     most_runs = int(np.diff(ensemble.truth.start).max(initial=0))
     paths = _Paths(
@@ -60,22 +60,22 @@ def conditions_of(ensemble: Ensemble, crew: BlockPool) -> Conditions:
     )
     counts = np.zeros((len(ensemble.leaf), 2), dtype=np.int32)
     spans = blocks(len(counts), _BLOCK)
-    crew.run(lambda span: _count(*span, paths, counts), spans)
+    pool.run(lambda span: _count(*span, paths, counts), spans)
     contradicts = counts[:, 0] < 0
     counts[contradicts] = 0
     starts = np.zeros((2, len(counts) + 1), dtype=np.int32)
     starts[:, 1:] = np.cumsum(counts, axis=0).T
     condition_count, run_count = starts[:, -1]
     feature = np.empty(condition_count, np.int32)
-    met = Sets(
+    met = CellSets(
         np.full(condition_count + 1, run_count, np.int32),
         *(np.empty(run_count, np.int32) for _ in range(2)),
     )
-    crew.run(lambda span: _fill(*span, paths, starts, feature, met), spans)
+    pool.run(lambda span: _fill(*span, paths, starts, feature, met), spans)
     return Conditions(starts[0], feature, met, contradicts)
 
 
-def _ways(ensemble: Ensemble) -> tuple[Numbers, Numbers]:
+def _ways(ensemble: Ensemble) -> tuple[Int32Array, Int32Array]:
     """Ends of the run of cells that go from each node's parent to it; else `_MANY`: (n_nodes,)."""
     inner = np.flatnonzero(ensemble.feature >= 0)
     begin, feature = ensemble.truth.start[inner], ensemble.feature[inner]
@@ -96,15 +96,15 @@ class _Scratch(NamedTuple):
     ends of their runs; `feature` and `run` are the conditions, `low` and `high` their runs.
     """
 
-    seen: Numbers
-    features: Numbers
-    least: Numbers
-    most: Numbers
-    feature: Numbers
-    run: Numbers
-    low: Numbers
-    high: Numbers
-    fresh: Numbers
+    seen: Int32Array
+    features: Int32Array
+    least: Int32Array
+    most: Int32Array
+    feature: Int32Array
+    run: Int32Array
+    low: Int32Array
+    high: Int32Array
+    fresh: Int32Array
 
 
 @inlined
@@ -125,7 +125,7 @@ def _make_scratch(paths: Any) -> Any:
 
 @inlined
 def _cut(
-    paths: Any, split: int, is_true: bool, low: Numbers, high: Numbers, count: int, fresh: Any
+    paths: Any, split: int, is_true: bool, low: Int32Array, high: Int32Array, count: int, fresh: Any
 ) -> int:
     """Cut runs, in place, with those where a node is true, or with the gaps between: how many."""
     start, j = paths.truth.start[split], paths.feature[split]
@@ -153,7 +153,7 @@ def _cut(
 
 
 @inlined
-def _intersect(paths: Any, leaf: int, j: int, low: Numbers, high: Numbers, fresh: Any) -> int:
+def _intersect(paths: Any, leaf: int, j: int, low: Int32Array, high: Int32Array, fresh: Any) -> int:
     """Intersect all that a path demands of a feature, as runs: how many."""
     low[0], high[0], count, node = paths.first[j], paths.first[j + 1] - 1, 1, leaf
     while paths.parent[node] >= 0:
@@ -209,7 +209,7 @@ def _box(paths: Any, leaf: int, scratch: Any) -> tuple[int, int]:
 
 
 @kernel
-def _count(a: int, b: int, paths: _Paths, counts: Numbers) -> None:
+def _count(a: int, b: int, paths: _Paths, counts: Int32Array) -> None:
     """Count conditions and runs of the leaves from a to b."""
     scratch = _make_scratch(paths)
     for i in range(a, b):
@@ -217,7 +217,9 @@ def _count(a: int, b: int, paths: _Paths, counts: Numbers) -> None:
 
 
 @kernel
-def _fill(a: int, b: int, paths: _Paths, starts: Numbers, feature: Numbers, met: Sets) -> None:
+def _fill(
+    a: int, b: int, paths: _Paths, starts: Int32Array, feature: Int32Array, met: CellSets
+) -> None:
     """Write the conditions of the leaves from a to b where they belong."""
     scratch = _make_scratch(paths)
     for i in range(a, b):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.effects.background import Background, distinct
 from onnxplain_server.trees.kernels.compile import kernel
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 Words = npt.NDArray[np.uint64]
 """(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
@@ -23,7 +23,7 @@ _CHUNK = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedRows:
     """Rows whose values are replaced by cells.
 
     Attributes
@@ -40,7 +40,7 @@ class Ranked:
         The share that the lowest digit stands for.
     """
 
-    codes: Numbers
+    codes: Int32Array
     shares: Vector
     below: Vector
     planes: Words
@@ -50,7 +50,7 @@ class Ranked:
         return len(self.shares)
 
 
-def rank(ensemble: Ensemble, background: Background) -> Ranked:
+def rank_rows(ensemble: Ensemble, background: Background) -> RankedRows:
     """Find the cell of every value."""
     codes = np.stack([_codes(ensemble, j, c) for j, c in enumerate(background.columns)])
     weights = background.weights
@@ -62,10 +62,10 @@ def rank(ensemble: Ensemble, background: Background) -> Ranked:
         below[start + 1 : stop] = np.cumsum(counts)
     planes = _planes(weights)
     unit = float(_least(weights) / weights.sum())
-    return Ranked(codes, shares, below, planes, unit)
+    return RankedRows(codes, shares, below, planes, unit)
 
 
-def _codes(ensemble: Ensemble, feature: int, column: Array) -> Numbers:
+def _codes(ensemble: Ensemble, feature: int, column: Array) -> Int32Array:
     if column.dtype != object:
         return ensemble.codes(feature, column)
     levels, places = distinct(column)  # text is slow to look up
@@ -106,7 +106,7 @@ def to_words(flags: Array) -> Words:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bits:
+class Bitsets:
     """For every border, the set of rows below it: any run of cells is a difference of two.
 
     Borders between which no row lies share a set, so there are at most as many
@@ -122,16 +122,16 @@ class Bits:
         Chunk by chunk of the rows, so that the sets of a chunk are close together.
     """
 
-    place: Numbers
-    start: Numbers
+    place: Int32Array
+    start: Int32Array
     words: Words
 
-    def placed(self, cells: Sets) -> Sets:
+    def placed(self, cells: CellSets) -> CellSets:
         """Sets of cells whose runs end at sets of rows instead of borders."""
-        return Sets(cells.start, self.place[cells.low], self.place[cells.high])
+        return CellSets(cells.start, self.place[cells.low], self.place[cells.high])
 
 
-def lay_bits(ensemble: Ensemble, codes: Numbers, features: Sequence[int]) -> Bits:
+def build_bitsets(ensemble: Ensemble, codes: Int32Array, features: Sequence[int]) -> Bitsets:
     """Build the sets of rows below borders.
 
     Parameters
@@ -148,10 +148,10 @@ def lay_bits(ensemble: Ensemble, codes: Numbers, features: Sequence[int]) -> Bit
         borders = slice(ensemble.first[j], ensemble.first[j + 1])
         place[borders] += start
         _accumulate(place[own], words, start, stop)
-    return Bits(place, ends.astype(np.int32), words)
+    return Bitsets(place, ends.astype(np.int32), words)
 
 
-def _occupy(ensemble: Ensemble, place: Numbers, feature: int, codes: Numbers) -> int:
+def _occupy(ensemble: Ensemble, place: Int32Array, feature: int, codes: Int32Array) -> int:
     """Number a feature's occupied cells; each border gets the number of those below it."""
     borders = slice(ensemble.first[feature], ensemble.first[feature + 1])
     occupied = np.zeros(borders.stop - borders.start, dtype=np.int32)
@@ -161,7 +161,7 @@ def _occupy(ensemble: Ensemble, place: Numbers, feature: int, codes: Numbers) ->
 
 
 @kernel
-def _accumulate(places: Numbers, words: Words, start: int, stop: int) -> None:
+def _accumulate(places: Int32Array, words: Words, start: int, stop: int) -> None:
     """Set each row's bit in the set after its cell's lower border, then add up the sets."""
     chunks, _, size = words.shape
     for i in range(len(places)):

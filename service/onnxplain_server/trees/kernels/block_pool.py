@@ -21,7 +21,7 @@ class BlockPool:
     Parameters
     ----------
     threads : ThreadPoolExecutor
-        Its threads wait for nothing else of this crew.
+        Its threads wait for nothing else of this pool.
     ledger : Ledger
         Asked before each block whether the answer is still wanted.
 
@@ -56,10 +56,10 @@ class BlockPool:
 
 
 def side_by_side(
-    crew: BlockPool | None, function: Callable[[_T], _R], parts: Iterable[_T]
+    pool: BlockPool | None, function: Callable[[_T], _R], parts: Iterable[_T]
 ) -> list[_R]:
-    """Run a function on parts: by a crew, or one after the other in the calling thread."""
-    return [function(part) for part in parts] if crew is None else crew.run(function, parts)
+    """Run a function on parts: by a pool, or one after the other in the calling thread."""
+    return [function(part) for part in parts] if pool is None else pool.run(function, parts)
 
 
 def _abandon(waiting: Sequence[Future[_R]]) -> None:

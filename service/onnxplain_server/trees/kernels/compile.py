@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from onnxplain_server.trees.kernels.compile_cache import cache
+from onnxplain_server.trees.kernels.compile_cache import kernel_cache
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -23,7 +23,7 @@ def kernel(function: _F) -> _F:
     process compiles for itself what did not come with the package (`kept`).
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    compiled._cache = cache(function)  # noqa: SLF001 - `cache=True` knows numba's cache only
+    compiled._cache = kernel_cache(function)  # noqa: SLF001 - `cache=True` knows numba's cache only
     return cast("_F", compiled)
 
 

@@ -38,17 +38,23 @@ LEVELS = {
 """What images are compiled for, by the machine's name."""
 
 
-class Kept(FunctionCache):
+class KernelCache(FunctionCache):
     """What numba keeps, where a directory can be written; and what came along."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        self._brought = Brought(function)  # type: ignore[no-untyped-call]
+        self._shipped = ShippedCache(function)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None."""
-        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        return found or self._brought.load_overload(sig, target_context)
+        try:
+            compiled = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except (AttributeError, ImportError):
+            # An older version wrote the index, and it names a type that has moved since.
+            compiled = None
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+        return compiled or self._shipped.load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep code; a disk that is full or read-only by now only costs the next process."""
@@ -67,14 +73,14 @@ class _Reading(CompileResultCacheImpl):
     _locator_classes = [_Beside]  # noqa: RUF012 - as numba has it
 
 
-class Brought(FunctionCache):
+class ShippedCache(FunctionCache):
     """Code for the machine's level of processors, which is read only."""
 
     _impl_class = _Reading
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None where this processor lacks what it needs."""
-        return super().load_overload(sig, target_context) if suits() else None  # type: ignore[no-untyped-call]
+        return super().load_overload(sig, target_context) if supports_level() else None  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Nothing is written."""
@@ -84,15 +90,15 @@ class Brought(FunctionCache):
         return kind, (triple, LEVELS[platform.machine()].name, ""), source
 
 
-def cache(function: Any) -> Kept | Brought:
+def kernel_cache(function: Any) -> KernelCache | ShippedCache:
     """Where the code of a function is kept, or at least looked for."""
     try:
-        return Kept(function)
+        return KernelCache(function)
     except RuntimeError:  # numba found no directory that it may write to
-        return Brought(function)  # type: ignore[no-untyped-call]
+        return ShippedCache(function)  # type: ignore[no-untyped-call]
 
 
-def suits() -> bool:
+def supports_level() -> bool:
     """Whether this processor has all of its machine's level."""
     level = LEVELS.get(platform.machine())
     if level is None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 FEATURE, LOW, SPAN, INSIDE, OUTSIDE = range(5)
 MANY = -1
@@ -22,16 +22,16 @@ class Descent(NamedTuple):
     nodes : (n_nodes, 5)
         Feature, or -1 - leaf at leaves; low and span of a run of cells; the next node for cells
         inside it, and outside. Where the span is `MANY`, all runs of `truth` have to be tried.
-    truth : Sets
+    truth : CellSets
         Where each node is true.
     """
 
-    roots: Numbers
-    nodes: Numbers
-    truth: Sets
+    roots: Int32Array
+    nodes: Int32Array
+    truth: CellSets
 
 
-def descent(ensemble: Ensemble) -> Descent:
+def build_descent(ensemble: Ensemble) -> Descent:
     """Turn each node around where all but one run of cells is true, as with missing values."""
     start, low, high = ensemble.truth
     counts = np.diff(start)
@@ -50,12 +50,12 @@ def descent(ensemble: Ensemble) -> Descent:
     return Descent(ensemble.roots, nodes, ensemble.truth)
 
 
-def _all_but_one(ensemble: Ensemble) -> Numbers:
+def _all_but_one(ensemble: Ensemble) -> Int32Array:
     """Nodes that are true in two runs, one at each end of the feature."""
     start, low, high = ensemble.truth
     two = np.flatnonzero(np.diff(start) == 2)
     feature, begin = ensemble.feature[two], start[two]
     at_ends = low[begin] == ensemble.first[feature]
     at_ends &= high[begin + 1] == ensemble.first[feature + 1] - 1
-    found: Numbers = two[at_ends].astype(np.int32)
+    found: Int32Array = two[at_ends].astype(np.int32)
     return found

@@ -16,15 +16,15 @@ from onnxplain_server.trees.kernels.descent import (
     MANY,
     SPAN,
     Descent,
-    descent,
+    build_descent,
 )
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _BLOCK = 512
 """Rows that one call works on: with one tree at a time, both stay in the cache."""
 
 
-def sums(ensemble: Ensemble, codes: Numbers, crew: BlockPool) -> Matrix:
+def sum_leaves(ensemble: Ensemble, codes: Int32Array, pool: BlockPool) -> Matrix:
     """Add up the values of the leaves that rows reach.
 
     Parameters
@@ -37,10 +37,10 @@ def sums(ensemble: Ensemble, codes: Numbers, crew: BlockPool) -> Matrix:
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
-    way, rows = descent(ensemble), np.ascontiguousarray(codes.T)
+    way, rows = build_descent(ensemble), np.ascontiguousarray(codes.T)
     total = np.zeros((len(rows), ensemble.values.shape[1]))
     spans = blocks(len(rows), _BLOCK)
-    crew.run(lambda span: _descend(*span, way, ensemble.values, rows, total), spans)
+    pool.run(lambda span: _descend(*span, way, ensemble.values, rows, total), spans)
     return total
 
 
@@ -54,7 +54,7 @@ def _in_any(code: int, truth: Any, node: int) -> bool:
 
 
 @kernel
-def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Numbers, total: Matrix) -> None:
+def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Int32Array, total: Matrix) -> None:
     """Send the rows from a to b down, tree by tree."""
     nodes = way.nodes
     for root in way.roots:

@@ -101,7 +101,7 @@ class Axis:
             raise ExplainError(Reason.PREDICTION_FAILED, message)
         return np.searchsorted(self.cuts, keys, side="right")
 
-    def starts(self) -> Vector:
+    def breakpoints(self) -> Vector:
         """Return the least number in each cell but the first: (n,), ascending; of text, none.
 
         In the type in which the model takes the feature. Cells that hold no number of this

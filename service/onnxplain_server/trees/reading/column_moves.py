@@ -21,7 +21,7 @@ def width(tensor: FeatureColumns | Scores) -> int:
     return len(tensor.columns if isinstance(tensor, FeatureColumns) else tensor.offset)
 
 
-def pick(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureColumns | Scores:
+def select_columns(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureColumns | Scores:
     """Take columns by their positions."""
     if np.any((chosen < -width(tensor)) | (chosen >= width(tensor))):
         raise RefusedError("the model picks columns that do not exist")
@@ -37,10 +37,12 @@ def gather(
     axis = 1 if node.op_type == "ArrayFeatureExtractor" else Attributes(node).value("axis", 0)
     if axis not in {1, -1}:
         raise RefusedError("the model picks rows")
-    return pick(taken, constant(node, inputs, 1).reshape(-1).astype(np.intp))
+    return select_columns(taken, constant(node, inputs, 1).reshape(-1).astype(np.intp))
 
 
-def cut(node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs) -> FeatureColumns | Scores:
+def slice_columns(
+    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+) -> FeatureColumns | Scores:
     """Take a range of columns: Slice."""
     attributes = Attributes(node)
     if len(inputs) > 1:
@@ -54,7 +56,7 @@ def cut(node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs) -> Feat
     if len(starts) != 1 or axes[0] not in {1, -1} or steps[0] == 0:
         raise RefusedError("the model picks rows")
     chosen = np.arange(width(taken))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
-    return pick(taken, chosen)
+    return select_columns(taken, chosen)
 
 
 def reshape(
@@ -123,7 +125,7 @@ MOVING: Mapping[
     "Reshape": reshape,
     "Gather": gather,
     "ArrayFeatureExtractor": gather,
-    "Slice": cut,
+    "Slice": slice_columns,
 }
 """Operators that move columns, by name."""
 

@@ -12,20 +12,20 @@ from onnx import ModelProto
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.trees.reading.axes import END, FIRST, MISSING, Axis, Keys
-from onnxplain_server.trees.reading.merging import refuse_merged
+from onnxplain_server.trees.reading.merging import refuse_merged_tests
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
-from onnxplain_server.trees.reading.shared_nodes import Structure, unshare
-from onnxplain_server.trees.reading.splits import KeyRuns, known_keys, runs_of, united
-from onnxplain_server.trees.reading.structure import check, leaf_values
+from onnxplain_server.trees.reading.shared_nodes import TreeStructure, expand_shared_nodes
+from onnxplain_server.trees.reading.splits import KeyRuns, known_keys, merge_runs, true_runs
+from onnxplain_server.trees.reading.structure import leaf_values, link_nodes
 from onnxplain_server.trees.reading.tensor_columns import Lookup
-from onnxplain_server.trees.reading.walk import Planted, Walked, walk, walk_sums
+from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_graph, walk_to_trees
 
-Numbers = npt.NDArray[np.int32]
+Int32Array = npt.NDArray[np.int32]
 """(n,)"""
 
 
-class Sets(NamedTuple):
+class CellSets(NamedTuple):
     """Sets of cells, each a list of disjoint ascending runs; as a tuple, so that kernels take it.
 
     Attributes
@@ -36,9 +36,9 @@ class Sets(NamedTuple):
         A run's first border and the one after its last cell.
     """
 
-    start: Numbers
-    low: Numbers
-    high: Numbers
+    start: Int32Array
+    low: Int32Array
+    high: Int32Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class Ensemble:
         What a node looks at; -1 at leaves.
     true, false, parent : (n_nodes,)
         -1 where there is none.
-    truth : Sets
+    truth : CellSets
         Where each node is true.
     leaf : (n_leaves,)
         Nodes that are leaves, ascending.
@@ -74,26 +74,28 @@ class Ensemble:
     """
 
     axes: tuple[Axis, ...]
-    first: Numbers
-    roots: Numbers
-    feature: Numbers
-    true: Numbers
-    false: Numbers
-    parent: Numbers
-    truth: Sets
-    leaf: Numbers
+    first: Int32Array
+    roots: Int32Array
+    feature: Int32Array
+    true: Int32Array
+    false: Int32Array
+    parent: Int32Array
+    truth: CellSets
+    leaf: Int32Array
     values: Matrix
     matrix: Matrix
     offset: Vector
     depth: int
 
-    def codes(self, feature: int, values: Array) -> Numbers:
+    def codes(self, feature: int, values: Array) -> Int32Array:
         """Return the lower border of each value's cell: (n,)."""
-        codes: Numbers = (self.first[feature] + self.axes[feature].cells(values)).astype(np.int32)
+        codes: Int32Array = (self.first[feature] + self.axes[feature].cells(values)).astype(
+            np.int32
+        )
         return codes
 
 
-def read(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
+def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
     """Find the trees of a model.
 
     Parameters
@@ -110,15 +112,15 @@ def read(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
         compares single features.
     """
     try:
-        return _build(walk(model, width))
+        return _build(walk_graph(model, width))
     except RefusedError as refused:
         return Refusal(refused.reason)
 
 
-def read_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
+def read_tree_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
     """Find the trees of a model, whatever it makes of the sums of their leaf values.
 
-    Parameters are those of `read`.
+    Parameters are those of `read_ensemble`.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def read_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal
         Its outputs are those sums. The refusal where trees compare what is no feature.
     """
     try:
-        return _build(walk_sums(model, width))
+        return _build(walk_to_trees(model, width))
     except RefusedError as refused:
         return Refusal(refused.reason)
 
@@ -139,30 +141,32 @@ class _Checked:
     and what it gives to the operator's targets.
     """
 
-    planted: Planted
+    planted: BoundOperator
     features: Indices
     values: Matrix
-    structure: Structure
+    structure: TreeStructure
 
     @property
     def nodes(self) -> Nodes:
         return self.planted.operator.nodes
 
 
-def _check(planted: Planted) -> _Checked:
+def _check(planted: BoundOperator) -> _Checked:
     operator = planted.operator
     nodes = operator.nodes
-    links = check(nodes, len(planted.columns))
+    links = link_nodes(nodes, len(planted.columns))
     values = leaf_values(nodes, operator.target_count)
-    refuse_merged(nodes, links, values)
+    refuse_merged_tests(nodes, links, values)
     of_column = np.array([column.feature for column in planted.columns], dtype=np.intp)
     inner = nodes.modes != Mode.LEAF
     features = np.full(len(nodes.modes), -1)
     features[inner] = of_column[nodes.columns[inner]]
-    return _Checked(planted, features, operator.share * values, unshare(nodes, links, features))
+    return _Checked(
+        planted, features, operator.share * values, expand_shared_nodes(nodes, links, features)
+    )
 
 
-def _build(walked: Walked) -> Ensemble:
+def _build(walked: TreeGraph) -> Ensemble:
     checked = [_check(planted) for planted in walked.trees]
     features = np.concatenate([each.features[each.structure.origin] for each in checked])
     leaf = np.flatnonzero(features < 0)
@@ -196,7 +200,7 @@ def _starts(counts: Sequence[int]) -> Indices:
     return np.cumsum([0, *counts])
 
 
-def _runs(checked: Sequence[_Checked], walked: Walked) -> list[list[KeyRuns]]:
+def _runs(checked: Sequence[_Checked], walked: TreeGraph) -> list[list[KeyRuns]]:
     """Find where the nodes in the file are true, by feature; chains where any of their nodes is."""
     categories = _categories(walked)
     by_feature: list[list[KeyRuns]] = [[] for _ in categories]
@@ -206,15 +210,15 @@ def _runs(checked: Sequence[_Checked], walked: Walked) -> list[list[KeyRuns]]:
         used, first = np.unique(each.nodes.columns[order], return_index=True)
         for number, chosen in zip(used, np.split(order, first[1:]), strict=False):
             column = each.planted.columns[number]
-            found = runs_of(each.nodes, chosen, column, categories[column.feature])
+            found = true_runs(each.nodes, chosen, column, categories[column.feature])
             owner = each.structure.head[found.nodes] + start
             by_feature[column.feature].append(replace(found, nodes=owner))
     if any(each.structure.is_joined for each in checked):
-        return [[united(parts)] if parts else [] for parts in by_feature]
+        return [[merge_runs(parts)] if parts else [] for parts in by_feature]
     return by_feature
 
 
-def _axes(walked: Walked, runs: Sequence[list[KeyRuns]]) -> tuple[Axis, ...]:
+def _axes(walked: TreeGraph, runs: Sequence[list[KeyRuns]]) -> tuple[Axis, ...]:
     categories, known = _categories(walked), _known(walked)
     return tuple(
         Axis(dtype, categories[j], _cuts(runs[j]), known[j])
@@ -229,14 +233,14 @@ def _cuts(parts: Sequence[KeyRuns]) -> Keys:
     return cuts[(cuts > FIRST) & (cuts < END)]
 
 
-def _lookups(walked: Walked) -> Iterator[Lookup]:
+def _lookups(walked: TreeGraph) -> Iterator[Lookup]:
     for planted in walked.trees:
         for column in planted.columns:
             if isinstance(column, Lookup):
                 yield column
 
 
-def _categories(walked: Walked) -> list[Array | None]:
+def _categories(walked: TreeGraph) -> list[Array | None]:
     """What the model knows of each feature that is text; None for numbers."""
     texts: list[list[Array]] = [[np.array([], dtype=object)] for _ in walked.dtypes]
     for column in _lookups(walked):
@@ -247,7 +251,7 @@ def _categories(walked: Walked) -> list[Array | None]:
     ]
 
 
-def _known(walked: Walked) -> list[tuple[tuple[Keys, Keys], ...]]:
+def _known(walked: TreeGraph) -> list[tuple[tuple[Keys, Keys], ...]]:
     """Runs of keys outside which the model refuses to predict, by feature."""
     categories = _categories(walked)
     known: list[dict[bytes, tuple[Keys, Keys]]] = [{} for _ in walked.dtypes]
@@ -260,7 +264,7 @@ def _known(walked: Walked) -> list[tuple[tuple[Keys, Keys], ...]]:
 
 def _bordered(
     runs: Sequence[list[KeyRuns]], axes: Sequence[Axis], first: Indices, node_count: int
-) -> Sets:
+) -> CellSets:
     """Turn the ends of runs from keys to borders, and sort the runs by node."""
     nodes, lows, highs = ([np.array([], dtype=np.intp)] for _ in range(3))
     for j, axis in enumerate(axes):
@@ -271,7 +275,7 @@ def _bordered(
     node = np.concatenate(nodes)
     order = np.argsort(node, kind="stable")
     counts = np.bincount(node, minlength=node_count)
-    return Sets(
+    return CellSets(
         _small(np.append(0, np.cumsum(counts))),
         _small(np.concatenate(lows)[order]),
         _small(np.concatenate(highs)[order]),
@@ -283,7 +287,7 @@ def _borders(cuts: Keys, keys: Keys) -> Indices:
     return borders
 
 
-def _copied(truth: Sets, checked: Sequence[_Checked]) -> Sets:
+def _copied(truth: CellSets, checked: Sequence[_Checked]) -> CellSets:
     """Take the sets of nodes in the file for each of the nodes that were made of them."""
     starts = _starts(_file_counts(checked))
     parts = zip(starts, checked, strict=False)
@@ -291,7 +295,7 @@ def _copied(truth: Sets, checked: Sequence[_Checked]) -> Sets:
     first, counts = truth.start[origin], np.diff(truth.start)[origin]
     start = np.append(0, np.cumsum(counts))
     runs = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
-    return Sets(_small(start), _small(truth.low[runs]), _small(truth.high[runs]))
+    return CellSets(_small(start), _small(truth.low[runs]), _small(truth.high[runs]))
 
 
 def _values(checked: Sequence[_Checked]) -> Matrix:
@@ -314,7 +318,7 @@ def _used(values: Matrix, matrix: Matrix) -> tuple[Matrix, Matrix]:
     return np.ascontiguousarray(values[:, used]), np.ascontiguousarray(matrix[:, used])
 
 
-def _linked(checked: Sequence[_Checked], name: str) -> Numbers:
+def _linked(checked: Sequence[_Checked], name: str) -> Int32Array:
     """Positions of nodes in all operators, numbered through; -1 stays."""
     parts = []
     starts = _starts([len(each.structure.origin) for each in checked])
@@ -324,5 +328,5 @@ def _linked(checked: Sequence[_Checked], name: str) -> Numbers:
     return _small(np.concatenate(parts))
 
 
-def _small(positions: Array) -> Numbers:
+def _small(positions: Array) -> Int32Array:
     return np.ascontiguousarray(positions, dtype=np.int32)

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.trees.reading.ensemble import Ensemble, read_sums
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
 from onnxplain_server.trees.reading.onnx_nodes import (
     TREE_OPERATORS,
     Attributes,
@@ -42,9 +42,9 @@ class Forest:
     is_boosted: bool
 
 
-def read_grove(model: ModelProto, width: int | None = None) -> Forest | Refusal:
-    """Find the trees of a model; parameters and refusals are those of `read_sums`."""
-    ensemble = read_sums(model, width)
+def read_forest(model: ModelProto, width: int | None = None) -> Forest | Refusal:
+    """Find the trees of a model; parameters and refusals are those of `read_tree_sums`."""
+    ensemble = read_tree_sums(model, width)
     if isinstance(ensemble, Refusal):
         return ensemble
     boosted = any(_adds_up(model)) or _drifts(ensemble)

@@ -13,14 +13,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
-from onnxplain_server.trees.reading.structure import Links, leaf_places, named
+from onnxplain_server.trees.reading.structure import NodeGraph, describe_node, leaf_positions
 
 _MOST_MERGED = 64
 _MOST_COMPARED = 1_000_000
 """Pairs of nodes: trees of which more look alike are refused rather than compared."""
 
 
-def refuse_merged(nodes: Nodes, links: Links, values: Matrix) -> None:
+def refuse_merged_tests(nodes: Nodes, links: NodeGraph, values: Matrix) -> None:
     """Refuse trees that onnxruntime reads otherwise than ONNX defines them.
 
     Parameters
@@ -37,7 +37,7 @@ def refuse_merged(nodes: Nodes, links: Links, values: Matrix) -> None:
     if not len(node):
         return
     first = np.zeros(len(values))
-    places = leaf_places(nodes)[::-1]
+    places = leaf_positions(nodes)[::-1]
     first[places] = nodes.weights[::-1]  # what comes first in the file comes last here
     comparison = _Comparison(nodes, links, first, values)
     loses = nodes.missing_is_true[follower] & ~nodes.missing_is_true[node]
@@ -46,12 +46,12 @@ def refuse_merged(nodes: Nodes, links: Links, values: Matrix) -> None:
     for i, k, is_lost in zip(*pairs, strict=True):
         if comparison.is_mistaken(links.true[i], links.true[k], loses=is_lost):
             raise RefusedError(
-                f"the runtime takes {named(nodes, k)} for a part of the node before, which leads "
-                "elsewhere"
+                f"the runtime takes {describe_node(nodes, k)} for a part of the node before, "
+                "which leads elsewhere"
             )
 
 
-def _neighbours(nodes: Nodes, links: Links) -> tuple[Indices, Indices]:
+def _neighbours(nodes: Nodes, links: NodeGraph) -> tuple[Indices, Indices]:
     """Nodes and their false children whose tests the runtime may merge: (n,) each."""
     whole = nodes.thresholds == np.floor(nodes.thresholds)
     within = (nodes.thresholds >= 1) & (nodes.thresholds <= _MOST_MERGED)
@@ -65,7 +65,7 @@ def _neighbours(nodes: Nodes, links: Links) -> tuple[Indices, Indices]:
 class _Comparison:
     """Subtrees by what the runtime compares, and by all that counts."""
 
-    def __init__(self, nodes: Nodes, links: Links, first: Vector, values: Matrix) -> None:
+    def __init__(self, nodes: Nodes, links: NodeGraph, first: Vector, values: Matrix) -> None:
         self._links = links
         self._values = values
         self._missing = nodes.missing_is_true

@@ -16,19 +16,19 @@ import numpy.typing as npt
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.trees.reading.nodes import Nodes
 from onnxplain_server.trees.reading.refusal import RefusedError
-from onnxplain_server.trees.reading.structure import Links, named
+from onnxplain_server.trees.reading.structure import NodeGraph, describe_node
 
 Counts = npt.NDArray[np.int64]
 """(n_nodes,)"""
 
-DEEPEST = 4096
+MAX_DEPTH = 4096
 """Far beyond what training gives; every step down costs time for every row."""
-MOST_NODES = 1_000_000
+MAX_NODES = 1_000_000
 """Of an operator's trees, where some of them are copies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Structure:
+class TreeStructure:
     """Trees, each node with one parent.
 
     Attributes
@@ -62,7 +62,7 @@ class Structure:
         return bool(np.any(self.head != np.arange(len(self.head))))
 
 
-def unshare(nodes: Nodes, links: Links, features: Indices) -> Structure:
+def expand_shared_nodes(nodes: Nodes, links: NodeGraph, features: Indices) -> TreeStructure:
     """Join chains, and copy what other nodes share.
 
     Parameters
@@ -81,10 +81,10 @@ def unshare(nodes: Nodes, links: Links, features: Indices) -> Structure:
     if copies.max() == 1:
         origin = np.flatnonzero(copies)
         return _structure(origin, head, _numbered(joined, origin), depth)
-    if copies.sum() > MOST_NODES:
+    if copies.sum() > MAX_NODES:
         raise RefusedError(
             "its trees share subtrees, and written out without sharing they have more than "
-            f"{MOST_NODES:,} nodes"
+            f"{MAX_NODES:,} nodes"
         )
     origin, written = _written_out(joined)
     return _structure(origin, head, written, depth)
@@ -98,14 +98,14 @@ class _Branches(NamedTuple):
     false: Indices
 
 
-def _structure(origin: Indices, head: Indices, branches: _Branches, depth: int) -> Structure:
+def _structure(origin: Indices, head: Indices, branches: _Branches, depth: int) -> TreeStructure:
     inner = np.flatnonzero(branches.true >= 0)
     parents = np.full(len(origin), -1, dtype=np.intp)
     parents[branches.true[inner]] = parents[branches.false[inner]] = inner
-    return Structure(origin, head, *branches, parents, depth)
+    return TreeStructure(origin, head, *branches, parents, depth)
 
 
-def _heads(nodes: Nodes, links: Links, features: Indices) -> Indices:
+def _heads(nodes: Nodes, links: NodeGraph, features: Indices) -> Indices:
     """Find the first node of each node's chain: (n_nodes,).
 
     A node follows another where it is its false child and no one else's, looks at the same
@@ -128,11 +128,11 @@ def _heads(nodes: Nodes, links: Links, features: Indices) -> Indices:
         head = earlier
     astray = before[head] != head
     if astray.any():
-        raise RefusedError(f"{named(nodes, int(np.argmax(astray)))} is part of a cycle")
+        raise RefusedError(f"{describe_node(nodes, int(np.argmax(astray)))} is part of a cycle")
     return head
 
 
-def _joined(links: Links, head: Indices) -> _Branches:
+def _joined(links: NodeGraph, head: Indices) -> _Branches:
     """Branches by position in the file, a chain's first node going on where its last one does."""
     chained = np.flatnonzero(head != np.arange(len(head)))
     false = links.false.copy()
@@ -144,7 +144,7 @@ def _joined(links: Links, head: Indices) -> _Branches:
 def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, int]:
     """Count the ways from a root to each node, and the steps of the longest.
 
-    Level by level, each node after all of its parents. Counts end at `MOST_NODES` + 1; those of
+    Level by level, each node after all of its parents. Counts end at `MAX_NODES` + 1; those of
     nodes that were joined to others are 0.
     """
     copies, waiting = np.zeros((2, len(head)), dtype=np.int64)
@@ -157,12 +157,16 @@ def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, i
         np.add.at(copies, children, np.tile(copies[level], 2))
         np.add.at(waiting, children, -1)
         children, depth = np.unique(children), depth + 1
-        copies[children] = np.minimum(copies[children], MOST_NODES + 1)
-        if depth > DEEPEST:
-            raise RefusedError(f"{named(nodes, children[0])} is deeper than {DEEPEST} steps")
+        copies[children] = np.minimum(copies[children], MAX_NODES + 1)
+        if depth > MAX_DEPTH:
+            raise RefusedError(
+                f"{describe_node(nodes, children[0])} is deeper than {MAX_DEPTH} steps"
+            )
         level = children[waiting[children] == 0]
     if waiting.any():
-        raise RefusedError(f"{named(nodes, int(np.argmax(waiting > 0)))} is part of a cycle")
+        raise RefusedError(
+            f"{describe_node(nodes, int(np.argmax(waiting > 0)))} is part of a cycle"
+        )
     return copies, depth
 
 

@@ -50,7 +50,7 @@ class KeyRuns:
     highs: Keys
 
 
-def runs_of(nodes: Nodes, chosen: Indices, column: Column, categories: Array | None) -> KeyRuns:
+def true_runs(nodes: Nodes, chosen: Indices, column: Column, categories: Array | None) -> KeyRuns:
     """Find where nodes that compare the same column are true.
 
     Parameters
@@ -75,7 +75,7 @@ def runs_of(nodes: Nodes, chosen: Indices, column: Column, categories: Array | N
     )
 
 
-def united(parts: Sequence[KeyRuns]) -> KeyRuns:
+def merge_runs(parts: Sequence[KeyRuns]) -> KeyRuns:
     """Join what overlaps or touches within a node; runs of a node may be apart, in any order."""
     nodes = np.concatenate([np.tile(part.nodes, 2) for part in parts])
     keys = np.concatenate([ends for part in parts for ends in (part.lows, part.highs)])

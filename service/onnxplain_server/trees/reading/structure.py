@@ -12,7 +12,7 @@ from onnxplain_server.trees.reading.refusal import RefusedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Links:
+class NodeGraph:
     """Where nodes lead, by their positions in the file; a node may have several parents.
 
     Attributes
@@ -31,7 +31,7 @@ class Links:
     parent_counts: Indices
 
 
-def check(nodes: Nodes, column_count: int) -> Links:
+def link_nodes(nodes: Nodes, column_count: int) -> NodeGraph:
     """Find children and roots.
 
     Raises
@@ -46,7 +46,7 @@ def check(nodes: Nodes, column_count: int) -> Links:
     true[inner] = keys.find(nodes.tree_ids[inner], nodes.true_ids[inner], inner)
     false[inner] = keys.find(nodes.tree_ids[inner], nodes.false_ids[inner], inner)
     counts = np.bincount(np.concatenate([true[inner], false[inner]]), minlength=len(true))
-    return Links(_roots(nodes, counts), true, false, counts)
+    return NodeGraph(_roots(nodes, counts), true, false, counts)
 
 
 def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
@@ -57,11 +57,11 @@ def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
         place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
         raise RefusedError(f"{place} gives to target {nodes.targets[i]} of {target_count}")
     values = np.zeros((len(nodes.node_ids), target_count))
-    np.add.at(values, (leaf_places(nodes), nodes.targets), nodes.weights)
+    np.add.at(values, (leaf_positions(nodes), nodes.targets), nodes.weights)
     return values
 
 
-def leaf_places(nodes: Nodes) -> Indices:
+def leaf_positions(nodes: Nodes) -> Indices:
     """Return the position of the node that gives each weight: (n_weights,)."""
     return _Keys(nodes).find(nodes.leaf_tree_ids, nodes.leaf_node_ids)
 
@@ -81,7 +81,7 @@ class _Keys:
         self._sorted = keys[self._order]
         twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(twice):
-            raise RefusedError(f"{named(nodes, self._order[twice[0]])} is there twice")
+            raise RefusedError(f"{describe_node(nodes, self._order[twice[0]])} is there twice")
 
     def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
         return tree.astype(np.int64) * self._span + (node_ids - self._least)
@@ -95,7 +95,7 @@ class _Keys:
         found = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
         if not found.all():
             i = int(np.argmin(found))
-            asker = "a leaf's weight" if askers is None else named(self._nodes, askers[i])
+            asker = "a leaf's weight" if askers is None else describe_node(self._nodes, askers[i])
             raise RefusedError(
                 f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
             )
@@ -109,11 +109,13 @@ def _check_columns(nodes: Nodes, column_count: int) -> None:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise RefusedError(
-            f"{named(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
+            f"{describe_node(nodes, i)} compares column {nodes.columns[i]} of {column_count}"
         )
     wrong = inner & np.isnan(nodes.thresholds) & (nodes.modes != Mode.MEMBER)
     if wrong.any():
-        raise RefusedError(f"{named(nodes, int(np.argmax(wrong)))} has a threshold that is NaN")
+        raise RefusedError(
+            f"{describe_node(nodes, int(np.argmax(wrong)))} has a threshold that is NaN"
+        )
 
 
 def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
@@ -123,13 +125,15 @@ def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
         raise RefusedError("the nodes of some of its trees do not stand together")
     wrong = parent_counts[starts] > 0
     if wrong.any():
-        raise RefusedError(f"{named(nodes, starts[np.argmax(wrong)])} is first, but no root")
+        raise RefusedError(
+            f"{describe_node(nodes, starts[np.argmax(wrong)])} is first, but no root"
+        )
     others = np.setdiff1d(np.flatnonzero(parent_counts == 0), starts)
     if len(others):
-        raise RefusedError(f"{named(nodes, others[0])} is no child of any node")
+        raise RefusedError(f"{describe_node(nodes, others[0])} is no child of any node")
     return starts
 
 
-def named(nodes: Nodes, position: int | np.intp) -> str:
+def describe_node(nodes: Nodes, position: int | np.intp) -> str:
     """Name a node by its tree, for a reason."""
     return f"tree {nodes.tree_ids[position]}, node {nodes.node_ids[position]}"

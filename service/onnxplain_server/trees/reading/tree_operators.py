@@ -24,7 +24,7 @@ _LABELS = ("classlabels_strings", "classlabels_int64s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operator:
+class TreeOperator:
     """A tree operator.
 
     Attributes
@@ -45,7 +45,7 @@ class Operator:
     offset: Vector
 
 
-def read_sums(node: NodeProto) -> Operator:
+def read_sum_operator(node: NodeProto) -> TreeOperator:
     """Read a tree operator for the sums of its leaf values, whatever it makes of them."""
     attributes = Attributes(node)
     if node.op_type == "TreeEnsemble":
@@ -54,10 +54,10 @@ def read_sums(node: NodeProto) -> Operator:
         is_classifier = node.op_type == "TreeEnsembleClassifier"
         nodes = read_nodes(attributes, "class" if is_classifier else "target")
     count = 1 + int(nodes.targets.max(initial=0))
-    return Operator(nodes, count, 1.0, np.eye(count), np.zeros(count))
+    return TreeOperator(nodes, count, 1.0, np.eye(count), np.zeros(count))
 
 
-def read_operator(node: NodeProto) -> Operator:
+def read_operator(node: NodeProto) -> TreeOperator:
     """Read a TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble.
 
     Raises
@@ -76,7 +76,7 @@ def read_operator(node: NodeProto) -> Operator:
         nodes = read_nodes(attributes, "target")
     count = int(attributes.value("n_targets", 1))
     offset = _base(attributes, count)
-    return Operator(nodes, count, _share(nodes, aggregate), np.eye(count), offset)
+    return TreeOperator(nodes, count, _share(nodes, aggregate), np.eye(count), offset)
 
 
 def _aggregate(node: NodeProto) -> str:
@@ -103,19 +103,19 @@ def _base(attributes: Attributes, count: int) -> Vector:
     return base if len(base) else np.zeros(count)
 
 
-def _classifier(attributes: Attributes) -> Operator:
+def _classifier(attributes: Attributes) -> TreeOperator:
     nodes, count = read_nodes(attributes, "class"), len(attributes.texts(*_LABELS))
     if count != 2:
-        return Operator(nodes, count, 1.0, np.eye(count), _base(attributes, count))
+        return TreeOperator(nodes, count, 1.0, np.eye(count), _base(attributes, count))
     base = attributes.numbers("base_values", "base_values_as_tensor")
     if not nodes.targets.any() and len(base) < 2:
         score = float(base.sum())
         rest = 1.0 if np.all(nodes.weights >= 0) else 0.0
         matrix, offset = np.array([[-1.0, 0], [1, 0]]), np.array([rest - score, score])
-        return Operator(nodes, 2, 1.0, matrix, offset)
+        return TreeOperator(nodes, 2, 1.0, matrix, offset)
     if len(base) or not _always_scores_second(nodes):
         raise RefusedError("the runtime treats its two classes differently from row to row")
-    return Operator(nodes, 2, 1.0, np.eye(2), np.zeros(2))
+    return TreeOperator(nodes, 2, 1.0, np.eye(2), np.zeros(2))
 
 
 def _always_scores_second(nodes: Nodes) -> bool:

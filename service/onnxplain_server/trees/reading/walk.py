@@ -23,45 +23,49 @@ from onnxplain_server.trees.reading.preparation import PREPARING, with_constant
 from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensor_columns import Column, DType, FeatureSteps
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Opaque, Scores, Tensor
-from onnxplain_server.trees.reading.tree_operators import Operator, read_operator, read_sums
+from onnxplain_server.trees.reading.tree_operators import (
+    TreeOperator,
+    read_operator,
+    read_sum_operator,
+)
 
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planted:
+class BoundOperator:
     """A tree operator at its place.
 
     Attributes
     ----------
-    operator : Operator
+    operator : TreeOperator
     columns : tuple of Column
         What its nodes compare.
     """
 
-    operator: Operator
+    operator: TreeOperator
     columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walked:
+class TreeGraph:
     """What a model is made of.
 
     Attributes
     ----------
     dtypes : tuple of numpy dtypes
         Of the features, in the order of the inputs.
-    trees : tuple of Planted
+    trees : tuple of BoundOperator
     scores : Scores
         The outputs' columns side by side, over the targets of all trees.
     """
 
     dtypes: tuple[DType, ...]
-    trees: tuple[Planted, ...]
+    trees: tuple[BoundOperator, ...]
     scores: Scores
 
 
-def walk(model: ModelProto, width: int | None) -> Walked:
+def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
     """Follow a graph whose outputs are numeric tensors.
 
     Parameters
@@ -82,14 +86,14 @@ def walk(model: ModelProto, width: int | None) -> Walked:
     return walker.result()
 
 
-def walk_sums(model: ModelProto, width: int | None) -> Walked:
+def walk_to_trees(model: ModelProto, width: int | None) -> TreeGraph:
     """Follow a graph to its trees only; the scores are the sums of their leaf values.
 
-    Parameters and errors are those of `walk`; what follows the trees is never one.
+    Parameters and errors are those of `walk_graph`; what follows the trees is never one.
     """
     if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
-    walker = _Walker(model, width, read_sums)
+    walker = _Walker(model, width, read_sum_operator)
     walker.go()
     return walker.sums()
 
@@ -101,12 +105,12 @@ class _Walker:
         self,
         model: ModelProto,
         width: int | None,
-        read: Callable[[NodeProto], Operator] = read_operator,
+        read: Callable[[NodeProto], TreeOperator] = read_operator,
     ) -> None:
         self._graph = model.graph
         self._read = read
         self._refused: list[str] = []
-        self._trees: list[Planted] = []
+        self._trees: list[BoundOperator] = []
         self._target_count = 0
         self._dtypes: list[DType] = []
         self._tensors: dict[str, Tensor] = {
@@ -141,7 +145,7 @@ class _Walker:
                 labels = node.op_type == "TreeEnsembleClassifier" and position == 0
                 self._tensors[name] = Opaque("the model gives class labels") if labels else given
 
-    def result(self) -> Walked:
+    def result(self) -> TreeGraph:
         """Put the outputs side by side."""
         outputs = [self._tensors.get(value.name) for value in self._graph.output]
         for tensor in outputs:
@@ -152,14 +156,14 @@ class _Walker:
             raise RefusedError("not all of the model's outputs come from trees")
         matrix = np.concatenate([score.matrix for score in scores])
         offset = np.concatenate([score.offset for score in scores])
-        return Walked(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
+        return TreeGraph(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
 
-    def sums(self) -> Walked:
+    def sums(self) -> TreeGraph:
         """Leave out what follows the trees, all of which must be understood."""
         if self._refused:
             raise RefusedError(self._refused[0])
         scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
-        return Walked(tuple(self._dtypes), tuple(self._trees), scores)
+        return TreeGraph(tuple(self._dtypes), tuple(self._trees), scores)
 
     def _meaning(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
@@ -182,7 +186,7 @@ class _Walker:
         if not isinstance(taken, FeatureColumns):
             raise RefusedError(f"its {node.op_type} works on what is no table of features")
         operator = self._read(node)
-        self._trees.append(Planted(operator, taken.columns))
+        self._trees.append(BoundOperator(operator, taken.columns))
         first = self._target_count
         self._target_count += operator.target_count
         matrix = np.zeros((len(operator.offset), self._target_count))

@@ -16,9 +16,9 @@ from onnxplain_server.core.arrays import Cube, Matrix, Vector
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, OUTSIDE, SPAN
-from onnxplain_server.trees.reading.ensemble import Numbers
+from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkScale
-from onnxplain_server.trees.stepping.step_functions import Walk, reach
+from onnxplain_server.trees.stepping.step_functions import RowPaths, trees_comparing
 
 _BLOCK = 64
 """Rows that one call works on."""
@@ -49,27 +49,27 @@ class PlaneGrid(NamedTuple):
     """
 
     features: tuple[int, int]
-    roots: Numbers
+    roots: Int32Array
     first: tuple[int, int]
-    at: tuple[Numbers, Numbers]
+    at: tuple[Int32Array, Int32Array]
     sizes: tuple[int, int]
-    places: Numbers
+    places: Int32Array
     room: int
 
 
-def fits(linked: LinkedEnsemble, cells: Numbers) -> bool:
+def fits_in_table(linked: LinkedEnsemble, cells: Int32Array) -> bool:
     """Whether points of two features, (2, n_points), span a table of a size to work with."""
     sizes = [len(np.unique(own)) + 1 for own in cells]
     return len(cells) == 2 and sizes[0] * sizes[1] * _targets(linked) <= _MOST_ENTRIES
 
 
-def means(
+def plane_means(
     linked: LinkedEnsemble,
-    walk: Walk,
+    walk: RowPaths,
     shares: Vector,
     features: tuple[int, int],
-    cells: Numbers,
-    crew: BlockPool,
+    cells: Int32Array,
+    pool: BlockPool,
 ) -> Matrix:
     """Average over rows with two features at points: (n_points, n_outputs).
 
@@ -90,7 +90,7 @@ def means(
         return part
 
     for start in range(0, len(spans), _AT_ONCE):
-        for part in crew.run(average, spans[start : start + _AT_ONCE]):
+        for part in pool.run(average, spans[start : start + _AT_ONCE]):
             total += part
     return total
 
@@ -99,9 +99,9 @@ def _targets(linked: LinkedEnsemble) -> int:
     return int(linked.ensemble.values.shape[1])
 
 
-def _plane(linked: LinkedEnsemble, features: tuple[int, int], cells: Numbers) -> PlaneGrid:
+def _plane(linked: LinkedEnsemble, features: tuple[int, int], cells: Int32Array) -> PlaneGrid:
     trees, (j, k) = linked.ensemble, features
-    roots, room = reach(trees, features)
+    roots, room = trees_comparing(trees, features)
     (own, places), (other, other_places) = (np.unique(c, return_inverse=True) for c in cells)
     borders = [np.arange(trees.first[i], trees.first[i + 1]) for i in features]
     at = (_below(own, borders[0]), _below(other, borders[1]))
@@ -110,7 +110,7 @@ def _plane(linked: LinkedEnsemble, features: tuple[int, int], cells: Numbers) ->
     return PlaneGrid((j, k), roots, first, at, (len(own), len(other)), both, room)
 
 
-def _below(points: Numbers, borders: npt.NDArray[np.intp]) -> Numbers:
+def _below(points: Int32Array, borders: npt.NDArray[np.intp]) -> Int32Array:
     return np.searchsorted(points, borders).astype(np.int32)
 
 
@@ -121,7 +121,7 @@ cells are in it."""
 
 
 @inlined
-def _wait(stack: _Stack, top: int, node: int, piece: Numbers) -> int:
+def _wait(stack: _Stack, top: int, node: int, piece: Int32Array) -> int:
     """Put a piece on the stack, unless nothing is in it."""
     if (piece[1] < piece[2] and piece[3] < piece[4]) or piece[5]:
         stack[top] = piece
@@ -132,7 +132,13 @@ def _wait(stack: _Stack, top: int, node: int, piece: Numbers) -> int:
 
 @inlined
 def _divide(
-    stack: _Stack, top: int, axis: int, piece: Numbers, code: int, walk: Walk, plane: PlaneGrid
+    stack: _Stack,
+    top: int,
+    axis: int,
+    piece: Int32Array,
+    code: int,
+    walk: RowPaths,
+    plane: PlaneGrid,
 ) -> int:
     """Send the parts of a piece both ways, along one of its axes."""
     nodes, truth = walk.way.nodes, walk.way.truth
@@ -163,7 +169,7 @@ def _divide(
 
 
 @inlined
-def _way_down(node: int, row: Numbers, walk: Walk, plane: PlaneGrid) -> int:
+def _way_down(node: int, row: Int32Array, walk: RowPaths, plane: PlaneGrid) -> int:
     """Go on to a leaf, or to a node that compares one of the features."""
     nodes, truth = walk.way.nodes, walk.way.truth
     feature = nodes[node, FEATURE]
@@ -180,7 +186,7 @@ def _way_down(node: int, row: Numbers, walk: Walk, plane: PlaneGrid) -> int:
 
 
 @inlined
-def _note(piece: Numbers, value: Vector, table: Cube, own: Vector) -> None:
+def _note(piece: Int32Array, value: Vector, table: Cube, own: Vector) -> None:
     """Note the corners of a leaf's rectangle."""
     for k in range(len(value)):
         if piece[1] < piece[2] and piece[3] < piece[4]:
@@ -194,7 +200,7 @@ def _note(piece: Numbers, value: Vector, table: Cube, own: Vector) -> None:
 
 @inlined
 def _spread(
-    row: Numbers, walk: Walk, plane: PlaneGrid, stack: _Stack, table: Cube, own: Vector
+    row: Int32Array, walk: RowPaths, plane: PlaneGrid, stack: _Stack, table: Cube, own: Vector
 ) -> None:
     """Fill the table for a row, and what the same trees give at the row's own cells."""
     piece = np.empty(6, np.int32)
@@ -248,7 +254,13 @@ def _link(level: Vector, scale: LinkScale, answer: Vector) -> None:
 
 @kernel
 def _average(
-    a: int, b: int, walk: Walk, plane: PlaneGrid, scale: LinkScale, shares: Vector, total: Matrix
+    a: int,
+    b: int,
+    walk: RowPaths,
+    plane: PlaneGrid,
+    scale: LinkScale,
+    shares: Vector,
+    total: Matrix,
 ) -> None:
     """Add to `total` the answers of the rows from a to b, times their shares."""
     targets = walk.values.shape[1]

@@ -20,7 +20,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.reading.check import rounding
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 _BLOCK = 256
 """Rows that one call works on."""
@@ -46,10 +46,10 @@ class Pieces:
     outputs : (n, n_outputs), or (0, n_outputs)
     """
 
-    row: Numbers
-    place: Numbers
-    cell: Numbers
-    label: Numbers
+    row: Int32Array
+    place: Int32Array
+    cell: Int32Array
+    label: Int32Array
     outputs: Matrix
 
     def __len__(self) -> int:
@@ -68,28 +68,28 @@ class Ranges:
     """
 
     features: Indices
-    low: Numbers
-    high: Numbers
+    low: Int32Array
+    high: Int32Array
 
 
 class _Trees(NamedTuple):
     """Trees as the kernel takes them: `values` are the leaves' outputs, `number` a node's leaf."""
 
-    roots: Numbers
-    feature: Numbers
-    true: Numbers
-    false: Numbers
-    truth: Sets
-    number: Numbers
+    roots: Int32Array
+    feature: Int32Array
+    true: Int32Array
+    false: Int32Array
+    truth: CellSets
+    number: Int32Array
     values: Matrix
     offset: Vector
-    first: Numbers
+    first: Int32Array
     depth: int
     most_runs: int
 
 
 def profiles(
-    ensemble: Ensemble, codes: Numbers, ranges: Ranges, crew: BlockPool, *, with_outputs: bool
+    ensemble: Ensemble, codes: Int32Array, ranges: Ranges, pool: BlockPool, *, with_outputs: bool
 ) -> Pieces:
     """Find the pieces on which a row's label is the same, as one feature is moved.
 
@@ -106,13 +106,13 @@ def profiles(
     place[ranges.features] = np.arange(len(ranges.features))
     near = np.array([_RELATIVE, 2 * float(rounding(ensemble).max())])
 
-    def visit(span: tuple[int, int]) -> tuple[Numbers, Matrix]:
-        found: tuple[Numbers, Matrix] = _visit(
+    def visit(span: tuple[int, int]) -> tuple[Int32Array, Matrix]:
+        found: tuple[Int32Array, Matrix] = _visit(
             *span, trees, rows, place, ranges.low, ranges.high, near, with_outputs
         )
         return found
 
-    return _joined(crew.run(visit, blocks(len(rows), _BLOCK)), len(ensemble.offset))
+    return _joined(pool.run(visit, blocks(len(rows), _BLOCK)), len(ensemble.offset))
 
 
 def _lay(ensemble: Ensemble) -> _Trees:
@@ -133,7 +133,7 @@ def _lay(ensemble: Ensemble) -> _Trees:
     )
 
 
-def _joined(parts: Sequence[tuple[Numbers, Matrix]], n_outputs: int) -> Pieces:
+def _joined(parts: Sequence[tuple[Int32Array, Matrix]], n_outputs: int) -> Pieces:
     none = np.empty((0, 4), np.int32)
     found = np.concatenate([none, *(part for part, _ in parts)])
     outputs = np.concatenate([np.empty((0, n_outputs)), *(values for _, values in parts)])
@@ -148,10 +148,10 @@ class _Room(NamedTuple):
     feature. `change` is by how much outputs change at borders, and `marked` are these, as bits.
     """
 
-    path: Numbers
-    node: Numbers
-    low: Numbers
-    high: Numbers
+    path: Int32Array
+    node: Int32Array
+    low: Int32Array
+    high: Int32Array
     change: Matrix
     marked: Array
     seen: Array
@@ -193,7 +193,7 @@ def _label(values: Any, near: Any) -> int:
 class _Found(NamedTuple):
     """Pieces that were found, as many as counted; what has no room left is moved to more room."""
 
-    pieces: Numbers
+    pieces: Int32Array
     outputs: Matrix
 
 
@@ -341,9 +341,9 @@ def _sweep(
 
 @kernel
 def _visit(
-    a: int, b: int, trees: _Trees, rows: Numbers, places: Numbers, lows: Numbers, highs: Numbers,
-    near: Vector, with_outputs: bool,
-) -> tuple[Numbers, Matrix]:  # fmt: skip
+    a: int, b: int, trees: _Trees, rows: Int32Array, places: Int32Array, lows: Int32Array,
+    highs: Int32Array, near: Vector, with_outputs: bool,
+) -> tuple[Int32Array, Matrix]:  # fmt: skip
     """Find the pieces of the rows from a to b."""
     room = _make_room(trees)
     capacity = max(16, 2 * (b - a) * lows.shape[1])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Cube, Matrix, Vector
-from onnxplain_server.trees.counting.ranked_rows import Ranked
+from onnxplain_server.trees.counting.ranked_rows import RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import (
@@ -25,9 +25,9 @@ from onnxplain_server.trees.kernels.descent import (
     OUTSIDE,
     SPAN,
     Descent,
-    descent,
+    build_descent,
 )
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkScale
 
 _BLOCK = 256
@@ -36,7 +36,7 @@ _AT_ONCE = 16
 """Blocks whose averages are held before they are added up."""
 
 
-class Free(NamedTuple):
+class MovedFeature(NamedTuple):
     """A feature that moves, and where to; as a tuple, so that kernels take it.
 
     Attributes
@@ -54,14 +54,14 @@ class Free(NamedTuple):
     """
 
     feature: int
-    roots: Numbers
+    roots: Int32Array
     first: int
-    at: Numbers
+    at: Int32Array
     n_points: int
     room: int
 
 
-class Walk(NamedTuple):
+class RowPaths(NamedTuple):
     """All that a row needs to go down.
 
     Attributes
@@ -76,7 +76,7 @@ class Walk(NamedTuple):
 
     way: Descent
     values: Matrix
-    rows: Numbers
+    rows: Int32Array
     sums: Matrix
 
 
@@ -96,30 +96,30 @@ class RowMeans:
     others: Matrix
 
 
-class Stepper:
+class StepFunctions:
     """Moves one feature of rows.
 
     Parameters
     ----------
     linked : LinkedEnsemble
-    ranked : Ranked
+    ranked : RankedRows
         The rows.
     sums : (n, n_targets)
         What the trees add up for them.
 
     Attributes
     ----------
-    walk : Walk
+    walk : RowPaths
     """
 
-    def __init__(self, linked: LinkedEnsemble, ranked: Ranked, sums: Matrix) -> None:
+    def __init__(self, linked: LinkedEnsemble, ranked: RankedRows, sums: Matrix) -> None:
         self._ensemble = linked.ensemble
         self._scale = linked.scale
         self._shares = ranked.shares
         rows = np.ascontiguousarray(ranked.codes.T)
-        self.walk = Walk(descent(linked.ensemble), linked.ensemble.values, rows, sums)
+        self.walk = RowPaths(build_descent(linked.ensemble), linked.ensemble.values, rows, sums)
 
-    def means(self, feature: int, points: Numbers, shares: Vector, crew: BlockPool) -> RowMeans:
+    def means(self, feature: int, points: Int32Array, shares: Vector, pool: BlockPool) -> RowMeans:
         """Average with a feature at points.
 
         Parameters
@@ -139,27 +139,27 @@ class Stepper:
             return part
 
         for start in range(0, len(spans), _AT_ONCE):
-            for part in crew.run(average, spans[start : start + _AT_ONCE]):
+            for part in pool.run(average, spans[start : start + _AT_ONCE]):
                 own += part
         return RowMeans(own, others)
 
-    def answers(self, feature: int, points: Numbers, crew: BlockPool) -> Cube:
+    def answers(self, feature: int, points: Int32Array, pool: BlockPool) -> Cube:
         """Answer of each row at each point, as in `means`: (n, n_points, n_outputs)."""
         free = self._free(feature, points)
         given = np.zeros((len(self._shares), len(points), len(self._scale.offset)))
         spans = blocks(len(self._shares), _BLOCK)
-        crew.run(lambda span: _answers(*span, self.walk, free, self._scale, given), spans)
+        pool.run(lambda span: _answers(*span, self.walk, free, self._scale, given), spans)
         return given
 
-    def _free(self, feature: int, points: Numbers) -> Free:
+    def _free(self, feature: int, points: Int32Array) -> MovedFeature:
         trees = self._ensemble
         first, last = trees.first[feature : feature + 2]
         at = np.searchsorted(points, np.arange(first, last)).astype(np.int32)
-        roots, room = reach(trees, (feature,))
-        return Free(feature, roots, int(first), at, len(points), room)
+        roots, room = trees_comparing(trees, (feature,))
+        return MovedFeature(feature, roots, int(first), at, len(points), room)
 
 
-def reach(trees: Ensemble, features: tuple[int, ...]) -> tuple[Numbers, int]:
+def trees_comparing(trees: Ensemble, features: tuple[int, ...]) -> tuple[Int32Array, int]:
     """Return the roots of trees that compare a feature, and the most pieces that wait in one."""
     nodes = np.flatnonzero(np.isin(trees.feature, features))
     roots = trees.roots[np.unique(np.searchsorted(trees.roots, nodes, side="right") - 1)]
@@ -186,7 +186,7 @@ def _wait(stack: _Stack, top: int, node: int, low: int, high: int, own: int) -> 
 
 @inlined
 def _divide(
-    stack: _Stack, top: int, node: int, piece: Any, code: int, way: Descent, free: Free
+    stack: _Stack, top: int, node: int, piece: Any, code: int, way: Descent, free: MovedFeature
 ) -> int:
     """Send the parts of a piece of the axis both ways."""
     nodes, truth = way.nodes, way.truth
@@ -212,7 +212,9 @@ def _divide(
 
 
 @inlined
-def _climb(row: Numbers, walk: Walk, free: Free, stack: _Stack, steps: Matrix) -> None:
+def _climb(
+    row: Int32Array, walk: RowPaths, free: MovedFeature, stack: _Stack, steps: Matrix
+) -> None:
     """Find by how much a row's sums rise at each point: (n_points + 2, n_targets).
 
     The last line holds what the trees that compare the feature give at the row's own cell.
@@ -284,8 +286,8 @@ def _link(level: Vector, scale: LinkScale, answer: Vector) -> None:
 def _average(
     a: int,
     b: int,
-    walk: Walk,
-    free: Free,
+    walk: RowPaths,
+    free: MovedFeature,
     scale: LinkScale,
     row_shares: Vector,
     point_shares: Vector,
@@ -308,7 +310,9 @@ def _average(
 
 
 @kernel
-def _answers(a: int, b: int, walk: Walk, free: Free, scale: LinkScale, given: Cube) -> None:
+def _answers(
+    a: int, b: int, walk: RowPaths, free: MovedFeature, scale: LinkScale, given: Cube
+) -> None:
     """Answers of the rows from a to b at all points."""
     steps = np.empty((free.n_points + 2, walk.values.shape[1]))
     stack = np.empty((free.room, 4), np.int32)

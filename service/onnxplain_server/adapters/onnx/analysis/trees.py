@@ -10,7 +10,7 @@ from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.trees.reading.ensemble import Ensemble, read
+from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -37,7 +37,7 @@ def read_trees(
         The refusal says why the outputs are no sums. A link is read from the graph, and not
         compared with what the runtime makes of it.
     """
-    found = read(proto, width)
+    found = read_ensemble(proto, width)
     if isinstance(found, Ensemble):
         return found
     return _before_link(proto, parts, counts, width) or found
@@ -54,7 +54,7 @@ def _before_link(
         margin = read_margin(graph, tuple(parts), counts)
     except ExplainError:
         return None
-    scores = read(graph.cut(part.tensor for part in margin.parts), width)
+    scores = read_ensemble(graph.cut(part.tensor for part in margin.parts), width)
     if isinstance(scores, Refusal):
         return scores
     if len(parts) > 1 and set(margin.links) != {"LOGISTIC"}:

@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix
-from onnxplain_server.trees.counting.all_but_one import others
-from onnxplain_server.trees.counting.bitset_counting import Counter
-from onnxplain_server.trees.counting.boxes import Boxes, boxes
-from onnxplain_server.trees.counting.ranked_rows import Ranked, lay_bits
-from onnxplain_server.trees.counting.spreading import Spreader
+from onnxplain_server.trees.counting.all_but_one import all_but_one_effects
+from onnxplain_server.trees.counting.bitset_counting import BitsetCounter
+from onnxplain_server.trees.counting.boxes import Boxes, leaf_boxes
+from onnxplain_server.trees.counting.descent_counting import DescentCounter
+from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitsets
 from onnxplain_server.trees.kernels.block_pool import BlockPool
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _MOST_BYTES = 256 << 20
 """For the effects of all features but one that are computed in one pass."""
@@ -31,7 +31,7 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class CountedLeaves:
     """Leaves with conditions on all of some features, and how many rows they hold without these.
 
     Those that hold none even then are left out.
@@ -48,8 +48,8 @@ class Held:
 
     boxes: Boxes
     features: tuple[int, ...]
-    leaves: Numbers
-    conditions: Numbers
+    leaves: Int32Array
+    conditions: Int32Array
     shares: Matrix
 
     def coefficients(self, lifted: int) -> Matrix:
@@ -64,26 +64,28 @@ class Leaves:
     Parameters
     ----------
     ensemble : Ensemble
-    crew : BlockPool
+    pool : BlockPool
     """
 
-    def __init__(self, ensemble: Ensemble, crew: BlockPool) -> None:
+    def __init__(self, ensemble: Ensemble, pool: BlockPool) -> None:
         self.ensemble = ensemble
-        self._crew = crew
+        self._pool = pool
 
     @cached_property
     def boxes(self) -> Boxes:
         """With the conditions on all features."""
-        return boxes(self.ensemble, self._crew)
+        return leaf_boxes(self.ensemble, self._pool)
 
 
-class Form(Protocol):
+class CountingStrategy(Protocol):
     """A way to count."""
 
-    def held(self, features: tuple[int, ...], crew: BlockPool | None) -> Held:
-        """Count for a group of features; without a crew, in the calling thread."""
+    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
+        """Count for a group of features; without a pool, in the calling thread."""
 
-    def singles(self, features: Sequence[int], crew: BlockPool) -> Iterator[tuple[Held, Matrix]]:
+    def singles(
+        self, features: Sequence[int], pool: BlockPool
+    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
         r"""Count for single features, and give F_\j of each: (n, n_targets)."""
 
 
@@ -93,67 +95,73 @@ class BitsetCounting:
     Parameters
     ----------
     leaves : Leaves
-    ranked : Ranked
+    ranked : RankedRows
     """
 
-    def __init__(self, leaves: Leaves, ranked: Ranked) -> None:
+    def __init__(self, leaves: Leaves, ranked: RankedRows) -> None:
         self._boxes = leaves.boxes
         self._ranked = ranked
-        self._bits = lay_bits(leaves.ensemble, ranked.codes, range(len(ranked.codes)))
-        self._counter = Counter(self._boxes, ranked, self._bits)
+        self._bits = build_bitsets(leaves.ensemble, ranked.codes, range(len(ranked.codes)))
+        self._counter = BitsetCounter(self._boxes, ranked, self._bits)
 
-    def held(self, features: tuple[int, ...], crew: BlockPool | None) -> Held:
-        """See `Form.held`."""
+    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
+        """See `CountingStrategy.held`."""
         leaves, conditions = self._boxes.holders(features)
-        shares = self._counter.lifted(leaves, conditions, crew)
+        shares = self._counter.lifted(leaves, conditions, pool)
         reached = np.flatnonzero(shares[:, -1]).astype(np.int32)
         leaves, conditions = leaves[reached], conditions[reached]
-        return Held(self._boxes, features, leaves, conditions, shares[reached])
+        return CountedLeaves(self._boxes, features, leaves, conditions, shares[reached])
 
-    def singles(self, features: Sequence[int], crew: BlockPool) -> Iterator[tuple[Held, Matrix]]:
-        """See `Form.singles`."""
+    def singles(
+        self, features: Sequence[int], pool: BlockPool
+    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
+        """See `CountingStrategy.singles`."""
         size = 8 * len(self._ranked) * self._boxes.values.shape[1]
         step = max(1, _MOST_BYTES // size)
         for start in range(0, len(features), step):
             part = features[start : start + step]
-            found = others(self._boxes, self._ranked, self._bits, part, crew)
+            found = all_but_one_effects(self._boxes, self._ranked, self._bits, part, pool)
             for j, matrix in zip(part, found, strict=True):
-                yield self.held((j,), crew), matrix
+                yield self.held((j,), pool), matrix
 
 
-class Spreading:
+class DescentCounting:
     """Tree by tree, by sending rows down: fastest for very many leaves.
 
     Parameters
     ----------
     leaves : Leaves
-    ranked : Ranked
+    ranked : RankedRows
     """
 
-    def __init__(self, leaves: Leaves, ranked: Ranked) -> None:
+    def __init__(self, leaves: Leaves, ranked: RankedRows) -> None:
         self._boxes = leaves.boxes
-        self._spreader = Spreader(leaves.ensemble, self._boxes, ranked)
+        self._spreader = DescentCounter(leaves.ensemble, self._boxes, ranked)
 
-    def held(self, features: tuple[int, ...], crew: BlockPool | None) -> Held:  # noqa: ARG002 - sending is one block
-        """See `Form.held`."""
+    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:  # noqa: ARG002 - sending is one block
+        """See `CountingStrategy.held`."""
         return self._send(features, with_others=False)[0]
 
-    def singles(self, features: Sequence[int], crew: BlockPool) -> Iterator[tuple[Held, Matrix]]:
-        """See `Form.singles`."""
+    def singles(
+        self, features: Sequence[int], pool: BlockPool
+    ) -> Iterator[tuple[CountedLeaves, Matrix]]:
+        """See `CountingStrategy.singles`."""
         for start in range(0, len(features), _AT_ONCE):
             part = features[start : start + _AT_ONCE]
-            yield from crew.run(lambda j: self._send((j,), with_others=True), part)
+            yield from pool.run(lambda j: self._send((j,), with_others=True), part)
 
-    def _send(self, features: tuple[int, ...], *, with_others: bool) -> tuple[Held, Matrix]:
+    def _send(
+        self, features: tuple[int, ...], *, with_others: bool
+    ) -> tuple[CountedLeaves, Matrix]:
         leaves, conditions = self._boxes.holders(features)
         reached, shares, found = self._spreader.lifted(
             features, leaves, conditions, with_others=with_others
         )
         leaves, conditions = leaves[reached], conditions[reached]
-        return Held(self._boxes, features, leaves, conditions, shares), found
+        return CountedLeaves(self._boxes, features, leaves, conditions, shares), found
 
 
-def prefers_counting(ensemble: Ensemble, row_count: int) -> bool:
+def prefers_bitsets(ensemble: Ensemble, row_count: int) -> bool:
     """Whether counting leaf by leaf is expected to take less time than sending rows.
 
     In nanoseconds, as measured for single features with 300 to 1,000 trees of 31 to 3,200

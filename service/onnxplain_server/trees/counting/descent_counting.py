@@ -16,7 +16,7 @@ import numpy.typing as npt
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.trees.counting.all_but_one import met_shares
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Ranked
+from onnxplain_server.trees.counting.ranked_rows import RankedRows
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import (
     FEATURE,
@@ -26,42 +26,47 @@ from onnxplain_server.trees.kernels.descent import (
     OUTSIDE,
     SPAN,
     Descent,
-    descent,
+    build_descent,
 )
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 
 class _FreeFeatures(NamedTuple):
     """Which features are free, and the conditions on them of the leaves that have all."""
 
-    features: Numbers
+    features: Int32Array
     is_free: npt.NDArray[np.bool_]
-    holder: Numbers
-    conditions: Numbers
-    met: Sets
+    holder: Int32Array
+    conditions: Int32Array
+    met: CellSets
     share: Vector
 
 
-class Spreader:
+class DescentCounter:
     """Counts rows in boxes by sending them down the trees.
 
     Parameters
     ----------
     ensemble : Ensemble
     boxes : Boxes
-    ranked : Ranked
+    ranked : RankedRows
     """
 
-    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: Ranked) -> None:
+    def __init__(self, ensemble: Ensemble, boxes: Boxes, ranked: RankedRows) -> None:
         self._ensemble = ensemble
         self._boxes = boxes
         self._ranked = ranked
-        self._way = descent(ensemble)
+        self._way = build_descent(ensemble)
         self._share = met_shares(boxes.met, ranked.below)
 
     def lifted(
-        self, features: Sequence[int], leaves: Numbers, conditions: Numbers, *, with_others: bool
-    ) -> tuple[Numbers, Matrix, Matrix]:
+        self,
+        features: Sequence[int],
+        leaves: Int32Array,
+        conditions: Int32Array,
+        *,
+        with_others: bool,
+    ) -> tuple[Int32Array, Matrix, Matrix]:
         """Count with the conditions on some features lifted, in the calling thread.
 
         Parameters
@@ -163,8 +168,8 @@ def _arrive(
 
 @kernel
 def _send(
-    depth: int, way: Descent, held: _FreeFeatures, values: Matrix, codes: Numbers, shares: Vector,
-    met: Matrix, others: Matrix,
+    depth: int, way: Descent, held: _FreeFeatures, values: Matrix, codes: Int32Array,
+    shares: Vector, met: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
     """Send all rows down all trees; what waits are parts of the rows, at nodes."""
     n = codes.shape[1]

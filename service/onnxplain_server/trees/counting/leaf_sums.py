@@ -15,9 +15,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.trees.counting.boxes import Boxes
-from onnxplain_server.trees.counting.ranked_rows import Words, lay_bits, to_words
+from onnxplain_server.trees.counting.ranked_rows import Words, build_bitsets, to_words
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers, Sets
+from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 
 class Points(NamedTuple):
@@ -31,21 +31,21 @@ class Points(NamedTuple):
     """
 
     features: tuple[int, ...]
-    codes: Numbers
+    codes: Int32Array
 
 
 class _Line(NamedTuple):
     """A feature's side of leaves: their conditions on it, and where points are."""
 
-    condition: Numbers
-    cells: Sets
-    place: Numbers
+    condition: Int32Array
+    cells: CellSets
+    place: Int32Array
     first: int
-    points: Numbers
+    points: Int32Array
 
 
-def evaluate(
-    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, coefficients: Matrix, points: Points
+def evaluate_leaf_sums(
+    ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, coefficients: Matrix, points: Points
 ) -> Matrix:
     """Evaluate E at points.
 
@@ -66,7 +66,7 @@ def evaluate(
         values += coefficients.sum(axis=0)
         return values
     if len(points.features) > 2:
-        bits = lay_bits(ensemble, points.codes, points.features)
+        bits = build_bitsets(ensemble, points.codes, points.features)
         valid = to_words(np.ones(len(values), dtype=np.bool_))
         _fill(conditions, bits.placed(boxes.met), coefficients, bits.words, valid, values)
         return values
@@ -82,7 +82,7 @@ def evaluate(
 
 
 def _line(
-    ensemble: Ensemble, boxes: Boxes, conditions: Numbers, feature: int, codes: Numbers
+    ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, feature: int, codes: Int32Array
 ) -> _Line:
     """Number the cells that points are in: no others are needed."""
     first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
@@ -178,7 +178,7 @@ def _met_by(words: Any, chunk: int, w: int, sets: Any, condition: int) -> Any:
 
 @kernel
 def _fill(
-    conditions: Numbers, sets: Sets, coefficients: Matrix, words: Words, valid: Words,
+    conditions: Int32Array, sets: CellSets, coefficients: Matrix, words: Words, valid: Words,
     values: Matrix,
 ) -> None:  # fmt: skip
     """Add each leaf's coefficient to the points in its box."""

@@ -15,12 +15,12 @@ from onnxplain_server.trees.kernels.descent import (
     OUTSIDE,
     SPAN,
     Descent,
-    descent,
+    build_descent,
 )
-from onnxplain_server.trees.reading.ensemble import Ensemble, Numbers
+from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 
-def visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int64]:
+def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int64]:
     """Count the rows that end at each leaf: (n_leaves,).
 
     Parameters
@@ -35,12 +35,12 @@ def visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int
     """
     codes = np.stack([ensemble.codes(j, column) for j, column in enumerate(columns)], axis=1)
     counts = np.zeros(len(ensemble.leaf), dtype=np.int64)
-    _visit(descent(ensemble), codes, counts)
+    _visit(build_descent(ensemble), codes, counts)
     return counts
 
 
 @kernel
-def _visit(way: Descent, codes: Numbers, counts: Array) -> None:
+def _visit(way: Descent, codes: Int32Array, counts: Array) -> None:
     """Send each row down each tree."""
     nodes, truth = way.nodes, way.truth
     for row in range(len(codes)):
