@@ -95,8 +95,8 @@ class FunctionModel:
 class Memory:
     """A host that keeps what it is told, and may end the computation after some steps."""
 
-    subject = "a model"
-    party = "a caller"
+    model_key = "a model"
+    caller_key = "a caller"
 
     def __init__(self, steps: float = float("inf")) -> None:
         self.steps = steps
@@ -111,11 +111,11 @@ class Memory:
             if len(self.progress) > self.steps:
                 raise ExplainError(Reason.CANCELLED, "the caller has gone")
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         self.round_trips += 1
         return [self.values.get(name) for name in names]
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:

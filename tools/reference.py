@@ -17,7 +17,7 @@ from onnxplain_server.config.settings import PREFIX, Settings, flag
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.metrics.state_metrics import State
+from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.status import STATUS
 from prometheus_client import Metric
 from pydantic import ByteSize
@@ -89,7 +89,7 @@ def errors() -> str:
 def metrics() -> str:
     """Write the page of metrics."""
     counted = Metrics()
-    counted.registry.register(State(Scheduler(1, 0), MemoryCache(0, Signer(b""))))
+    counted.registry.register(StateCollector(Scheduler(1, 0), MemoryCache(0, Signer(b""))))
     counted.registry.register(WorkerState(lambda: WorkerCounts({}, 0, (), 0, {})))
     # Labels show on what has happened.
     counted.http_ended("POST", "/", 200, 0.0)

@@ -13,7 +13,7 @@ from onnxplain_server.adapters.access.oidc import Oidc
 from onnxplain_server.adapters.access.tokens import TokenFile
 from onnxplain_server.adapters.access.watched_files import FileError
 from onnxplain_server.config.settings import Settings, SettingsError
-from onnxplain_server.transport.admission.authentication import Callers, Way
+from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Access:
 
     Attributes
     ----------
-    callers : Callers
+    callers : Authenticator
     certificates : callable () -> CertificateFiles, or None
         Those of the moment; None where gRPC is not encrypted.
     """
 
-    callers: Callers
+    callers: Authenticator
     certificates: Callable[[], CertificateFiles] | None
 
 
@@ -41,12 +41,12 @@ def access(settings: Settings) -> Access:
     """
     try:
         holder = certificates.certificate_caller if settings.tls_client_ca_file else None
-        return Access(Callers(list(_ways(settings)), holder), _certificates(settings))
+        return Access(Authenticator(list(_ways(settings)), holder), _certificates(settings))
     except FileError as error:
         raise SettingsError(str(error)) from None
 
 
-def _ways(settings: Settings) -> Iterator[Way]:
+def _ways(settings: Settings) -> Iterator[TokenVerifier]:
     if settings.tokens_file is not None:
         yield TokenFile(settings.tokens_file)
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:

@@ -52,9 +52,9 @@ class LocalMessages:
     """
 
     def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
-        self._turns = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
+        self._scheduler = Scheduler(_RUNNING_COUNT, _WAITING_COUNT)
         self._service = Service(
-            runner, cache, store, limits=_NO_LIMITS, turns=self._turns, metrics=Metrics()
+            runner, cache, store, limits=_NO_LIMITS, scheduler=self._scheduler, metrics=Metrics()
         )
 
     def explain(
@@ -75,9 +75,9 @@ class LocalMessages:
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
         """Explain with progress; leaving the loop early cancels the computation."""
-        with self._place(timeout) as place:
+        with self._admitted(timeout) as ticket:
             yield from self._call_with_uploads(
-                request, files, lambda whole: self._service.events(whole, place)
+                request, files, lambda whole: self._service.events(whole, ticket)
             )
 
     def describe(
@@ -88,19 +88,19 @@ class LocalMessages:
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
         """Tell what a model takes and gives."""
-        with self._place(timeout) as place:
+        with self._admitted(timeout) as ticket:
             return self._call_with_uploads(
-                request, files, lambda whole: self._service.describe(whole, place)
+                request, files, lambda whole: self._service.describe(whole, ticket)
             )
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Keep a file for later calls, and return its id."""
         parts = [content_of(file)]
-        with self._place(timeout) as place:
+        with self._admitted(timeout) as ticket:
             if isinstance(file, Model):
-                return self._service.upload_model(parts, place).id
+                return self._service.upload_model(parts, ticket).id
             form = str(file.WhichOneof("source"))
-            return self._service.upload_table(form, parts, place).id
+            return self._service.upload_table(form, parts, ticket).id
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:  # noqa: ARG002 - of servers
         """Return "SERVING" until closed."""
@@ -108,8 +108,8 @@ class LocalMessages:
 
     def close(self) -> None:
         """End running calls, and take no others."""
-        self._turns.close()
-        self._turns.end_all()
+        self._scheduler.close()
+        self._scheduler.cancel_all()
 
     def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]
@@ -127,10 +127,10 @@ class LocalMessages:
                 self.upload(file)
 
     @contextmanager
-    def _place(self, timeout: float | None) -> Iterator[Ticket]:
+    def _admitted(self, timeout: float | None) -> Iterator[Ticket]:
         seconds = math.inf if timeout is None else timeout
-        with _translated(), self._service.place(Caller("local", seconds, lambda: False)) as place:
-            yield place
+        with _translated(), self._service.admit(Caller("local", seconds, lambda: False)) as ticket:
+            yield ticket
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.metrics.state_metrics import State
-from onnxplain_server.transport.readiness import Readiness
+from onnxplain_server.transport.metrics.state_metrics import StateCollector
+from onnxplain_server.transport.readiness import ReadinessWatcher
 from onnxplain_server.transport.rest.rest_access import refusal_unread
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
@@ -99,7 +99,7 @@ class Server:
         ready: Callable[[], bool] = lambda: True,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        self._turns = Scheduler(
+        self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
         limits = RequestLimits(
@@ -110,26 +110,28 @@ class Server:
         )
         admitted = access(settings)
         metrics = Metrics()
-        for collector in (State(self._turns, cache), *collectors):
+        for collector in (StateCollector(self._scheduler, cache), *collectors):
             metrics.registry.register(collector)
         service = Service(
             runner,
             cache,
             store,
             limits=limits,
-            turns=self._turns,
+            scheduler=self._scheduler,
             metrics=metrics,
             ready=ready,
         )
         with ExitStack() as opened:
-            shared = _Shared(settings, service, metrics, admitted, tracer, self._turns.thread_count)
+            shared = _Shared(
+                settings, service, metrics, admitted, tracer, self._scheduler.thread_count
+            )
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
             self._grpc = _grpc(shared)
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
-        self._readiness = Readiness(lambda: service.ready, self._grpc.announce)
+        self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.announce)
         self.rest_port = self._rest.port
         self.grpc_port = self._grpc.port
         self.metrics_port = self._metrics.port
@@ -143,21 +145,21 @@ class Server:
             Whether all work has ended: by itself, or soon after it was told to.
         """
         end = time.monotonic() + seconds
-        self._turns.close()
+        self._scheduler.close()
         self._readiness.stop()
         self._grpc.announce_stop()
         self._rest.announce_stop()
-        ended = self._turns.wait_empty(min(_NEWS_SECONDS, seconds))
+        ended = self._scheduler.wait_idle(min(_NEWS_SECONDS, seconds))
         left = max(0.0, end - time.monotonic())
         # From now on its clients connect elsewhere, while their calls here go on.
         closing = threading.Thread(
             target=self._grpc.stop, args=(left + _LAST_SECONDS, _LAST_SECONDS)
         )
         closing.start()
-        ended = ended or self._turns.wait_empty(left)
+        ended = ended or self._scheduler.wait_idle(left)
         if not ended:
-            self._turns.end_all()
-            ended = self._turns.wait_empty(_LAST_SECONDS)
+            self._scheduler.cancel_all()
+            ended = self._scheduler.wait_idle(_LAST_SECONDS)
         self._rest.stop(max(_LAST_SECONDS, end - time.monotonic()))
         closing.join()
         self._metrics.stop(0)

@@ -9,7 +9,7 @@ import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain.v1 import interactions_pb2, partial_dependence_pb2, plot_pb2, table_pb2
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import Blobs, CacheCounts, Host
+from onnxplain_server.core.interfaces import Blobs, CacheCounts, ComputationHost
 from typer.testing import CliRunner, Result
 
 BARS = '{"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}'
@@ -21,17 +21,17 @@ class Parts:
     def __init__(self, answer: pb.ExplainResponse) -> None:
         self.answer = answer
         self.error: Exception | None = None
-        self.during: Callable[[Host], None] = lambda _host: None
+        self.during: Callable[[ComputationHost], None] = lambda _host: None
         self.request = pb.ExplainRequest()
         self.described = pb.DescribeModelRequest()
         self.settings: Mapping[str, object] | None = None
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         self.request.ParseFromString(request)
         self._work(host)
         return self.answer.SerializeToString()
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         self.described.ParseFromString(request)
         self._work(host)
         return pb.DescribeModelResponse(model=self.answer.model).SerializeToString()
@@ -41,10 +41,10 @@ class Parts:
     ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None for _ in names]
 
-    def remember(self, entries: Mapping[str, bytes]) -> None: ...
+    def put_many(self, entries: Mapping[str, bytes]) -> None: ...
 
     def counts(self) -> CacheCounts:
         return CacheCounts(0, 0, 0, 0)
@@ -56,7 +56,7 @@ class Parts:
     def for_commands(self) -> cli.ServiceParts:
         return cli.ServiceParts(runner=lambda: self, cache=lambda: self, serve=self.serve)
 
-    def _work(self, host: Host) -> None:
+    def _work(self, host: ComputationHost) -> None:
         host.advance(1, 10)
         self.during(host)
         host.advance(10, 10)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import Table, draw, listed, weights
+from onnxplain_server.core.table import Table, listed, sample_rows, weights
 
 TABLE = Table(
     {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", ""], dtype=object)},
@@ -52,7 +52,7 @@ def test_long_lists_of_names_are_cut() -> None:
 def test_rows_are_drawn_without_replacement_and_keep_their_order(
     n_rows: int, row_count: int, seed: int
 ) -> None:
-    drawn = draw(n_rows, row_count, seed).tolist()
+    drawn = sample_rows(n_rows, row_count, seed).tolist()
 
     assert len(drawn) == min(n_rows, row_count)
     assert drawn == sorted(set(drawn))
@@ -60,12 +60,12 @@ def test_rows_are_drawn_without_replacement_and_keep_their_order(
 
 
 def test_the_seed_decides_the_draw() -> None:
-    assert draw(1000, 50, 1).tolist() == draw(1000, 50, 1).tolist()
-    assert draw(1000, 50, 1).tolist() != draw(1000, 50, 2).tolist()
+    assert sample_rows(1000, 50, 1).tolist() == sample_rows(1000, 50, 1).tolist()
+    assert sample_rows(1000, 50, 1).tolist() != sample_rows(1000, 50, 2).tolist()
 
 
 def test_every_row_is_drawn_equally_often() -> None:
-    counts = np.bincount(np.concatenate([draw(10, 4, seed) for seed in range(500)]))
+    counts = np.bincount(np.concatenate([sample_rows(10, 4, seed) for seed in range(500)]))
 
     # 200 expected of each; standard deviation sqrt(500 · 0.4 · 0.6) = 11.
     assert counts.min() > 200 - 5 * 11

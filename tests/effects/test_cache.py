@@ -228,7 +228,7 @@ def test_a_damaged_number_is_computed_again(make, damage) -> None:
 
 def test_a_cache_that_keeps_nothing_costs_time_only(make) -> None:
     class Forgetful(make.host):  # type: ignore[misc]
-        def remember(self, entries) -> None:
+        def cache_put(self, entries) -> None:
             """Drop them."""
 
     host = Forgetful()

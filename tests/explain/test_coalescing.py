@@ -27,11 +27,11 @@ class Host:
         yield not self.meanwhile
         self.events.append(f"leave {name}")
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        self.events.append("recall")
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        self.events.append("cache_get")
         return [self.values.get(name) for name in names]
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
 
 
@@ -40,9 +40,9 @@ def test_what_is_cached_is_had_without_asking_for_others() -> None:
     coalescing, name = SingleFlightHost(host), Mock()
 
     with coalescing.work(name):
-        assert coalescing.recall(["a"]) == [b"1"]
+        assert coalescing.cache_get(["a"]) == [b"1"]
 
-    assert host.events == ["recall"]
+    assert host.events == ["cache_get"]
     name.assert_not_called()
 
 
@@ -51,9 +51,9 @@ def test_who_has_waited_finds_what_another_has_done() -> None:
     coalescing = SingleFlightHost(host)
 
     with coalescing.work(lambda: "curves"):
-        assert coalescing.recall(["a", "b"]) == [b"1", b"2"]
+        assert coalescing.cache_get(["a", "b"]) == [b"1", b"2"]
 
-    assert host.events == ["recall", "enter curves", "recall", "leave curves"]
+    assert host.events == ["cache_get", "enter curves", "cache_get", "leave curves"]
 
 
 def test_a_piece_of_work_is_entered_once() -> None:
@@ -62,13 +62,13 @@ def test_a_piece_of_work_is_entered_once() -> None:
 
     with coalescing.work(lambda: "curves"):
         for _ in range(2):
-            assert coalescing.recall(["a"]) == [None]
+            assert coalescing.cache_get(["a"]) == [None]
     with coalescing.work(lambda: "pairs"):
-        coalescing.recall(["a"])
+        coalescing.cache_get(["a"])
 
     assert host.events == [
-        *("recall", "enter curves", "recall", "recall", "leave curves"),
-        *("recall", "enter pairs", "recall", "leave pairs"),
+        *("cache_get", "enter curves", "cache_get", "cache_get", "leave curves"),
+        *("cache_get", "enter pairs", "cache_get", "leave pairs"),
     ]
 
 
@@ -78,5 +78,5 @@ def test_outside_of_work_nobody_is_asked_for() -> None:
     with pytest.raises(ZeroDivisionError), coalescing.work(lambda: "curves"):
         raise ZeroDivisionError
 
-    assert coalescing.recall(["a"]) == [None]
-    assert host.events == ["recall"]
+    assert coalescing.cache_get(["a"]) == [None]
+    assert host.events == ["cache_get"]

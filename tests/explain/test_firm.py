@@ -40,10 +40,10 @@ class Host:
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def recall(self, names: Sequence[str]) -> list[None]:
+    def cache_get(self, names: Sequence[str]) -> list[None]:
         return [None] * len(names)
 
-    def remember(self, _entries: Mapping[str, bytes]) -> None: ...
+    def cache_put(self, _entries: Mapping[str, bytes]) -> None: ...
 
 
 @pytest.fixture(scope="module")

@@ -63,9 +63,9 @@ def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given)
     return asked.SerializeToString()
 
 
-def call(seconds: float = 10 * LONG_SECONDS, subject: str = "a model", **given) -> RequestContext:
+def call(seconds: float = 10 * LONG_SECONDS, model_key: str = "a model", **given) -> RequestContext:
     return RequestContext(
-        MemoryCache(0, Signer(b"a secret of the tests")), "", seconds, subject=subject, **given
+        MemoryCache(0, Signer(b"a secret of the tests")), "", seconds, model_key=model_key, **given
     )
 
 
@@ -109,7 +109,7 @@ class Ask:
     runner: Runner
 
     def __call__(self, content: bytes, **given) -> ExplainResponse:
-        return self.with_call(call(subject=str(hash(content))), content, **given)
+        return self.with_call(call(model_key=str(hash(content))), content, **given)
 
     def with_call(self, host: RequestContext, content: bytes, **given) -> ExplainResponse:
         reply = self.runner.explain(request(content, **given), {}, host)

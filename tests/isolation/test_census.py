@@ -57,7 +57,7 @@ def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own) -
         runner.explain(own.request(ENDLESS), {}, own.call())
     assert caught.value.reason is Reason.LOADING_TOO_LONG
     assert ends(runner) == {"stopped": 1}
-    assert [each.facts for each in spans.taken() if each.name == "load"] == [
+    assert [each.attributes for each in spans.finished() if each.name == "load"] == [
         {"error": "NOT_LOADED"}
     ]
 

@@ -116,8 +116,8 @@ def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
     deep = own.request(forests.chain(60_000).SerializeToString())
     for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
         with pytest.raises(ExplainError) as died:
-            runner.explain(deep, {}, own.call(subject="deep"))
+            runner.explain(deep, {}, own.call(model_key="deep"))
         assert died.value.reason is reason
     assert "crashed" in died.value.message
 
-    runner.explain(own.request(GOOD), {}, own.call(subject="good"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="good"))

@@ -71,7 +71,7 @@ def _answer(own, runner, content: bytes, seconds: float):
     from onnxplain.v1.model_pb2 import Model  # noqa: PLC0415
 
     # Each model is described first: that alone loads it and tries rows.
-    call = own.call(seconds, subject=f"mutants {hash(content) % 8}")
+    call = own.call(seconds, model_key=f"mutants {hash(content) % 8}")
     asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
     described = DescribeModelResponse.FromString(runner.describe(asked, {}, call))
     reply = runner.explain(own.request(content, table_for(described.model)), {}, call)

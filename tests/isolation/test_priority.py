@@ -23,9 +23,9 @@ LONG_WORK_SECONDS = 0.5
 _numbers = itertools.count()
 
 
-def work_long(own, runner: Isolated, party: str) -> None:
+def work_long(own, runner: Isolated, caller_key: str) -> None:
     """Have a new worker compute for a caller until it has used its processor time."""
-    call = own.call(subject=f"long {next(_numbers)}", party=party)
+    call = own.call(model_key=f"long {next(_numbers)}", caller_key=caller_key)
 
     def work() -> None:
         with pytest.raises(ExplainError):
@@ -76,9 +76,9 @@ def test_a_worker_steps_back_the_longer_it_works(own, monkeypatch: pytest.Monkey
     runner, found = own(), []
     end = Priorities.end
 
-    def watched(priorities: Priorities, share, party) -> None:
+    def watched(priorities: Priorities, share, caller_key) -> None:
         found.append(levels(share._worker))
-        end(priorities, share, party)
+        end(priorities, share, caller_key)
 
     monkeypatch.setattr(Priorities, "end", watched)
     work_long(own, runner, "eve")
@@ -93,8 +93,8 @@ def test_who_asked_for_long_work_begins_behind_others(own, seen: list[set[int]])
     runner = own(spare_count=2)
     for _ in range(2):
         work_long(own, runner, "eve")
-    runner.explain(own.request(GOOD), {}, own.call(subject="eve's", party="eve"))
-    runner.explain(own.request(GOOD), {}, own.call(subject="ada's", party="ada"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="eve's", caller_key="eve"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="ada's", caller_key="ada"))
 
     *_, of_eve, of_ada = seen
     assert min(of_eve) > 0
@@ -115,14 +115,14 @@ def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
 
     monkeypatch.setattr(os, "setpriority", unprivileged)
     runner = own(spare_count=2)
-    same = own.call(subject="shared", party="eve")
+    same = own.call(model_key="shared", caller_key="eve")
     runner.explain(own.request(GOOD), {}, same)
     (worker,) = runner._pool._warm
     for thread in Path(f"/proc/{worker.pid}/task").iterdir():
         os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0) + 10)
     worker.niceness = 10
 
-    runner.explain(own.request(GOOD), {}, own.call(subject="shared", party="ada"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="shared", caller_key="ada"))
 
     assert seen[-1] == {0}
     assert [each.pid for each in runner._pool._warm] != [worker.pid]
@@ -133,7 +133,7 @@ def test_short_requests_bring_a_caller_forward_again(own, seen: list[set[int]]) 
     runner = own(spare_count=2)
     work_long(own, runner, "eve")
     for number in range(8):
-        runner.explain(own.request(GOOD), {}, own.call(subject=f"s{number}", party="eve"))
+        runner.explain(own.request(GOOD), {}, own.call(model_key=f"s{number}", caller_key="eve"))
 
     assert max(seen[-1]) <= 1
 
@@ -150,7 +150,7 @@ def test_without_a_free_descriptor_a_worker_keeps_its_level(
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(Path, "iterdir", none)
-    assert runner.explain(own.request(GOOD), {}, own.call(subject="good", party="slow"))
+    assert runner.explain(own.request(GOOD), {}, own.call(model_key="good", caller_key="slow"))
 
 
 @pytest.mark.slow
@@ -163,5 +163,5 @@ def test_a_worker_without_its_priority_is_not_lost(own, monkeypatch: pytest.Monk
     monkeypatch.setattr(Priorities, "begin", fail)
     for _ in range(3):
         with pytest.raises(MemoryError):
-            runner.explain(own.request(GOOD), {}, own.call(subject="good"))
+            runner.explain(own.request(GOOD), {}, own.call(model_key="good"))
     # That nothing of them remains is seen by `own` itself.

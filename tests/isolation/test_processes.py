@@ -52,13 +52,13 @@ def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
 
 def test_a_kill_in_mid_call_fails_that_call_alone(own) -> None:
     runner = own(spare_count=2)
-    good = own.call(subject="good")
+    good = own.call(model_key="good")
     runner.explain(own.request(GOOD), {}, good)
     reasons: list[Reason] = []
 
     def work() -> None:
         with pytest.raises(ExplainError) as died:
-            runner.explain(own.request(ENDLESS), {}, own.call(subject="slow"))
+            runner.explain(own.request(ENDLESS), {}, own.call(model_key="slow"))
         reasons.append(died.value.reason)
 
     thread, victim = own.worker_of(runner, work)
@@ -106,11 +106,11 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     def load(name: str) -> None:
         while not stop.is_set():
             try:
-                runner.explain(asked, {}, own.call(subject=name))
+                runner.explain(asked, {}, own.call(model_key=name))
             except ExplainError as error:
                 failures.append(error.reason)
                 with no_kill:
-                    again = own.answer(runner.explain(asked, {}, own.call(subject=name)))
+                    again = own.answer(runner.explain(asked, {}, own.call(model_key=name)))
                 retries.append(own.same(list(again.explanations), list(expected)))
 
     threads = [threading.Thread(target=load, args=(name,)) for name in ("one", "other")]
@@ -250,9 +250,9 @@ def test_models_that_wait_go_when_memory_is_short(own) -> None:
         constants={"w": np.zeros((2_000_000, 1), np.float32)},
     )
     with suppress(ExplainError):
-        runner.explain(own.request(heavy.SerializeToString()), {}, own.call(subject="heavy"))
+        runner.explain(own.request(heavy.SerializeToString()), {}, own.call(model_key="heavy"))
     for name in ("a", "b"):
-        runner.explain(own.request(GOOD), {}, own.call(subject=name))
+        runner.explain(own.request(GOOD), {}, own.call(model_key=name))
 
     held = sum(worker.own_bytes for worker in runner._pool._warm)
     assert held <= 2**20
@@ -260,12 +260,12 @@ def test_models_that_wait_go_when_memory_is_short(own) -> None:
 
 def test_the_worker_of_one_caller_is_never_given_to_another(own) -> None:
     runner = own()
-    runner.explain(own.request(GOOD), {}, own.call(subject="one:model"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="one:model"))
     (first,) = [worker.pid for worker in runner._pool._warm]
 
-    runner.explain(own.request(GOOD), {}, own.call(subject="other:model"))
+    runner.explain(own.request(GOOD), {}, own.call(model_key="other:model"))
 
-    assert {worker.subject for worker in runner._pool._warm} == {"one:model", "other:model"}
+    assert {worker.model_key for worker in runner._pool._warm} == {"one:model", "other:model"}
     assert len({worker.pid for worker in runner._pool._warm} - {first}) == 1
 
 

@@ -35,7 +35,7 @@ def test_what_is_remembered_goes_in_one_frame_before_the_next_one(
     host = RemoteHost(worker, 7)
 
     for name in "abc":
-        host.remember({name: name.encode() * 3})
+        host.cache_put({name: name.encode() * 3})
     assert not parent.has_more()
     host.advance(0, 100)
 
@@ -50,7 +50,7 @@ def test_what_is_remembered_last_goes_with_the_answer(
 ) -> None:
     worker, parent = ends
     host = RemoteHost(worker, 1)
-    host.remember({"a": b"1"})
+    host.cache_put({"a": b"1"})
 
     host.hand_over()
     worker.send(Frame(FrameKind.ANSWERED, 1, payloads.pack_length(0)))
@@ -66,7 +66,7 @@ def test_frames_stay_within_their_limit(
     host = RemoteHost(worker, 1)
 
     for name, size in (("a", 40), ("b", 40), ("large", 100), ("c", 10)):
-        host.remember({name: bytes(size)})
+        host.cache_put({name: bytes(size)})
     host.hand_over()
     worker.send(Frame(FrameKind.LEAVE, 1))
 

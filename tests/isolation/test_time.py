@@ -51,7 +51,7 @@ def test_a_call_that_never_ends_is_over_at_its_deadline(
 ) -> None:
     """How soon after it: bench/isolation.py."""
     reason = reason_of(
-        lambda: runner.explain(own.request(hostile.content), {}, own.call(1, subject="bad"))
+        lambda: runner.explain(own.request(hostile.content), {}, own.call(1, model_key="bad"))
     )
 
     assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
@@ -67,7 +67,7 @@ def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own) ->
 
 @pytest.mark.parametrize("content", [LOOP, KERNEL], ids=["loop", "kernel"])
 def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, own, content: bytes) -> None:
-    call = own.call(subject="bad")
+    call = own.call(model_key="bad")
     reasons: list[Reason] = []
 
     def work() -> None:
@@ -91,7 +91,7 @@ def test_a_worker_that_stops_when_told_is_kept(
 ) -> None:
     """Nothing of it is slow, so it needs no killing."""
     monkeypatch.setattr(worker_module, "_LAST_SECONDS", own.long_seconds)
-    call = own.call(subject="kept")
+    call = own.call(model_key="kept")
     runner.explain(own.request(GOOD), {}, call)
     workers = {worker.pid for worker in runner._pool._warm}
     call.cancel()
@@ -106,10 +106,10 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
     from onnxplain.v1.table_pb2 import Table  # noqa: PLC0415
     from onnxplain_server.adapters.storage.memory_cache import MemoryCache  # noqa: PLC0415
     from onnxplain_server.adapters.storage.signing import Signer  # noqa: PLC0415
-    from onnxplain_server.transport.admission.admission import Caller, RequestLimits, admit  # noqa: PLC0415
+    from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context  # noqa: PLC0415
 
     for seconds in (float("inf"), 1e300):
-        call = admit(
+        call = create_context(
             Model(content=b"m"),
             Table(csv=b"t"),
             {},
@@ -137,7 +137,7 @@ def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
 
 def test_others_are_answered_while_hostile_work_runs(own) -> None:
     runner = own(spare_count=2)
-    hostile = [own.call(subject=f"bad {i}") for i in range(2)]
+    hostile = [own.call(model_key=f"bad {i}") for i in range(2)]
     reasons: list[Reason] = []
 
     def work(call) -> Callable[[], None]:

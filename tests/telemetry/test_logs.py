@@ -41,7 +41,7 @@ def test_a_line_has_a_time_a_level_a_logger_and_its_text(
 def test_what_is_known_of_a_request_stands_beside_the_text(
     lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
-    LOG.error("no", extra={"facts": {"outcome": "INTERNAL", "ms": 1.5}})
+    LOG.error("no", extra={"fields": {"outcome": "INTERNAL", "ms": 1.5}})
     (line,) = lines()
     assert (line["outcome"], line["ms"]) == ("INTERNAL", 1.5)
 

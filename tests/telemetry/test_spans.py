@@ -19,18 +19,18 @@ def test_what_is_done_inside_is_noted_once_it_has_ended() -> None:
     spans = Spans()
     before = time.monotonic()
     with spans.collecting(), span("method", method="firm"):
-        assert not spans.taken()
-    (found,) = spans.taken()
+        assert not spans.finished()
+    (found,) = spans.finished()
     assert before <= found.start <= found.end <= time.monotonic()
-    assert (found.name, found.facts) == ("method", {"method": "firm"})
+    assert (found.name, found.attributes) == ("method", {"method": "firm"})
 
 
 def test_an_error_is_named_and_never_quoted() -> None:
     spans = Spans()
     for error in (ExplainError(Reason.INVALID_MODEL, "secret"), KeyError("secret")):
-        with pytest.raises(type(error)), spans.within("load"):
+        with pytest.raises(type(error)), spans.measure("load"):
             raise error
-    assert [each.facts for each in spans.taken()] == [
+    assert [each.attributes for each in spans.finished()] == [
         {"error": "INVALID_MODEL"},
         {"error": "KeyError"},
     ]
@@ -38,28 +38,28 @@ def test_an_error_is_named_and_never_quoted() -> None:
 
 def test_calls_side_by_side_are_one_span_within_the_part_that_makes_them() -> None:
     spans = Spans()
-    with ThreadPoolExecutor(4) as threads, spans.within("method", method="firm"):
+    with ThreadPoolExecutor(4) as threads, spans.measure("method", method="firm"):
         start = time.monotonic()
         list(threads.map(lambda rows: spans.count("predict", start, rows), [1, 2, 3]))
-    predicted, method = spans.taken()
-    assert (predicted.facts["calls"], predicted.facts["rows"]) == (3, 6)
+    predicted, method = spans.finished()
+    assert (predicted.attributes["calls"], predicted.attributes["rows"]) == (3, 6)
     assert method.start <= predicted.start <= predicted.end <= method.end
-    assert predicted.seconds == predicted.facts["seconds"]
+    assert predicted.seconds == predicted.attributes["seconds"]
     assert predicted.seconds >= predicted.end - predicted.start
 
 
 def test_where_nothing_collects_nothing_is_kept() -> None:
     with span("decode"):
-        assert not current().taken()
-    assert not current().taken()
+        assert not current().finished()
+    assert not current().finished()
 
 
 def test_a_request_that_asks_the_cache_for_ever_keeps_bounded_memory() -> None:
     spans = Spans()
     for _ in range(2_000):
-        with spans.within("cache get"):
+        with spans.measure("cache get"):
             pass
-    assert len(spans.taken()) < 1_000
+    assert len(spans.finished()) < 1_000
 
 
 def names(spans: Sequence[Span]) -> dict[str, str | None]:

@@ -26,10 +26,10 @@ from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.settings import load
-from onnxplain_server.core.interfaces import Blobs, Host, Runner
+from onnxplain_server.core.interfaces import Blobs, ComputationHost, Runner
 from onnxplain_server.serve import Server
 from onnxplain_server.transport import service
-from onnxplain_server.transport.progress import Latest
+from onnxplain_server.transport.progress import LatestProgress
 
 PATIENCE = 120.0
 """Seconds that only something endless takes, even on a busy machine."""
@@ -38,28 +38,28 @@ PATIENCE = 120.0
 class FakeRunner:
     """Keeps what it was asked, and does `work` with it."""
 
-    def __init__(self, work: Callable[[Host], None] = lambda _host: None) -> None:
+    def __init__(self, work: Callable[[ComputationHost], None] = lambda _host: None) -> None:
         self.work = work
         self.requests: list[ExplainRequest] = []
         self.blobs: list[Blobs] = []
         self.started = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         """Answer by a receipt that repeats the seed."""
         self.requests.append(ExplainRequest.FromString(request))
         self.blobs.append(blobs)
         self._do(host)
         return ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed)).SerializeToString()
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         """Answer by the model's size."""
         self._do(host)
         size = len(DescribeModelRequest.FromString(request).model.content)
         model = ModelDescription(digest=f"{size} bytes")
         return DescribeModelResponse(model=model).SerializeToString()
 
-    def _do(self, host: Host) -> None:
+    def _do(self, host: ComputationHost) -> None:
         self.started.release()
         try:
             self.work(host)
@@ -160,11 +160,11 @@ def start() -> Iterator[Callable[..., Client]]:
 
 
 @pytest.fixture
-def endless() -> Iterator[Callable[[Host], None]]:
+def endless() -> Iterator[Callable[[ComputationHost], None]]:
     """Work that ends only when it is stopped, or with its test."""
     over = threading.Event()
 
-    def work(host: Host) -> None:
+    def work(host: ComputationHost) -> None:
         for step in itertools.count():
             host.advance(min(step, 9_999), 10_000)
             if over.wait(0.01):
@@ -179,13 +179,13 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Wait until the server has looked for progress since, and has told what there was."""
     looked = threading.Semaphore(0)
 
-    class Looked(Latest):
+    class Looked(LatestProgress):
         def take(self) -> Progress | None:
             found = super().take()
             looked.release()
             return found
 
-    monkeypatch.setattr(service, "Latest", Looked)
+    monkeypatch.setattr(service, "LatestProgress", Looked)
 
     def wait() -> None:
         while looked.acquire(blocking=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from onnxplain_server.transport.rest.waitress_channel import Parser
+from onnxplain_server.transport.rest.waitress_channel import RequestParser
 
 JSON = "Content-Type: application/json"
 
@@ -104,4 +104,4 @@ def test_no_text_of_a_caller_breaks_a_line_of_the_log(start, make_runner, caplog
 
 def test_a_request_that_cannot_be_read_has_an_empty_path() -> None:
     """Waitress asks for it where the client leaves before it has the refusal."""
-    assert Parser.path == ""
+    assert RequestParser.path == ""

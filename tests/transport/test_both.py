@@ -243,7 +243,7 @@ def test_leaving_frees_the_server_at_the_next_step(start, make_runner, ask) -> N
     wait_until(lambda: is_over(hosts[0]))
     may_step.release()
     assert runner.ended.acquire(timeout=PATIENCE)
-    assert client.server._turns.wait_empty(PATIENCE)
+    assert client.server._scheduler.wait_idle(PATIENCE)
 
 
 def is_over(host) -> bool:
@@ -262,11 +262,11 @@ def test_leaving_gives_up_a_waiting_place(start, make_runner, endless, ask) -> N
     running = client.stub.Explain.future(ExplainRequest())
     assert runner.started.acquire(timeout=PATIENCE)
     leave = ask(client)
-    wait_until(lambda: client.server._turns.counts().waiting_count == 1)
+    wait_until(lambda: client.server._scheduler.counts().waiting_count == 1)
 
     leave()
 
-    wait_until(lambda: client.server._turns.counts().place_count == 1)
+    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 1)
     running.cancel()
 
 
@@ -275,7 +275,7 @@ def test_nobody_waits_for_a_place_beyond_the_limit(start, make_runner, endless) 
     client = start(runner, running_count=1, waiting_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=PATIENCE)
-    wait_until(lambda: client.server._turns.counts().place_count == 2)
+    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 2)
 
     with pytest.raises(grpc.RpcError) as caught:
         client.stub.Explain(ExplainRequest())
@@ -311,7 +311,7 @@ def test_descriptions_wait_for_their_turn_too(start, make_runner, endless) -> No
 
     wait_until(lambda: admitted(client) == 2)
 
-    assert client.server._turns.counts().waiting_count == 1
+    assert client.server._scheduler.counts().waiting_count == 1
     for call in calls:
         call.cancel()
 
@@ -339,7 +339,7 @@ def test_requests_that_wait_for_the_same_work_keep_no_other_from_running(
 
 
 def admitted(client) -> int:
-    counts = client.server._turns.counts()
+    counts = client.server._scheduler.counts()
     return int(counts.running_count + counts.waiting_count)
 
 

@@ -87,5 +87,5 @@ def test_numbers_are_found_though_the_name_of_redis_no_longer_resolves(
     memory = MemoryCache(1_000, Signer(b"secret"))
     cache = SharedStorage("redis://cache.example:6379/0", b"a secret of 16 by").cache(memory, 60)
 
-    cache.remember({"grid": b"1"})
-    assert cache.recall(["grid", "other"]) == [b"1", None]
+    cache.put_many({"grid": b"1"})
+    assert cache.get_many(["grid", "other"]) == [b"1", None]

@@ -132,7 +132,7 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -
     assert runner.started.acquire(timeout=PATIENCE)
 
     drain = Draining(client, PATIENCE)
-    wait_until(lambda: client.server._turns.closed)
+    wait_until(lambda: client.server._scheduler.closed)
     release.set()
 
     assert drain.join()
@@ -188,7 +188,7 @@ def test_work_beyond_the_grace_period_ends_as_unavailable(start, make_runner, en
     client = start(runner, running_count=1)
     calls = [client.stub.Explain.future(ExplainRequest()) for _ in range(2)]
     assert runner.started.acquire(timeout=PATIENCE)
-    wait_until(lambda: client.server._turns.counts().waiting_count == 1)
+    wait_until(lambda: client.server._scheduler.counts().waiting_count == 1)
 
     assert client.server.drain(0.1)
 
@@ -237,7 +237,7 @@ def test_an_upload_on_its_way_and_a_stream_end_with_a_code_to_ask_again(
     upload = client.stub.UploadModel.future(never())
     events = client.stub.ExplainStream(ExplainStreamRequest())
     next(events)
-    wait_until(lambda: client.server._turns.counts().place_count == 2)
+    wait_until(lambda: client.server._scheduler.counts().in_flight_count == 2)
 
     assert client.server.drain(0.1)
 

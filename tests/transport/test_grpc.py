@@ -152,7 +152,7 @@ def test_a_missed_deadline_is_the_reason_and_not_that_the_caller_left(start, mak
 
     def work(host) -> None:
         end = time.monotonic() + PATIENCE
-        while not (host._gone() and time.monotonic() > host._deadline):
+        while not (host._is_disconnected() and time.monotonic() > host._deadline):
             assert time.monotonic() < end
             time.sleep(0.01)
         try:

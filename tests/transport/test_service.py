@@ -17,17 +17,17 @@ from onnxplain_server.transport.service import Service
 def test_nobody_listening_to_events_ends_the_work(make_runner, endless) -> None:
     runner = make_runner(endless)
     cache = MemoryCache(0, Signer(b""))
-    turns = Scheduler(1, 0)
+    scheduler = Scheduler(1, 0)
     service = Service(
         runner,
         cache,
         MemoryBlobs(0, 1),
         limits=RequestLimits(1, 1, 60.0),
-        turns=turns,
+        scheduler=scheduler,
         metrics=Metrics(),
     )
-    with service.place(Caller("ada", math.inf, lambda: False)) as place:
-        events = service.events(ExplainRequest(), place)
+    with service.admit(Caller("ada", math.inf, lambda: False)) as ticket:
+        events = service.events(ExplainRequest(), ticket)
         assert next(events).progress.planned == 10_000
 
         events.close()  # type: ignore[attr-defined] # it is a generator

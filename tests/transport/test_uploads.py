@@ -257,19 +257,19 @@ def test_an_upload_that_sends_nothing_gives_its_place_back_in_the_end(start, mak
 
     stop.set()
     assert caught.value.code() is grpc.StatusCode.CANCELLED
-    assert client.server._turns.wait_empty(PATIENCE)
+    assert client.server._scheduler.wait_idle(PATIENCE)
 
 
 def test_leaving_during_an_upload_gives_its_place_back(start, make_runner, caplog) -> None:
     client = start(make_runner())
     stop = threading.Event()
     call = client.stub.UploadModel.future(never(stop))
-    while client.server._turns.counts().place_count == 0:
+    while client.server._scheduler.counts().in_flight_count == 0:
         stop.wait(0.01)
 
     call.cancel()
 
-    assert client.server._turns.wait_empty(PATIENCE)
+    assert client.server._scheduler.wait_idle(PATIENCE)
     stop.set()
     assert not [record for record in caplog.records if record.exc_info]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
@@ -25,22 +25,22 @@ class Nowhere:
 
     def advance(self, done: float, planned: float) -> None: ...
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(names)
 
-    def remember(self, entries: object) -> None: ...
+    def cache_put(self, entries: object) -> None: ...
 
     def single_flight(self, name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
 
 @pytest.fixture(scope="session")
-def nowhere() -> Host:
+def nowhere() -> ComputationHost:
     return Nowhere()
 
 
 @pytest.fixture
-def ledger(nowhere: Host) -> Ledger:
+def ledger(nowhere: ComputationHost) -> Ledger:
     return Ledger(nowhere)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.rows import bind
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import merge
@@ -41,7 +41,7 @@ Engines = tuple[Linked, BlackBox]
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def engines(request: pytest.FixtureRequest, nowhere: Host) -> Iterator[Engines]:
+def engines(request: pytest.FixtureRequest, nowhere: ComputationHost) -> Iterator[Engines]:
     """Both engines on noisy weighted rows of a fixture, some of their values missing."""
     model = load((MODELS / f"{request.param}.onnx").read_bytes())
     known = json.loads((MODELS / f"{request.param}.json").read_text())

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 
-class Host(Protocol):
+class ComputationHost(Protocol):
     """All that a computation may ask of its surroundings."""
 
     def advance(self, done: float, planned: float) -> None:
@@ -40,22 +40,22 @@ class Host(Protocol):
             As `advance`, on entering.
         """
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return cached numbers in one round trip; None for each that is not there."""
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache; it may drop them."""
 
 
-class Surroundings(Host, Protocol):
+class RequestHost(ComputationHost, Protocol):
     """What a runner is given: a host, and for whom it works."""
 
     @property
-    def subject(self) -> str:
+    def model_key(self) -> str:
         """Caller and model: requests with the same ones may share a process."""
 
     @property
-    def party(self) -> Hashable:
+    def caller_key(self) -> Hashable:
         """As who its caller shares the processor with others."""
 
 
@@ -86,7 +86,7 @@ class Cache(Protocol):
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]
     ) -> AbstractContextManager[bool]:
-        """See `Host.single_flight`.
+        """See `ComputationHost.single_flight`.
 
         Parameters
         ----------
@@ -96,10 +96,10 @@ class Cache(Protocol):
             raises ends the waiting.
         """
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return the values in one round trip; None for each that is not there or not whole."""
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
         """Keep the values, or drop them."""
 
     def counts(self) -> CacheCounts:
@@ -152,7 +152,7 @@ class Runner(Protocol):
     it: so what computes needs no way to them, and no copy of them is made.
     """
 
-    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
         """Answer a serialised ExplainRequest by a serialised ExplainResponse.
 
         Raises
@@ -161,5 +161,5 @@ class Runner(Protocol):
             Whatever the reason: nothing else leaves a runner.
         """
 
-    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
         """Answer a serialised DescribeModelRequest by a serialised DescribeModelResponse."""

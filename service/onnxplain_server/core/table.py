@@ -76,7 +76,7 @@ def listed(names: tuple[object, ...], most: int = 12) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def draw(n_rows: int, row_count: int, seed: int) -> Indices:
+def sample_rows(n_rows: int, row_count: int, seed: int) -> Indices:
     """Draw rows without replacement, each set equally likely; table order is kept.
 
     Returns

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from onnxplain_server.core.arrays import Matrix, pack, unpack
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 
 
 class Ledger:
@@ -20,7 +20,7 @@ class Ledger:
         Effects found in the cache, and looked for in vain.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ComputationHost) -> None:
         self._host = host
         self._lock = threading.Lock()
         self._done = 0
@@ -81,7 +81,7 @@ class Ledger:
             For each effect its arrays, or None where one is missing or damaged.
         """
         flat = [name for group in names for name in group]
-        found = iter(self._host.recall(flat) if flat else [])
+        found = iter(self._host.cache_get(flat) if flat else [])
         effects: list[list[Matrix] | None] = []
         for group, expected in zip(names, shape, strict=True):
             packed = [next(found) for _ in group]
@@ -96,13 +96,13 @@ class Ledger:
 
     def remember(self, arrays: Mapping[str, Matrix]) -> None:
         """Offer arrays to the cache."""
-        self._host.remember({name: pack(array) for name, array in arrays.items()})
+        self._host.cache_put({name: pack(array) for name, array in arrays.items()})
 
 
 class _Unplanned(Ledger):
     """Reports to another ledger what was predicted, but neither as planned nor as done."""
 
-    def __init__(self, host: Host, whole: Ledger) -> None:
+    def __init__(self, host: ComputationHost, whole: Ledger) -> None:
         super().__init__(host)
         self._whole = whole
 

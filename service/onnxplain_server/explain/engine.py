@@ -10,10 +10,10 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.core.table import draw
+from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
@@ -74,7 +74,7 @@ class Resources:
 
     Attributes
     ----------
-    host : Host
+    host : ComputationHost
     batch_size : BatchSize
         Call size learned for the model.
     threads : ThreadPoolExecutor
@@ -87,7 +87,7 @@ class Resources:
         What decides the class.
     """
 
-    host: Host
+    host: ComputationHost
     batch_size: BatchSize
     threads: ThreadPoolExecutor
     trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
@@ -169,14 +169,14 @@ def _with_trees(  # noqa: PLR0917 - what an engine runs with
 class _Unseen:
     """A host for the check: it can end it, but sees none of its rows as progress."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ComputationHost) -> None:
         self._host = host
         self.single_flight = host.single_flight
-        self.recall = host.recall
-        self.remember = host.remember
+        self.cache_get = host.cache_get
+        self.cache_put = host.cache_put
 
     def advance(self, _done: float, _planned: float) -> None:
-        """See `Host.advance`."""
+        """See `ComputationHost.advance`."""
         self._host.advance(0, 0)
 
 
@@ -211,7 +211,7 @@ def _checked(
     means: Resources,
 ) -> Refusal | None:
     """Compare the trees with the model's predictions on some rows."""
-    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
+    rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
     background = unmerged(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
     every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))

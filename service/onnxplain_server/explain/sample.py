@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, bind
-from onnxplain_server.core.table import Table, draw, listed
+from onnxplain_server.core.table import Table, listed, sample_rows
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.weighing import Weighed
@@ -84,7 +84,7 @@ class Sample:
     @cached_property
     def drawn(self) -> Indices:
         """Rows for methods whose cost grows with their square: (n_drawn,)."""
-        return self.rows[draw(len(self.rows), self.row_count, self.seed)]
+        return self.rows[sample_rows(len(self.rows), self.row_count, self.seed)]
 
     def places(self, sent_rows: Sequence[int]) -> Indices:
         """Find rows that are given by their positions in the table as sent."""
@@ -103,10 +103,10 @@ class Sample:
         features, weights = self.features.take(rows), self.weights[rows]
         return take(features, weights, self.table.as_sent(rows), self.weighed.unit)
 
-    def draw(self, rows: Indices, most: int | None = None) -> Indices:
+    def sample_rows(self, rows: Indices, most: int | None = None) -> Indices:
         """Draw from rows as many as asked for; by default `most`, or as many as are drawn."""
         count = self.asked_row_count or most or self.row_count
-        return rows[draw(len(rows), count, self.seed)]
+        return rows[sample_rows(len(rows), count, self.seed)]
 
     def used(self, rows: Indices) -> RowsUsed:
         """Count the rows of the table, each given once, that a method is computed on."""

@@ -6,23 +6,23 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 
 
 class SingleFlightHost:
-    """A `Host` that asks for others at the same work as soon as a number is missing.
+    """A `ComputationHost` that asks for others at the same work as soon as a number is missing.
 
     What lies in the cache is had without asking. Safe for several threads.
 
     Parameters
     ----------
-    host : Host
+    host : ComputationHost
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ComputationHost) -> None:
         self.advance = host.advance
         self.single_flight = host.single_flight
-        self.remember = host.remember
+        self.cache_put = host.cache_put
         self._host = host
         self._lock = threading.Lock()
         self._enter: Callable[[], object] | None = None
@@ -37,12 +37,12 @@ class SingleFlightHost:
             finally:
                 self._enter = None
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Host.recall`; asked again once nobody else is at the work, who may have done it."""
-        found = self._host.recall(names)
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """Get cached numbers; if some are missing, enter the single flight and look again."""
+        found = self._host.cache_get(names)
         with self._lock:
             if None not in found or self._enter is None:
                 return found
             enter, self._enter = self._enter, None
             enter()
-        return self._host.recall(names)
+        return self._host.cache_get(names)

@@ -14,7 +14,7 @@ _TEXT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 class JsonLines(logging.Formatter):
     """One JSON object per line.
 
-    What a line says of a request stands beside its text: `extra={"facts": {...}}`, and the names
+    What a line says of a request stands beside its text: `extra={"fields": {...}}`, and the names
     of the request that the thread works on.
     """
 
@@ -26,7 +26,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
             **current().names,
-            **getattr(record, "facts", {}),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

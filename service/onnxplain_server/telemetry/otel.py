@@ -18,12 +18,12 @@ from opentelemetry.sdk.trace.export import (
 )
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from onnxplain_server.telemetry.spans import Facts, Span
+from onnxplain_server.telemetry.spans import Attributes, Span
 from onnxplain_server.telemetry.tracing import Trace, parents
 
 _SERVICE = "onnxplain"
 
-_REDIS: Facts = MappingProxyType({"db.system.name": "redis"})
+_REDIS: Attributes = MappingProxyType({"db.system.name": "redis"})
 
 
 class OpenTelemetry:
@@ -38,10 +38,10 @@ class OpenTelemetry:
         self._provider = provider
         self._tracer = provider.get_tracer("onnxplain_server", version("onnxplain-server"))
 
-    def begin(self, name: str, headers: Mapping[str, str], facts: Facts) -> Trace:
+    def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:
         """See `Tracer.begin`."""
         span = self._tracer.start_span(
-            name, propagate.extract(headers), SpanKind.SERVER, dict(facts)
+            name, propagate.extract(headers), SpanKind.SERVER, dict(attributes)
         )
         return _Trace(self._tracer, span)
 
@@ -60,11 +60,11 @@ class _Trace:
         self.trace_id = trace.format_trace_id(ids.trace_id)
         self.span_id = trace.format_span_id(ids.span_id)
 
-    def end(self, spans: Sequence[Span], facts: Facts, error: str) -> None:
+    def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
         """See `Trace.end`."""
         if self._span.is_recording():
             self._record(spans)
-            self._span.set_attributes(dict(facts))
+            self._span.set_attributes(dict(attributes))
             if error:
                 self._span.set_status(Status(StatusCode.ERROR, error))
         self._span.end()
@@ -79,16 +79,16 @@ class _Trace:
             made.end(self._time(spans[i].end))
 
     def _made(self, span: Span, context: Context) -> trace.Span:
-        facts = {key: value for key, value in span.facts.items() if key != "error"}
-        named = {f"{_SERVICE}.{key}": value for key, value in facts.items()}
+        attributes = {key: value for key, value in span.attributes.items() if key != "error"}
+        named = {f"{_SERVICE}.{key}": value for key, value in attributes.items()}
         made = self._tracer.start_span(
-            f"{span.name} {facts['method']}" if "method" in facts else span.name,
+            f"{span.name} {attributes['method']}" if "method" in attributes else span.name,
             context,
             SpanKind.CLIENT if span.name == "redis" else SpanKind.INTERNAL,
             {**named, **(_REDIS if span.name == "redis" else {})},
             start_time=self._time(span.start),
         )
-        if error := span.facts.get("error"):
+        if error := span.attributes.get("error"):
             made.set_attribute("error.type", error)
             made.set_status(Status(StatusCode.ERROR, str(error)))
         return made

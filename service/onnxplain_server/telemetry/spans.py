@@ -18,7 +18,7 @@ _MOST_HERE = 512
 _MOST = 1024
 """Those too that the process sends which computes."""
 
-Facts: TypeAlias = Mapping[str, str | float]
+Attributes: TypeAlias = Mapping[str, str | float]
 """What is known of a span: counts and names of ours, never anything of a model or a table."""
 
 
@@ -32,19 +32,19 @@ class Span:
         Of a closed list: see docs/operations.md.
     start, end : float
         Of the monotonic clock, in seconds; all processes of a machine share it.
-    facts : Facts
+    attributes : Attributes
         With "error" where it failed.
     """
 
     name: str
     start: float
     end: float
-    facts: Facts = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
         """How long it took; of calls side by side, all of them together."""
-        return float(self.facts.get("seconds", self.end - self.start))
+        return float(self.attributes.get("seconds", self.end - self.start))
 
 
 class Spans:
@@ -80,19 +80,19 @@ class Spans:
             self._calls.setdefault(name, _Calls(start)).add(start, end, rows)
 
     @contextmanager
-    def within(self, name: str, **facts: str | float) -> Iterator[None]:
+    def measure(self, name: str, **attributes: str | float) -> Iterator[None]:
         """Note how long what is done inside takes, and whether it fails."""
         self._gather()
         start = time.monotonic()
         try:
             yield
         except BaseException as error:
-            facts["error"] = _error(error)
+            attributes["error"] = _error(error)
             raise
         finally:
             self._gather()
             if len(self._spans) < _MOST_HERE:
-                self.add([Span(name, start, time.monotonic(), facts)])
+                self.add([Span(name, start, time.monotonic(), attributes)])
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
@@ -103,7 +103,7 @@ class Spans:
         finally:
             _COLLECTING.reset(token)
 
-    def taken(self) -> list[Span]:
+    def finished(self) -> list[Span]:
         """Return those that have ended."""
         self._gather()
         with self._lock:
@@ -130,8 +130,8 @@ class _Calls:
         self._seconds += end - start
 
     def span(self, name: str) -> Span:
-        facts = {"calls": self._count, "rows": self._rows, "seconds": self._seconds}
-        return Span(name, self._start, self._end, facts)
+        attributes = {"calls": self._count, "rows": self._rows, "seconds": self._seconds}
+        return Span(name, self._start, self._end, attributes)
 
 
 _COLLECTING: ContextVar[Spans | None] = ContextVar("spans", default=None)
@@ -143,9 +143,9 @@ def current() -> Spans:
 
 
 @contextmanager
-def span(name: str, **facts: str | float) -> Iterator[None]:
+def span(name: str, **attributes: str | float) -> Iterator[None]:
     """Note how long what is done inside takes, if anybody collects on this thread."""
-    with current().within(name, **facts):
+    with current().measure(name, **attributes):
         yield
 
 

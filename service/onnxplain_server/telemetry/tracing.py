@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onnxplain_server.telemetry.spans import Facts, Span
+from onnxplain_server.telemetry.spans import Attributes, Span
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}.*")
 """W3C Trace Context, level 1, 3.2."""
@@ -27,13 +27,13 @@ class Trace(Protocol):
     def span_id(self) -> str:
         """16 hexadecimal digits; empty where nothing is recorded."""
 
-    def end(self, spans: Sequence[Span], facts: Facts, error: str) -> None:
+    def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
         """Record the request and its parts.
 
         Parameters
         ----------
         spans : sequence of Span
-        facts : Facts
+        attributes : Attributes
             Attributes of the request.
         error : str
             Why the server failed; empty where it did not, whatever the caller was told.
@@ -43,7 +43,7 @@ class Trace(Protocol):
 class Tracer(Protocol):
     """Records traces."""
 
-    def begin(self, name: str, headers: Mapping[str, str], facts: Facts) -> Trace:
+    def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:
         """Open the span of a request.
 
         Parameters
@@ -52,7 +52,7 @@ class Tracer(Protocol):
             Of a closed list.
         headers : mapping of str to str
             Of the request, by names in lower case: the trace that it belongs to.
-        facts : Facts
+        attributes : Attributes
             What samplers may choose by.
         """
 
@@ -62,14 +62,14 @@ class _Unrecorded:
     trace_id: str = ""
     span_id: str = ""
 
-    def end(self, spans: Sequence[Span], facts: Facts, error: str) -> None:
+    def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
         """See `Trace.end`."""
 
 
 class Untraced:
     """A `Tracer` that records nothing; the log still names the caller's trace."""
 
-    def begin(self, name: str, headers: Mapping[str, str], facts: Facts) -> Trace:  # noqa: ARG002 - nothing is recorded
+    def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:  # noqa: ARG002 - nothing is recorded
         """See `Tracer.begin`."""
         found = _TRACEPARENT.fullmatch(headers.get("traceparent", ""))
         return NOWHERE if found is None or set(found[1]) == {"0"} else _Unrecorded(found[1])

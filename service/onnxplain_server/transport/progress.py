@@ -8,7 +8,7 @@ import threading
 from onnxplain.v1.explanation_service_pb2 import Progress
 
 
-class Latest:
+class LatestProgress:
     """The latest progress: `done` never falls and `planned` never rises, whoever tells first."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 _LOOK_SECONDS = 0.2
 
 
-class Readiness:
+class ReadinessWatcher:
     """Looks whether the server is ready, in a thread, and tells each change.
 
     Parameters

@@ -9,7 +9,7 @@ import uuid
 from types import MappingProxyType
 
 from onnxplain_server.core.errors import ExplainError, Reason, printable
-from onnxplain_server.telemetry.spans import Facts, Spans
+from onnxplain_server.telemetry.spans import Attributes, Spans
 from onnxplain_server.telemetry.tracing import NOWHERE, Trace
 
 LOG = logging.getLogger("onnxplain_server.requests")
@@ -22,12 +22,12 @@ OK = "OK"
 NOBODY = "-"
 """The caller in the line of a request of which nobody was asked who sent it."""
 
-_NO_FACTS: Facts = MappingProxyType({})
+_NO_FACTS: Attributes = MappingProxyType({})
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
-class Record:
+class RequestRecord:
     """One request, for its line in the log.
 
     Parameters
@@ -65,7 +65,9 @@ class Record:
             return error
         self._error = type(error).__name__
         what = (self._method, self.request_id)
-        LOG.error("%s failed, request %s", *what, exc_info=error, extra={"facts": self.spans.names})
+        LOG.error(
+            "%s failed, request %s", *what, exc_info=error, extra={"fields": self.spans.names}
+        )
         return ExplainError(
             Reason.INTERNAL, f"the server failed; its log tells more of request {self.request_id}"
         )
@@ -77,7 +79,7 @@ class Record:
         *,
         status: int | None = None,
         level: int = logging.INFO,
-        facts: Facts = _NO_FACTS,
+        attributes: Attributes = _NO_FACTS,
     ) -> float:
         """Write the line, and end the trace; return the seconds that the request took.
 
@@ -87,7 +89,7 @@ class Record:
             "OK", or the reason why there was no answer.
         status : int or None
             Of HTTP.
-        facts : Facts
+        attributes : Attributes
             How it ended, for the trace.
         """
         seconds = time.monotonic() - self._start
@@ -102,7 +104,11 @@ class Record:
             "caller": caller,
             **self.spans.names,
         }
-        LOG.log(level, "%s %s %.0f ms %s %s", *what, extra={"facts": told})
-        known = {"onnxplain.request_id": self.request_id, "onnxplain.outcome": outcome, **facts}
-        self._trace.end(self.spans.taken(), known, self._error)
+        LOG.log(level, "%s %s %.0f ms %s %s", *what, extra={"fields": told})
+        known = {
+            "onnxplain.request_id": self.request_id,
+            "onnxplain.outcome": outcome,
+            **attributes,
+        }
+        self._trace.end(self.spans.finished(), known, self._error)
         return seconds

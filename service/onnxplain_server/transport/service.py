@@ -21,12 +21,12 @@ from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.interfaces import Blobs, BlobStore, Cache, Runner
 from onnxplain_server.telemetry.spans import span
-from onnxplain_server.transport.admission.admission import Caller, RequestLimits, admit
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.progress import Latest
+from onnxplain_server.transport.progress import LatestProgress
 from onnxplain_server.transport.uploads import Uploads
 
 _EVENT_SECONDS = 0.1
@@ -45,7 +45,7 @@ class Service:
         Keeps uploaded files.
     limits : RequestLimits
         What is admitted.
-    turns : Scheduler
+    scheduler : Scheduler
         How many are admitted.
     metrics : Metrics
         Counts the answers.
@@ -60,7 +60,7 @@ class Service:
         store: BlobStore,
         *,
         limits: RequestLimits,
-        turns: Scheduler,
+        scheduler: Scheduler,
         metrics: Metrics,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -69,43 +69,45 @@ class Service:
         self._cache = cache
         self._uploads = Uploads(store, limits)
         self._limits = limits
-        self._turns = turns
+        self._scheduler = scheduler
         self._metrics = metrics
 
     @property
     def ready(self) -> bool:
         """Whether new requests are taken, and can be answered."""
-        return not self._turns.closed and self._ready()
+        return not self._scheduler.closed and self._ready()
 
-    def place(self, caller: Caller) -> AbstractContextManager[Ticket]:
-        """Hold a place among the requests, before one is read; see `Scheduler.place`."""
-        return self._turns.place(caller)
+    def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:
+        """Hold a ticket among the requests, before one is read; see `Scheduler.ticket`."""
+        return self._scheduler.admit(caller)
 
-    def explain(self, request: ExplainRequest, place: Ticket) -> ExplainResponse:
+    def explain(self, request: ExplainRequest, ticket: Ticket) -> ExplainResponse:
         """Answer by an explanation."""
-        blobs, call = self._admit(request.model, request.table, place.caller)
-        return self._explain(request, place, blobs, call)
+        blobs, call = self._admit(request.model, request.table, ticket.caller)
+        return self._explain(request, ticket, blobs, call)
 
-    def events(self, request: ExplainRequest, place: Ticket) -> Iterator[ExplainStreamResponse]:
+    def events(self, request: ExplainRequest, ticket: Ticket) -> Iterator[ExplainStreamResponse]:
         """Admit at once; then tell the progress, and the response as the last event."""
-        latest = Latest()
-        blobs, call = self._admit(request.model, request.table, place.caller, latest.advance)
-        return self._events(call, latest, partial(self._explain, request, place, blobs, call))
+        latest = LatestProgress()
+        blobs, call = self._admit(request.model, request.table, ticket.caller, latest.advance)
+        return self._events(call, latest, partial(self._explain, request, ticket, blobs, call))
 
-    def describe(self, request: DescribeModelRequest, place: Ticket) -> DescribeModelResponse:
+    def describe(self, request: DescribeModelRequest, ticket: Ticket) -> DescribeModelResponse:
         """Answer by what a model takes and gives."""
-        blobs, call = self._admit(request.model, Table(), place.caller)
-        with self._turn(place, call):
+        blobs, call = self._admit(request.model, Table(), ticket.caller)
+        with self._slot(ticket, call):
             reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
 
-    def upload_model(self, parts: Iterable[bytes], place: Ticket) -> UploadModelResponse:
+    def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
         """Keep a model for later requests."""
-        return UploadModelResponse(id=self._uploads.take_model(parts, place.caller))
+        return UploadModelResponse(id=self._uploads.take_model(parts, ticket.caller))
 
-    def upload_table(self, form: str, parts: Iterable[bytes], place: Ticket) -> UploadTableResponse:
+    def upload_table(
+        self, form: str, parts: Iterable[bytes], ticket: Ticket
+    ) -> UploadTableResponse:
         """Keep a table for later requests."""
-        return UploadTableResponse(id=self._uploads.take_table(form, parts, place.caller))
+        return UploadTableResponse(id=self._uploads.take_table(form, parts, ticket.caller))
 
     def _admit(
         self,
@@ -115,39 +117,39 @@ class Service:
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
     ) -> tuple[Blobs, RequestContext]:
         blobs = self._uploads.find(model, table, caller)
-        call = admit(
+        call = create_context(
             model, table, blobs, caller, cache=self._cache, limits=self._limits, progress=progress
         )
         return blobs, call
 
     def _explain(
-        self, request: ExplainRequest, place: Ticket, blobs: Blobs, call: RequestContext
+        self, request: ExplainRequest, ticket: Ticket, blobs: Blobs, call: RequestContext
     ) -> ExplainResponse:
-        with self._turn(place, call):
+        with self._slot(ticket, call):
             start = time.monotonic()
             reply = self._runner.explain(request.SerializeToString(), blobs, call)
             seconds = time.monotonic() - start
         response = ExplainResponse.FromString(reply)
         methods = [str(options.WhichOneof("method")) for options in request.methods]
         row_count = response.receipt.predicted_row_count
-        self._metrics.explained(methods, seconds, row_count, place.caller.spans.recorded_trace)
+        self._metrics.explained(methods, seconds, row_count, ticket.caller.spans.recorded_trace)
         return response
 
     @contextmanager
-    def _turn(self, place: Ticket, call: RequestContext) -> Iterator[None]:
+    def _slot(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
         """Hold a turn; what waiting and working take is noted, and counted."""
-        spans = place.caller.spans
+        spans = ticket.caller.spans
         try:
             with ExitStack() as held, spans.collecting():
                 with span("queue"):
-                    held.enter_context(self._turns.turn(place, call))
+                    held.enter_context(self._scheduler.acquire(ticket, call))
                 held.enter_context(span("compute"))
                 yield
         finally:
-            self._metrics.timed(spans.taken())
+            self._metrics.timed(spans.finished())
 
     def _events(
-        self, call: RequestContext, latest: Latest, explain: Callable[[], ExplainResponse]
+        self, call: RequestContext, latest: LatestProgress, explain: Callable[[], ExplainResponse]
     ) -> Iterator[ExplainStreamResponse]:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
             reply = thread.submit(explain)

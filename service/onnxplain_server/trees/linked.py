@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
-from onnxplain_server.core.table import draw
+from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.ledger import Ledger
@@ -104,7 +104,7 @@ class Linked:
 
     def for_joint(self) -> Linked:
         """See `Effects.for_joint`: on a draw of rows, always the same, where there are many."""
-        rows = draw(len(self._bound.background), self._joint_rows, 0)
+        rows = sample_rows(len(self._bound.background), self._joint_rows, 0)
         if len(rows) == len(self._bound.background):
             return self
         return self.restrict(self._bound.background.take(rows))

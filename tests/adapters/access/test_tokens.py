@@ -25,7 +25,7 @@ def test_a_token_names_its_caller(path: Path) -> None:
 
     file = TokenFile(path)
 
-    assert [file.caller(token) for token in ("a", "b", "c", "")] == [
+    assert [file.verify(token) for token in ("a", "b", "c", "")] == [
         "token:ann",
         "token:bob",
         None,
@@ -38,13 +38,13 @@ def test_a_caller_may_have_several_tokens(path: Path) -> None:
 
     file = TokenFile(path)
 
-    assert file.caller("old") == file.caller("new") == "token:ann"
+    assert file.verify("old") == file.verify("new") == "token:ann"
 
 
 def test_a_digest_is_no_token(path: Path) -> None:
     path.write_text(f"ann {digest('a')}\n")
 
-    assert TokenFile(path).caller(digest("a")) is None
+    assert TokenFile(path).verify(digest("a")) is None
 
 
 def test_each_token_is_compared_with_all_in_constant_time(
@@ -63,7 +63,7 @@ def test_each_token_is_compared_with_all_in_constant_time(
 
     for token in ("0", "4", "none"):
         compared.clear()
-        file.caller(token)
+        file.verify(token)
         assert len(compared) == 5
 
 
@@ -103,4 +103,4 @@ def test_a_new_token_is_known_by_its_line(path: Path) -> None:
     file = TokenFile(path)
 
     assert len({token for token in tokens if len(token) == 64}) == 3
-    assert [file.caller(token) for token in tokens] == ["token:c0", "token:c1", "token:c2"]
+    assert [file.verify(token) for token in tokens] == ["token:c0", "token:c1", "token:c2"]

@@ -15,37 +15,37 @@ SIGNER = Signer(b"secret")
 
 def test_what_was_remembered_is_recalled_in_the_order_asked() -> None:
     cache = MemoryCache(10_000, SIGNER)
-    cache.remember({"a": b"1", "b": b""})
+    cache.put_many({"a": b"1", "b": b""})
 
-    assert cache.recall(["b", "none", "a"]) == [b"", None, b"1"]
+    assert cache.get_many(["b", "none", "a"]) == [b"", None, b"1"]
 
 
 def test_the_least_recently_used_goes_first() -> None:
     cache = MemoryCache(3 * 1_450, SIGNER)
     for name in "abc":
-        cache.remember({name: bytes(1_000)})
-    cache.recall(["a"])
+        cache.put_many({name: bytes(1_000)})
+    cache.get_many(["a"])
 
-    cache.remember({"d": bytes(1_000)})
+    cache.put_many({"d": bytes(1_000)})
 
-    assert [value is not None for value in cache.recall("abcd")] == [True, False, True, True]
+    assert [value is not None for value in cache.get_many("abcd")] == [True, False, True, True]
 
 
 def test_a_value_over_the_whole_limit_is_dropped_and_displaces_nothing() -> None:
     cache = MemoryCache(2_000, SIGNER)
-    cache.remember({"small": b"1"})
+    cache.put_many({"small": b"1"})
 
-    cache.remember({"large": bytes(2_000)})
+    cache.put_many({"large": bytes(2_000)})
 
-    assert cache.recall(["small", "large"]) == [b"1", None]
+    assert cache.get_many(["small", "large"]) == [b"1", None]
 
 
 def test_a_cache_of_no_bytes_keeps_nothing() -> None:
     cache = MemoryCache(0, SIGNER)
 
-    cache.remember({"a": b""})
+    cache.put_many({"a": b""})
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
     assert cache.counts().byte_count == 0
 
 
@@ -61,7 +61,7 @@ def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
     before, _ = tracemalloc.get_traced_memory()
     cache = MemoryCache(500_000, SIGNER)
     for number in range(3_000):
-        cache.remember({f"{number}" * 20: bytes(number % 100)})
+        cache.put_many({f"{number}" * 20: bytes(number % 100)})
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
 
@@ -71,9 +71,9 @@ def test_the_limit_holds_for_the_memory_that_is_really_taken() -> None:
 
 def test_hits_and_misses_are_counted() -> None:
     cache = MemoryCache(10_000, SIGNER)
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
-    cache.recall(["a", "b", "a", "c", "a"])
+    cache.get_many(["a", "b", "a", "c", "a"])
 
     counts = cache.counts()
     assert (counts.hit_count, counts.miss_count, counts.error_count) == (3, 2, 0)
@@ -83,14 +83,14 @@ def test_hits_and_misses_are_counted() -> None:
 def test_a_value_under_another_name_is_an_error_and_then_absent() -> None:
     """As if something had moved the values of one caller to another's names."""
     cache = MemoryCache(10_000, SIGNER)
-    cache.remember({"a": b"1", "b": b"2"})
+    cache.put_many({"a": b"1", "b": b"2"})
     values = cache._values
     first, second = values
     values[first], values[second] = values[second], values[first]
 
-    assert cache.recall(["a", "b"]) == [None, None]
+    assert cache.get_many(["a", "b"]) == [None, None]
     assert cache.counts() == CacheCounts(hit_count=0, miss_count=0, error_count=2, byte_count=0)
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
     assert cache.counts().miss_count == 1
 
 
@@ -101,8 +101,8 @@ def test_many_threads_at_once_neither_fail_nor_mix_values() -> None:
     def work(own: int) -> None:
         for turn in range(300):
             name = f"{own}-{turn % 7}"
-            cache.remember({name: name.encode() * 50})
-            (value,) = cache.recall([name])
+            cache.put_many({name: name.encode() * 50})
+            (value,) = cache.get_many([name])
             if value not in {None, name.encode() * 50}:
                 wrong.append(name)
 

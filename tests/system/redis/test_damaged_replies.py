@@ -94,8 +94,8 @@ def linked(reply: bytes) -> Iterator[RedisConnection]:
 def use(link: RedisConnection) -> None:
     """Do all that replicas do with what they share."""
     cache, blobs = RedisCache(link, SIGNER, 60), RedisBlobs(link, SIGNER, 2**20, 60)
-    assert cache.recall(["a", "b"]) == [None, None]
-    cache.remember({"a": b"1", "b": b"2"})
+    assert cache.get_many(["a", "b"]) == [None, None]
+    cache.put_many({"a": b"1", "b": b"2"})
     with cache.single_flight("a", lambda: False):
         pass
     assert blobs.get("caller:a") is None

@@ -44,32 +44,32 @@ def cache_on(link: RedisConnection) -> RedisCache:
 
 def remember_often(cache: RedisCache, times: int) -> None:
     for _ in range(times):
-        cache.remember({"a": b"1"})
+        cache.put_many({"a": b"1"})
 
 
 def test_what_was_remembered_is_recalled_in_the_order_asked(cache: RedisCache) -> None:
-    cache.remember({"a": b"1", "b": b""})
+    cache.put_many({"a": b"1", "b": b""})
 
-    assert cache.recall(["b", "none", "a"]) == [b"", None, b"1"]
+    assert cache.get_many(["b", "none", "a"]) == [b"", None, b"1"]
     assert cache.counts() == CacheCounts(2, 1, 0, 0)
 
 
 def test_hundreds_of_names_are_recalled_at_once(cache: RedisCache) -> None:
     entries = {f"name {i}": str(i).encode() for i in range(300)}
-    cache.remember(entries)
+    cache.put_many(entries)
 
-    assert cache.recall(list(entries)) == list(entries.values())
+    assert cache.get_many(list(entries)) == list(entries.values())
 
 
 def test_values_live_as_long_as_they_are_told_to(redis_server, cache: RedisCache) -> None:
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
     (key,) = redis_server.keys("cache")
     assert 3_000 < redis_server.admin.ttl(key) <= 3_600
 
 
 def test_names_and_callers_cannot_be_read_from_the_keys(redis_server, cache: RedisCache) -> None:
-    cache.remember({"ada:salaries": b"1"})
+    cache.put_many({"ada:salaries": b"1"})
 
     assert all(b"ada" not in key for key in redis_server.admin.scan_iter())
 
@@ -80,14 +80,14 @@ def test_a_value_of_one_caller_is_none_of_another(
 ) -> None:
     """Not under the same name, nor where somebody copies it to the other's key."""
     mine, theirs = ("alice:model:table:grid", f"{caller}:model:table:grid")
-    cache.remember({mine: b"numbers of alice"})
+    cache.put_many({mine: b"numbers of alice"})
     (key,) = redis_server.keys("cache")
     sealed = redis_server.admin.get(key)
-    cache.remember({theirs: b"others"})
+    cache.put_many({theirs: b"others"})
     (other,) = set(redis_server.keys("cache")) - {key}
     redis_server.admin.set(other, sealed)
 
-    assert cache.recall([theirs]) == [None]
+    assert cache.get_many([theirs]) == [None]
     assert all(len(each) < 100 and each.decode().isprintable() for each in (key, other))
 
 
@@ -95,26 +95,26 @@ def test_a_value_of_one_caller_is_none_of_another(
 def test_values_of_more_than_one_mebibyte_are_not_stored(
     redis_server, cache: RedisCache, size: int
 ) -> None:
-    cache.remember({"a": bytes(size)})
+    cache.put_many({"a": bytes(size)})
 
     fits = size + SEAL_BYTES <= VALUE_BYTES
-    assert (cache.recall(["a"]) == [bytes(size)]) is fits
+    assert (cache.get_many(["a"]) == [bytes(size)]) is fits
     assert len(redis_server.keys("cache")) == fits
 
 
 def test_many_large_values_travel_in_bounded_commands(cache: RedisCache) -> None:
     entries = {f"{i}": bytes([i]) * 1_000_000 for i in range(40)}
 
-    cache.remember(entries)
+    cache.put_many(entries)
 
-    assert cache.recall(list(entries)) == list(entries.values())
+    assert cache.get_many(list(entries)) == list(entries.values())
     assert cache.counts().error_count == 0
 
 
 def test_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
     redis_server, cache: RedisCache
 ) -> None:
-    cache.remember({"a": b"payload"})
+    cache.put_many({"a": b"payload"})
     (key,) = redis_server.keys("cache")
     whole = redis_server.admin.get(key)
 
@@ -122,7 +122,7 @@ def test_a_change_of_any_byte_makes_a_value_absent_and_deletes_it(
         broken = bytearray(whole)
         broken[place] ^= 1
         redis_server.admin.set(key, bytes(broken))
-        assert cache.recall(["a"]) == [None]
+        assert cache.get_many(["a"]) == [None]
         assert not redis_server.admin.exists(key)
 
     assert cache.counts() == CacheCounts(0, 0, len(whole), 0)
@@ -155,56 +155,56 @@ class Bomb:
 def test_a_value_that_was_not_sealed_here_is_absent(
     redis_server, cache: RedisCache, lie: bytes
 ) -> None:
-    cache.remember({"a": b"payload"})
+    cache.put_many({"a": b"payload"})
     (key,) = redis_server.keys("cache")
     redis_server.admin.set(key, lie)
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
     assert redis_server.keys("cache") == []
     assert cache.counts().error_count == 1
     assert not Bomb.exploded
 
 
 def test_a_value_that_is_cut_short_is_absent(redis_server, cache: RedisCache) -> None:
-    cache.remember({"a": b"payload"})
+    cache.put_many({"a": b"payload"})
     (key,) = redis_server.keys("cache")
     whole = redis_server.admin.get(key)
 
     for length in range(len(whole)):
         redis_server.admin.set(key, whole[:length])
-        assert cache.recall(["a"]) == [None]
+        assert cache.get_many(["a"]) == [None]
 
 
 def test_values_moved_to_each_others_names_are_absent(redis_server, cache: RedisCache) -> None:
     """As if somebody replayed the numbers of one caller, model or table as those of another."""
-    cache.remember({"a": b"1", "b": b"2"})
+    cache.put_many({"a": b"1", "b": b"2"})
     first, second = redis_server.keys("cache")
     redis_server.admin.rename(first, "kept")
     redis_server.admin.rename(second, first)
     redis_server.admin.rename("kept", second)
 
-    assert cache.recall(["a", "b"]) == [None, None]
+    assert cache.get_many(["a", "b"]) == [None, None]
     assert cache.counts().error_count == 2
 
 
 def test_a_key_of_another_type_is_absent(redis_server, cache: RedisCache) -> None:
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
     (key,) = redis_server.keys("cache")
     redis_server.admin.delete(key)
     redis_server.admin.rpush(key, "1")
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
 
 
 def test_with_redis_gone_nothing_is_found_and_nothing_waits(
     redis_server, link_to: Callable[..., RedisConnection], tries: list[str]
 ) -> None:
     cache = cache_on(link_to(redis_server.url, pause=NEVER))
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
     redis_server.kill()
     tries.clear()
 
-    assert [cache.recall(["a"]) for _ in range(1_000)] == [[None]] * 1_000
+    assert [cache.get_many(["a"]) for _ in range(1_000)] == [[None]] * 1_000
     remember_often(cache, 1_000)
     assert len(tries) == 1
 
@@ -215,15 +215,15 @@ def test_a_server_that_starts_without_redis_uses_it_once_it_is_there(
     redis_server.kill()
     clock = Clock()
     cache = cache_on(link_to(redis_server.url, pause=5.0, clock=clock))
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
     redis_server.start()
-    cache.remember({"a": b"1"})
-    assert cache.recall(["a"]) == [None]
+    cache.put_many({"a": b"1"})
+    assert cache.get_many(["a"]) == [None]
     clock.now = 5.0
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
-    assert cache.recall(["a"]) == [b"1"]
+    assert cache.get_many(["a"]) == [b"1"]
 
 
 def test_frozen_redis_costs_one_timeout_and_then_nothing(
@@ -233,9 +233,9 @@ def test_frozen_redis_costs_one_timeout_and_then_nothing(
     redis_server.freeze()
     start = time.monotonic()
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
     assert time.monotonic() - start > 0.9 * TIMEOUT_SECONDS
-    assert [cache.recall(["a"]) for _ in range(1_000)] == [[None]] * 1_000
+    assert [cache.get_many(["a"]) for _ in range(1_000)] == [[None]] * 1_000
     remember_often(cache, 1_000)
     assert len(tries) == 1
 
@@ -272,7 +272,7 @@ def test_over_time_frozen_redis_costs_one_timeout_per_pause(
     redis_server.freeze()
     for tenths in range(27):
         clock.now = tenths / 10
-        cache.recall(["a"])
+        cache.get_many(["a"])
 
     assert len(tries) == 3
 
@@ -282,17 +282,17 @@ def test_thawed_redis_gives_the_right_values_again(
 ) -> None:
     """The replies of commands that came too late must not be taken for those of later ones."""
     entries = {name: name.encode() for name in "abcdefgh"}
-    cache_on(link_to(redis_server.url)).remember(entries)
+    cache_on(link_to(redis_server.url)).put_many(entries)
     cache = cache_on(link_to(redis_server.url, pause=0.0, timeout=TIMEOUT_SECONDS))
     found: list[tuple[bytes | None, ...]] = []
 
     def is_found(names: str) -> bool:
-        found.append(tuple(cache.recall(list(names))))
+        found.append(tuple(cache.get_many(list(names))))
         return found[-1] == tuple(name.encode() for name in names)
 
     for name in entries:
         redis_server.freeze()
-        assert cache.recall([name]) == [None]
+        assert cache.get_many([name]) == [None]
         redis_server.thaw()
         assert soon(lambda: is_found("ha"))
     assert soon(lambda: is_found("abcdefgh"))
@@ -301,13 +301,13 @@ def test_thawed_redis_gives_the_right_values_again(
 
 
 def test_restarted_redis_is_used_at_the_next_command(redis_server, cache: RedisCache) -> None:
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
     redis_server.kill()
     redis_server.start()
 
-    cache.remember({"a": b"2"})
+    cache.put_many({"a": b"2"})
 
-    assert cache.recall(["a"]) == [b"2"]
+    assert cache.get_many(["a"]) == [b"2"]
     assert cache.counts().error_count == 0
 
 
@@ -330,32 +330,32 @@ def test_busy_redis_costs_one_timeout_and_then_answers_rightly(
     busy: Callable[[Any], Any],
 ) -> None:
     """It is busy for three seconds; who asks it goes on before."""
-    cache_on(link_to(redis_server.url)).remember({"a": b"1", "b": b"2"})
+    cache_on(link_to(redis_server.url)).put_many({"a": b"1", "b": b"2"})
     cache = cache_on(link_to(redis_server.url, pause=0.0, timeout=TIMEOUT_SECONDS))
     other = threading.Thread(target=busy, args=(redis_server.admin,))
     other.start()
 
     # At first it may not be busy yet.
-    assert soon(lambda: cache.recall(["a"]) == [None])
+    assert soon(lambda: cache.get_many(["a"]) == [None])
     assert other.is_alive()
     other.join()
-    assert soon(lambda: cache.recall(["b"]) == [b"2"])
+    assert soon(lambda: cache.get_many(["b"]) == [b"2"])
 
 
 def test_full_redis_keeps_what_it_has_and_the_rest_is_counted(
     redis_server, cache: RedisCache
 ) -> None:
-    cache.remember({"before": b"1"})
+    cache.put_many({"before": b"1"})
     redis_server.admin.config_set("maxmemory", "2mb")
     large = {str(i): bytes(500_000) for i in range(8)}
 
-    cache.remember(large)
+    cache.put_many(large)
 
-    assert cache.recall(["before"]) == [b"1"]
-    kept = sum(value is not None for value in cache.recall(list(large)))
+    assert cache.get_many(["before"]) == [b"1"]
+    kept = sum(value is not None for value in cache.get_many(list(large)))
     assert kept < 8
     assert cache.counts().error_count == 8 - kept
-    assert cache.recall(["before"]) == [b"1"]
+    assert cache.get_many(["before"]) == [b"1"]
 
 
 def test_redis_that_evicts_makes_values_absent_only(redis_server, cache: RedisCache) -> None:
@@ -363,9 +363,9 @@ def test_redis_that_evicts_makes_values_absent_only(redis_server, cache: RedisCa
     redis_server.admin.config_set("maxmemory-policy", "allkeys-lru")
     entries = {str(i): bytes([i]) * 200_000 for i in range(50)}
     for name, value in entries.items():
-        cache.remember({name: value})
+        cache.put_many({name: value})
 
-    found = cache.recall(list(entries))
+    found = cache.get_many(list(entries))
 
     assert 0 < sum(value is not None for value in found) < 50
     pairs = zip(found, entries.values(), strict=True)
@@ -376,9 +376,9 @@ def test_redis_that_refuses_everything_costs_numbers_only(redis_server, cache: R
     """A user without rights, as after a mistake in its access rules."""
     redis_server.admin.acl_setuser("default", enabled=True, reset=False, commands=["-@all"])
 
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
     assert cache.counts().error_count == 2
 
 
@@ -389,7 +389,7 @@ def test_a_wrong_password_costs_numbers_only(
     url = redis_server.url.replace("//", "//:wrong@")
     cache = cache_on(link_to(url))
 
-    assert cache.recall(["a"]) == [None]
+    assert cache.get_many(["a"]) == [None]
 
 
 def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
@@ -400,9 +400,9 @@ def test_rules_for_our_keys_and_three_commands_suffice_for_cached_numbers(
     )
     cache = cache_on(link_to(redis_server.url.replace("//", "//ours:pw@")))
 
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
 
-    assert cache.recall(["a", "b"]) == [b"1", None]
+    assert cache.get_many(["a", "b"]) == [b"1", None]
     assert cache.counts().error_count == 0
 
 
@@ -468,18 +468,18 @@ def test_a_command_that_came_too_late_is_not_tried_again(
 
 def test_redis_is_asked_only_for_what_this_process_lacks(redis_server, cache: RedisCache) -> None:
     layered = LayeredCache(MemoryCache(100_000, Signer(b"front")), cache)
-    layered.remember({"a": b"1", "b": b"2"})
+    layered.put_many({"a": b"1", "b": b"2"})
     redis_server.admin.flushall()
 
-    assert layered.recall(["a", "c"]) == [b"1", None]
+    assert layered.get_many(["a", "c"]) == [b"1", None]
     counts = layered.counts()
     assert (counts.hit_count, counts.miss_count) == (1, 1)
 
 
 def test_numbers_of_another_process_are_fetched_once(cache: RedisCache) -> None:
-    cache.remember({"a": b"1"})
+    cache.put_many({"a": b"1"})
     layered = LayeredCache(MemoryCache(100_000, Signer(b"front")), cache)
 
-    assert [layered.recall(["a"]), layered.recall(["a"])] == [[b"1"], [b"1"]]
+    assert [layered.get_many(["a"]), layered.get_many(["a"])] == [[b"1"], [b"1"]]
     assert cache.counts().hit_count == 1
     assert (layered.counts().hit_count, layered.counts().miss_count) == (2, 0)

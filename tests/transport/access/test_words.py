@@ -8,7 +8,7 @@ import grpc
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.transport.admission.authentication import Credentials
-from onnxplain_server.transport.request_log import Record
+from onnxplain_server.transport.request_log import RequestRecord
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -78,7 +78,7 @@ def test_a_name_with_control_characters_stays_within_its_line(
 ) -> None:
     caplog.set_level(logging.INFO, "onnxplain_server.requests")
 
-    Record(f"GET /{name}", None).close("200", f"token:{name}")
+    RequestRecord(f"GET /{name}", None).close("200", f"token:{name}")
 
     (record,) = caplog.records
     assert record.getMessage().isascii()

@@ -10,7 +10,7 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import NO_BLOBS, Blob, Blobs
-from onnxplain_server.transport.admission.admission import Caller, RequestLimits, admit
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.wire.blobs import identify
 
@@ -28,13 +28,15 @@ def call_of(
 ) -> RequestContext:
     caller = Caller(name, math.inf, lambda: False)
     limits = RequestLimits(1_000, 1_000, 1.0)
-    return admit(model, table, blobs, caller, cache=cache, limits=limits, progress=lambda *_: None)
+    return create_context(
+        model, table, blobs, caller, cache=cache, limits=limits, progress=lambda *_: None
+    )
 
 
 def test_the_same_request_finds_its_numbers_again(cache: MemoryCache) -> None:
-    call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
+    call_of(cache, MODEL, TABLE).cache_put({"grid": b"1"})
 
-    assert call_of(cache, MODEL, TABLE).recall(["grid"]) == [b"1"]
+    assert call_of(cache, MODEL, TABLE).cache_get(["grid"]) == [b"1"]
 
 
 @pytest.mark.parametrize(
@@ -49,27 +51,27 @@ def test_the_same_request_finds_its_numbers_again(cache: MemoryCache) -> None:
     ],
 )
 def test_another_model_table_or_caller_finds_nothing(cache: MemoryCache, other) -> None:
-    call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
+    call_of(cache, MODEL, TABLE).cache_put({"grid": b"1"})
 
-    assert call_of(cache, *other).recall(["grid"]) == [None]
+    assert call_of(cache, *other).cache_get(["grid"]) == [None]
 
 
 def test_an_uploaded_file_shares_its_numbers_with_one_sent_along(cache: MemoryCache) -> None:
-    call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
+    call_of(cache, MODEL, TABLE).cache_put({"grid": b"1"})
     model, table = Model(id=identify(b"model")), Table(id=identify(TABLE.csv))
     blobs = {model.id: Blob("onnx", b"model"), table.id: Blob("csv", TABLE.csv)}
 
-    assert call_of(cache, model, table, blobs=blobs).recall(["grid"]) == [b"1"]
+    assert call_of(cache, model, table, blobs=blobs).cache_get(["grid"]) == [b"1"]
 
     as_parquet = blobs | {table.id: Blob("parquet", TABLE.csv)}
-    assert call_of(cache, model, table, blobs=as_parquet).recall(["grid"]) == [None]
+    assert call_of(cache, model, table, blobs=as_parquet).cache_get(["grid"]) == [None]
 
 
 def test_no_name_reaches_into_the_names_of_another(cache: MemoryCache) -> None:
-    call_of(cache, MODEL, TABLE).remember({"grid": b"1"})
+    call_of(cache, MODEL, TABLE).cache_put({"grid": b"1"})
     (key,) = cache._values
 
-    call_of(cache, MODEL, Table()).remember({"grid": b"2", "../grid": b"3", ":grid": b"4"})
+    call_of(cache, MODEL, Table()).cache_put({"grid": b"2", "../grid": b"3", ":grid": b"4"})
 
     assert cache._values[key].endswith(b"1")
     assert len(cache._values) == 4
@@ -79,7 +81,7 @@ def test_columns_in_the_message_are_told_apart(cache: MemoryCache) -> None:
     first, second = (
         Table(columns=Columns(columns=[Column(name="a", numbers=[number])])) for number in (1, 2)
     )
-    call_of(cache, MODEL, first).remember({"grid": b"1"})
+    call_of(cache, MODEL, first).cache_put({"grid": b"1"})
 
-    assert call_of(cache, MODEL, second).recall(["grid"]) == [None]
-    assert call_of(cache, MODEL, first).recall(["grid"]) == [b"1"]
+    assert call_of(cache, MODEL, second).cache_get(["grid"]) == [None]
+    assert call_of(cache, MODEL, first).cache_get(["grid"]) == [b"1"]

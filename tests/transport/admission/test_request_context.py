@@ -21,10 +21,10 @@ class Drawer:
     ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [self.values.get(name) for name in names]
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
         self.values |= entries
 
     def counts(self) -> CacheCounts:
@@ -82,7 +82,7 @@ def test_a_cancelled_call_ends_at_its_next_step_and_at_every_later_one() -> None
 
 def test_a_call_whose_caller_has_gone_is_cancelled() -> None:
     here = [True]
-    call = RequestContext(Drawer(), "", 60, gone=lambda: not here[0])
+    call = RequestContext(Drawer(), "", 60, is_disconnected=lambda: not here[0])
     call.advance(0, 1)
     here[0] = False
 
@@ -96,10 +96,10 @@ def test_callers_with_different_prefixes_do_not_see_each_others_numbers() -> Non
     drawer = Drawer()
     one, other = RequestContext(drawer, "one/", 60), RequestContext(drawer, "other/", 60)
 
-    one.remember({"a": b"1"})
+    one.cache_put({"a": b"1"})
 
-    assert list(one.recall(["a", "b"])) == [b"1", None]
-    assert list(other.recall(["a", "b"])) == [None, None]
+    assert list(one.cache_get(["a", "b"])) == [b"1", None]
+    assert list(other.cache_get(["a", "b"])) == [None, None]
     assert list(drawer.values) == ["one/a"]
 
 
@@ -181,12 +181,12 @@ def test_a_call_stands_aside_while_it_waits_and_only_then(polls: int, expected: 
     call = RequestContext(Queue(polls), "", 60)
 
     @contextmanager
-    def stand_aside() -> Iterator[None]:
+    def release_slot() -> Iterator[None]:
         events.append("aside")
         yield
         events.append("back")
 
-    call.stand_aside = stand_aside
+    call.release_slot = release_slot
     with call.single_flight("method"):
         assert events == expected
 

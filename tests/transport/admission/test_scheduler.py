@@ -39,14 +39,14 @@ def wait_until(true: Callable[[], bool]) -> None:
 class Asking:
     """A request on a thread of its own; once it runs it stays until it may leave."""
 
-    def __init__(self, turns: Scheduler, name: str, started: list[str], seconds: float) -> None:
+    def __init__(self, scheduler: Scheduler, name: str, started: list[str], seconds: float) -> None:
         self.call = make_call(seconds)
         self.may_leave = threading.Event()
         self.refused: Reason | None = None
-        self._turns = turns
+        self._scheduler = scheduler
         self._name = name
         self._started = started
-        self._place: Ticket | None = None
+        self._ticket: Ticket | None = None
         self._entered = threading.Event()
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -54,40 +54,40 @@ class Asking:
 
     def _run(self) -> None:
         try:
-            with self._turns.place(caller(self._name)) as place:
-                self._place = place
-                self._enter(place)
+            with self._scheduler.admit(caller(self._name)) as ticket:
+                self._ticket = ticket
+                self._enter(ticket)
         except ExplainError as error:
             self.refused = error.reason
         self._entered.set()
 
-    def _enter(self, place: Ticket) -> None:
+    def _enter(self, ticket: Ticket) -> None:
         # Seen by others only once it waits, since both happen in one hold of the lock.
-        with self._turns._lock:
+        with self._scheduler._lock:
             self._entered.set()
-            with self._turns.turn(place, self.call):
+            with self._scheduler.acquire(ticket, self.call):
                 self._started.append(self._name)
-                place.woken.wait_for(self.may_leave.is_set, PATIENCE)
+                ticket.woken.wait_for(self.may_leave.is_set, PATIENCE)
 
     def leave(self) -> None:
         """Let it come to its end."""
         self.may_leave.set()
-        if self._place is not None:
-            with self._turns._lock:
-                self._place.woken.notify_all()
+        if self._ticket is not None:
+            with self._scheduler._lock:
+                self._ticket.woken.notify_all()
         self.thread.join()
 
 
 class Crowd:
     """Requests of several callers."""
 
-    def __init__(self, turns: Scheduler) -> None:
-        self.turns = turns
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
         self.started: list[str] = []
         self.all: list[Asking] = []
 
     def ask(self, name: str, seconds: float = PATIENCE) -> Asking:
-        self.all.append(Asking(self.turns, name, self.started, seconds))
+        self.all.append(Asking(self.scheduler, name, self.started, seconds))
         return self.all[-1]
 
     def start(self, count: int) -> Sequence[str]:
@@ -106,7 +106,7 @@ def crowd() -> Iterator[Callable[..., Crowd]]:
             for one in made.all:
                 one.call.cancel()
                 one.leave()
-            assert made.turns.wait_empty(0)
+            assert made.scheduler.wait_idle(0)
 
         yield lambda *counts, **named: ends.enter_context(ended(Crowd(Scheduler(*counts, **named))))
 
@@ -131,7 +131,7 @@ def test_a_deadline_that_passes_in_the_line_is_told(crowd) -> None:
     late.thread.join(PATIENCE)
 
     assert late.refused is Reason.DEADLINE_EXCEEDED
-    assert made.turns.counts().waiting_count == 0
+    assert made.scheduler.counts().waiting_count == 0
 
 
 def test_callers_take_turns_however_many_requests_one_has(crowd) -> None:
@@ -165,7 +165,7 @@ def test_a_caller_without_work_runs_at_once_beside_the_long_requests_of_others(c
     made.ask("ada")
 
     assert made.start(3) == ["eve", "mallory", "ada"]
-    assert made.turns.counts().running_count == 3
+    assert made.scheduler.counts().running_count == 3
 
 
 def test_more_than_one_at_a_time_of_a_caller_does_not_run_beside_others(crowd) -> None:
@@ -177,34 +177,34 @@ def test_more_than_one_at_a_time_of_a_caller_does_not_run_beside_others(crowd) -
     made.ask("ada")
 
     # Under the lock, so after whoever could run at once.
-    assert made.turns.counts().waiting_count == 1
+    assert made.scheduler.counts().waiting_count == 1
     assert made.started == ["eve", "ada"]
 
 
 def test_a_turn_that_fails_is_given_back() -> None:
-    turns = Scheduler(running_count=1, waiting_count=0)
+    scheduler = Scheduler(running_count=1, waiting_count=0)
     with (
         pytest.raises(ValueError, match="lost"),
-        turns.place(caller()) as place,
-        turns.turn(place, make_call()),
+        scheduler.admit(caller()) as ticket,
+        scheduler.acquire(ticket, make_call()),
     ):
         raise ValueError("lost")
 
-    with turns.place(caller()) as place, turns.turn(place, make_call()):
-        assert turns.counts().running_count == 1
-    assert turns.wait_empty(0)
+    with scheduler.admit(caller()) as ticket, scheduler.acquire(ticket, make_call()):
+        assert scheduler.counts().running_count == 1
+    assert scheduler.wait_idle(0)
 
 
 def test_places_are_counted_exactly() -> None:
-    turns = Scheduler(running_count=1, waiting_count=1)
+    scheduler = Scheduler(running_count=1, waiting_count=1)
 
-    with turns.place(caller()), turns.place(caller()):
-        with pytest.raises(ExplainError) as caught, turns.place(caller()):
+    with scheduler.admit(caller()), scheduler.admit(caller()):
+        with pytest.raises(ExplainError) as caught, scheduler.admit(caller()):
             pass
-        assert not turns.wait_empty(0)
+        assert not scheduler.wait_idle(0)
 
     assert caught.value.reason is Reason.OVERLOADED
-    assert turns.wait_empty(0)
+    assert scheduler.wait_idle(0)
 
 
 def test_one_caller_cannot_fill_the_places(crowd) -> None:
@@ -214,7 +214,7 @@ def test_one_caller_cannot_fill_the_places(crowd) -> None:
 
     others = [made.ask("ada") for _ in range(3)]
 
-    wait_until(lambda: made.turns.counts().place_count == 5)
+    wait_until(lambda: made.scheduler.counts().in_flight_count == 5)
     assert [one.refused for one in of_eve] == [None, None, None, *[Reason.OVERLOADED] * 2]
     # Three to two is as even as five places allow.
     assert [one.refused for one in others] == [None, None, Reason.OVERLOADED]
@@ -232,11 +232,11 @@ def test_work_that_has_begun_is_never_given_up_for_others(crowd) -> None:
 
 
 def test_a_request_that_is_being_read_gives_its_place_to_others_too() -> None:
-    turns = Scheduler(running_count=1, waiting_count=1)
+    scheduler = Scheduler(running_count=1, waiting_count=1)
     with (
-        turns.place(caller("eve")) as first,
-        turns.place(caller("eve")) as second,
-        turns.place(caller("ada")),
+        scheduler.admit(caller("eve")) as first,
+        scheduler.admit(caller("eve")) as second,
+        scheduler.admit(caller("ada")),
     ):
         first.check()
         with pytest.raises(ExplainError) as caught:
@@ -246,66 +246,66 @@ def test_a_request_that_is_being_read_gives_its_place_to_others_too() -> None:
 
 
 def test_places_of_extra_requests_are_for_callers_that_have_none() -> None:
-    turns = Scheduler(running_count=1, waiting_count=0, extra_count=1)
-    with turns.place(caller("eve")):
-        with pytest.raises(ExplainError), turns.place(caller("eve")):
+    scheduler = Scheduler(running_count=1, waiting_count=0, extra_count=1)
+    with scheduler.admit(caller("eve")):
+        with pytest.raises(ExplainError), scheduler.admit(caller("eve")):
             pass
-        with turns.place(caller("ada")):
+        with scheduler.admit(caller("ada")):
             pass
 
 
 def test_those_without_a_name_are_told_apart_by_address() -> None:
-    assert caller(ANONYMOUS, "10.0.0.1").party != caller(ANONYMOUS, "10.0.0.2").party
-    assert caller("ada", "10.0.0.1").party == caller("ada", "10.0.0.2").party
-    assert caller("10.0.0.1").party != caller(ANONYMOUS, "10.0.0.1").party
+    assert caller(ANONYMOUS, "10.0.0.1").caller_key != caller(ANONYMOUS, "10.0.0.2").caller_key
+    assert caller("ada", "10.0.0.1").caller_key == caller("ada", "10.0.0.2").caller_key
+    assert caller("10.0.0.1").caller_key != caller(ANONYMOUS, "10.0.0.1").caller_key
 
 
 def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> None:
     made = crowd(1, 3)
     call = make_call()
-    with made.turns.place(caller("ada")) as place, made.turns.turn(place, call):
+    with made.scheduler.admit(caller("ada")) as ticket, made.scheduler.acquire(ticket, call):
         first, _ = made.ask("ada"), made.ask("bob")
         assert made.started == []
 
         def leave() -> None:
             # Once the one that stood aside waits for its turn again.
-            wait_until(lambda: bool(made.turns._line._first))
+            wait_until(lambda: bool(made.scheduler._queue._priority))
             first.leave()
 
         leaving = threading.Thread(target=leave)
-        with call.stand_aside():
+        with call.release_slot():
             made.start(1)
             leaving.start()
             # Left only once the other one has ended; it is not overtaken by the third.
         leaving.join()
         assert made.started == [made.started[0]]
-        assert made.turns.counts().running_count == 1
+        assert made.scheduler.counts().running_count == 1
 
     made.start(2)
 
 
 def test_who_stands_aside_when_the_server_stops_is_told_so() -> None:
-    turns = Scheduler(running_count=1, waiting_count=0)
+    scheduler = Scheduler(running_count=1, waiting_count=0)
     call = make_call()
 
     with (
         pytest.raises(ExplainError) as caught,
-        turns.place(caller()) as place,
-        turns.turn(place, call),
-        call.stand_aside(),
+        scheduler.admit(caller()) as ticket,
+        scheduler.acquire(ticket, call),
+        call.release_slot(),
     ):
-        turns.end_all()
+        scheduler.cancel_all()
 
     assert caught.value.reason is Reason.UNAVAILABLE
-    assert turns.counts().running_count == 0
+    assert scheduler.counts().running_count == 0
 
 
 def test_what_is_still_read_when_the_server_stops_is_told_so() -> None:
-    turns = Scheduler(running_count=1, waiting_count=0)
+    scheduler = Scheduler(running_count=1, waiting_count=0)
 
-    with turns.place(caller()) as place:
-        turns.end_all()
+    with scheduler.admit(caller()) as ticket:
+        scheduler.cancel_all()
         with pytest.raises(ExplainError) as caught:
-            place.check()
+            ticket.check()
 
     assert caught.value.reason is Reason.UNAVAILABLE

@@ -12,7 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.grpc import receiving
-from onnxplain_server.transport.grpc.receiving import Arrivals
+from onnxplain_server.transport.grpc.receiving import MessageReceiver
 
 MESSAGE_BYTES = 2**20
 PATIENCE = 120.0
@@ -36,57 +36,57 @@ def never() -> Iterator[Iterator[bytes]]:
 
 
 @pytest.fixture
-def arrivals() -> Arrivals:
-    return Arrivals(2)
+def arrivals() -> MessageReceiver:
+    return MessageReceiver(2)
 
 
-def test_messages_come_in_their_order(arrivals: Arrivals) -> None:
-    with Scheduler(1, 0).place(caller("ada")) as place:
-        assert list(arrivals.each(iter([b"1", b"2"]), place, MESSAGE_BYTES)) == [b"1", b"2"]
-        assert arrivals.only(iter([b"1"]), place, MESSAGE_BYTES) == b"1"
+def test_messages_come_in_their_order(arrivals: MessageReceiver) -> None:
+    with Scheduler(1, 0).admit(caller("ada")) as ticket:
+        assert list(arrivals.each(iter([b"1", b"2"]), ticket, MESSAGE_BYTES)) == [b"1", b"2"]
+        assert arrivals.only(iter([b"1"]), ticket, MESSAGE_BYTES) == b"1"
 
 
-def test_a_call_without_a_message_is_refused(arrivals: Arrivals) -> None:
-    with Scheduler(1, 0).place(caller("ada")) as place, pytest.raises(ExplainError) as caught:
-        arrivals.only(iter([]), place, MESSAGE_BYTES)
+def test_a_call_without_a_message_is_refused(arrivals: MessageReceiver) -> None:
+    with Scheduler(1, 0).admit(caller("ada")) as ticket, pytest.raises(ExplainError) as caught:
+        arrivals.only(iter([]), ticket, MESSAGE_BYTES)
 
     assert caught.value.reason is Reason.INVALID_REQUEST
 
 
 def test_who_sends_nothing_for_long_gives_its_place_back(
-    arrivals: Arrivals, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+    arrivals: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "_IDLE_SECONDS", -0.9)
-    turns = Scheduler(1, 0)
+    scheduler = Scheduler(1, 0)
 
-    with pytest.raises(ExplainError) as caught, turns.place(caller("eve")) as place:
-        list(arrivals.each(never, place, MESSAGE_BYTES))
+    with pytest.raises(ExplainError) as caught, scheduler.admit(caller("eve")) as ticket:
+        list(arrivals.each(never, ticket, MESSAGE_BYTES))
 
     assert caught.value.reason is Reason.DEADLINE_EXCEEDED
-    assert turns.counts().place_count == 0
+    assert scheduler.counts().in_flight_count == 0
 
 
 def test_a_slow_upload_gives_way_to_another_caller(
-    arrivals: Arrivals, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+    arrivals: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "_IDLE_SECONDS", PATIENCE)
-    turns = Scheduler(1, 1)
+    scheduler = Scheduler(1, 1)
     reasons: list[Reason] = []
 
     def upload() -> None:
-        with turns.place(caller("eve")), turns.place(caller("eve")) as place:
+        with scheduler.admit(caller("eve")), scheduler.admit(caller("eve")) as ticket:
             try:
-                list(arrivals.each(never, place, MESSAGE_BYTES))
+                list(arrivals.each(never, ticket, MESSAGE_BYTES))
             except ExplainError as error:
                 reasons.append(error.reason)
 
     thread = threading.Thread(target=upload)
     thread.start()
     end = time.monotonic() + PATIENCE
-    while turns.counts().place_count < 2:
+    while scheduler.counts().in_flight_count < 2:
         assert time.monotonic() < end
         time.sleep(0.005)
-    with turns.place(caller("ada")):
+    with scheduler.admit(caller("ada")):
         thread.join(PATIENCE)
 
     assert reasons == [Reason.OVERLOADED]

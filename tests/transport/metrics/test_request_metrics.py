@@ -205,9 +205,9 @@ def test_the_page_answers_while_every_worker_is_busy(start, make_runner, endless
 
 def test_the_cache_is_counted(start, make_runner) -> None:
     def work(host) -> None:
-        host.recall(["a", "b"])
-        host.remember({"a": bytes(1000)})
-        host.recall(["a"])
+        host.cache_get(["a", "b"])
+        host.cache_put({"a": bytes(1000)})
+        host.cache_get(["a"])
 
     client = start(make_runner(work))
     client.stub.Explain(ExplainRequest())
@@ -235,7 +235,7 @@ def test_work_that_another_request_does_is_counted(start, make_runner) -> None:
     assert scrape(client)("onnxplain_coalesced_total") == 0
     # The other one stands aside.
     end = time.monotonic() + PATIENCE
-    while client.server._turns.counts().running_count > 1:
+    while client.server._scheduler.counts().running_count > 1:
         assert time.monotonic() < end
         time.sleep(0.01)
 

@@ -143,7 +143,7 @@ class Connection:
     will_close: bool = False
 
 
-def attend(crowd: connection_limit.Crowd, connections) -> None:
+def attend(crowd: connection_limit.ConnectionLimit, connections) -> None:
     """Have a crowd look at connections without sockets."""
     crowd.attend(connections)
 
@@ -154,10 +154,10 @@ def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held) -> N
     working = [Connection(number, **held) for number in range(COUNT)]
     newest, newer = Connection(COUNT), Connection(COUNT + 1)
 
-    attend(connection_limit.Crowd(), [*working, newest])
+    attend(connection_limit.ConnectionLimit(), [*working, newest])
     assert not newest.will_close
 
-    attend(connection_limit.Crowd(), [*working, newest, newer])
+    attend(connection_limit.ConnectionLimit(), [*working, newest, newer])
     assert newest.will_close
     assert not newer.will_close
 
@@ -231,7 +231,7 @@ def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
 def test_a_request_has_a_second_more_for_each_64_kib(
     clock: Clock, byte_count: int, is_closed: bool
 ) -> None:
-    crowd = connection_limit.Crowd()
+    crowd = connection_limit.ConnectionLimit()
     upload = Connection(came=0.0, moved=20.0, request=object(), byte_count=byte_count)
 
     clock.now = 20.0

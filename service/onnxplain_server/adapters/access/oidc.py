@@ -58,7 +58,7 @@ class Oidc:
         self._claim = caller_claim
         self._find = find
 
-    def caller(self, token: str, wait: bool) -> str | None:
+    def verify(self, token: str, wait: bool) -> str | None:
         """See `Way.caller`."""
         try:
             header = jwt.get_unverified_header(token)

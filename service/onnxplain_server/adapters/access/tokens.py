@@ -51,7 +51,7 @@ class TokenFile:
     def __init__(self, file: Path) -> None:
         self._callers = WatchedFiles([file], lambda contents: _parse(file, contents[0]))
 
-    def caller(self, token: str, _wait: bool = True) -> str | None:
+    def verify(self, token: str, _wait: bool = True) -> str | None:
         """See `Way.caller`; there is never anything to wait for."""
         digest = _digest(token)
         found = None

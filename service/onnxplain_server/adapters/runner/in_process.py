@@ -23,7 +23,7 @@ from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, Host
+from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Description, Scale
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.core.table import Table
@@ -100,7 +100,7 @@ class InProcess:
         self._limits = limits
         self._loading = loading
 
-    def explain(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         """See `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
@@ -130,7 +130,7 @@ class InProcess:
         loaded: _Loaded | None,
         rows: Table | None,
         asked: Question,
-        host: Host,
+        host: ComputationHost,
     ) -> Answer:
         if file is None or loaded is None:
             means = Resources(
@@ -147,7 +147,7 @@ class InProcess:
         )
         return explain(TimedModel(loaded.model, current()), rows, asked, means)
 
-    def describe(self, request: bytes, blobs: Blobs, host: Host) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
         """See `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
         with span("decode"):
@@ -163,7 +163,9 @@ class InProcess:
         """End the threads; computations on their way are finished first."""
         self._threads.shutdown()
 
-    def _margin(self, file: _ModelFile, model: OnnxModel, host: Host) -> ClassMargin | Refusal:
+    def _margin(
+        self, file: _ModelFile, model: OnnxModel, host: ComputationHost
+    ) -> ClassMargin | Refusal:
         """Find what decides the class: the answer itself, or the score before it."""
         found = _as_margin(model, is_answer=True)
         if found is not None:
@@ -196,7 +198,7 @@ class InProcess:
             loaded.judged[some.digest] = judged
         return judged
 
-    def _load(self, file: _ModelFile, scale: Scale, host: Host) -> _Loaded:
+    def _load(self, file: _ModelFile, scale: Scale, host: ComputationHost) -> _Loaded:
         """Load a model, or take the one kept from an earlier request."""
         key = (file.identity, scale)
         with self._lock:

@@ -1,26 +1,26 @@
-"""Surroundings without a cache, for numbers that hold for one computation only."""
+"""A host without a cache, for numbers that hold for one computation only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from onnxplain_server.core.interfaces import Host
+from onnxplain_server.core.interfaces import ComputationHost
 
 
 class UncachedHost:
-    """A `Host` that passes on the progress, finds nothing, and keeps nothing."""
+    """A `ComputationHost` that passes on the progress, finds nothing, and keeps nothing."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ComputationHost) -> None:
         self.advance = host.advance
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
-        """See `Host.single_flight`; nobody would find what was computed, so nobody waits."""
+        """Enter at once: without a cache, waiting would save no work."""
         return nullcontext(True)
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Host.recall`."""
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `ComputationHost.cache_get`."""
         return [None] * len(names)
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Host.remember`."""
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
+        """See `ComputationHost.cache_put`."""

@@ -23,21 +23,21 @@ class LayeredCache:
         self._front = front
         self._back = back
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Cache.recall`."""
-        found = dict(zip(names, self._front.recall(names), strict=True))
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Cache.get_many`."""
+        found = dict(zip(names, self._front.get_many(names), strict=True))
         missing = [name for name, value in found.items() if value is None]
         if missing:
-            fetched = zip(missing, self._back.recall(missing), strict=True)
+            fetched = zip(missing, self._back.get_many(missing), strict=True)
             more = {name: value for name, value in fetched if value is not None}
-            self._front.remember(more)
+            self._front.put_many(more)
             found |= more
         return [found[name] for name in names]
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Cache.remember`."""
-        self._front.remember(entries)
-        self._back.remember(entries)
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        """See `Cache.put_many`."""
+        self._front.put_many(entries)
+        self._back.put_many(entries)
 
     @contextmanager
     def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:

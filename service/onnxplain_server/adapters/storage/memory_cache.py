@@ -35,8 +35,8 @@ class MemoryCache:
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Cache.recall`."""
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Cache.get_many`."""
         with self._lock:
             found = [self._values.get(_key(name)) for name in names]
         opened = [
@@ -51,8 +51,8 @@ class MemoryCache:
         self._count(opened, broken)
         return opened
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Cache.remember`."""
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        """See `Cache.put_many`."""
         sealed = {
             name: self._signer.sign(name, value)
             for name, value in entries.items()

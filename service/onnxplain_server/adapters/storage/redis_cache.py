@@ -48,8 +48,8 @@ class RedisCache:
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Cache.recall`."""
+    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `Cache.get_many`."""
         opened: list[bytes | None] = []
         broken: list[str] = []
         for start in range(0, len(names), _NAMES_AT_ONCE):
@@ -65,8 +65,8 @@ class RedisCache:
         self._count(hit_count, len(opened) - hit_count - len(broken), len(broken))
         return opened
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Cache.remember`."""
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        """See `Cache.put_many`."""
         for batch in _batches(self._signer, entries):
             self._store(batch)
 

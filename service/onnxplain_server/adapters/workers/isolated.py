@@ -18,7 +18,7 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import RequestMonitor, Worker
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, Surroundings
+from onnxplain_server.core.interfaces import Blobs, RequestHost
 
 LOG = logging.getLogger(__name__)
 
@@ -88,11 +88,11 @@ class Isolated:
             {end.value: count for end, count in census.ends().items()},
         )
 
-    def explain(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+    def explain(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
         """See `Runner.explain`."""
         return self._answer(FrameKind.EXPLAIN, request, blobs, host, ExplainResponse())
 
-    def describe(self, request: bytes, blobs: Blobs, host: Surroundings) -> bytes:
+    def describe(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
         """See `Runner.describe`."""
         return self._answer(FrameKind.DESCRIBE, request, blobs, host, DescribeModelResponse())
 
@@ -101,16 +101,16 @@ class Isolated:
         self._pool.close()
 
     def _answer(
-        self, kind: FrameKind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+        self, kind: FrameKind, request: bytes, blobs: Blobs, host: RequestHost, form: Message
     ) -> bytes:
-        self._quarantine.check(host.subject)
+        self._quarantine.check(host.model_key)
         while (reply := self._ask(kind, request, blobs, host, form)) is None:
             host.advance(0, 0)
-        self._quarantine.answered(host.subject)
+        self._quarantine.answered(host.model_key)
         return reply
 
     def _ask(
-        self, kind: FrameKind, request: bytes, blobs: Blobs, host: Surroundings, form: Message
+        self, kind: FrameKind, request: bytes, blobs: Blobs, host: RequestHost, form: Message
     ) -> bytes | None:
         """Ask one worker; None where it had ended before, so that another can be asked."""
         worker, share = self._take(host)
@@ -128,15 +128,15 @@ class Isolated:
         except (MalformedError, DecodeError, ValueError):
             raise self._after_nonsense(worker) from None
         finally:
-            self._priorities.end(share, host.party)
+            self._priorities.end(share, host.caller_key)
         self._pool.give_back(worker)
         return reply
 
-    def _take(self, host: Surroundings) -> tuple[Worker, Share]:
+    def _take(self, host: RequestHost) -> tuple[Worker, Share]:
         while True:
-            worker = self._pool.take(host.subject, lambda: host.advance(0, 0))
+            worker = self._pool.take(host.model_key, lambda: host.advance(0, 0))
             try:
-                share = self._priorities.begin(worker, host.party)
+                share = self._priorities.begin(worker, host.caller_key)
             except BaseException:
                 self._pool.discard(worker)
                 raise
@@ -147,7 +147,7 @@ class Isolated:
     def _after_refusal(self, worker: Worker, error: ExplainError) -> ExplainError:
         """Keep a worker that refused; one that had to be stopped by force is gone."""
         if error.reason is Reason.LOADING_TOO_LONG:
-            self._quarantine.crashed(worker.subject)
+            self._quarantine.crashed(worker.model_key)
         if worker.is_usable and error.reason is not Reason.OUT_OF_MEMORY:
             self._pool.give_back(worker)
         else:
@@ -162,7 +162,7 @@ class Isolated:
         self._death_count += 1
         # A kill comes from outside, be it an operator or the kernel short of memory.
         if status is not None and status != -signal.SIGKILL:
-            self._quarantine.crashed(worker.subject)
+            self._quarantine.crashed(worker.model_key)
         return ExplainError(
             Reason.WORKER_DIED,
             f"the process that computed the answer ended {exit_cause(status)}; ask again, once: "

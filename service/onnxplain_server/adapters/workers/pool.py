@@ -76,7 +76,7 @@ class WorkerPool:
             self.close()
             raise StartError(self._failure)
 
-    def take(self, subject: str, tick: Callable[[], None]) -> Worker:
+    def take(self, model_key: str, tick: Callable[[], None]) -> Worker:
         """Take a worker that has the model, or a spare one; `tick` is called while none is there.
 
         Raises
@@ -86,14 +86,14 @@ class WorkerPool:
         """
         while True:
             with self._changed:
-                worker = self._pick(subject)
+                worker = self._pick(model_key)
                 if worker is None:
                     self._refuse()
                     self._changed.wait(_POLL_SECONDS)
             if worker is None:
                 tick()
             elif worker.alive:
-                worker.subject = subject
+                worker.model_key = model_key
                 with self._changed:
                     self._busy.add(worker)
                 return worker
@@ -150,10 +150,10 @@ class WorkerPool:
             self._changed.notify_all()
         self._keeper.join()
 
-    def _pick(self, subject: str) -> Worker | None:
+    def _pick(self, model_key: str) -> Worker | None:
         """The most recently used one with the model, or the oldest spare."""
         for i in reversed(range(len(self._warm))):
-            if self._warm[i].subject == subject:
+            if self._warm[i].model_key == model_key:
                 return self._warm.pop(i)
         if not self._spares:
             return None

@@ -46,18 +46,18 @@ class Priorities:
     def __init__(self) -> None:
         self._usual: LRUCache[Hashable, float] = LRUCache(_CALLER_COUNT)
 
-    def begin(self, worker: Worker, party: Hashable) -> Share | None:
+    def begin(self, worker: Worker, caller_key: Hashable) -> Share | None:
         """Give a worker its priority; None where it has stepped back too far for this caller.
 
         Only the privileged may step forward again. Others need a new worker.
         """
-        share = Share(worker, self._usual.get(party, 0.0))
+        share = Share(worker, self._usual.get(caller_key, 0.0))
         return share if share.is_fair else None
 
-    def end(self, share: Share, party: Hashable) -> None:
+    def end(self, share: Share, caller_key: Hashable) -> None:
         """Learn from a request what the next ones of its caller will take."""
-        usual = self._usual.get(party, 0.0)
-        self._usual[party] = usual + _NEWEST * (share.used() - usual)
+        usual = self._usual.get(caller_key, 0.0)
+        self._usual[caller_key] = usual + _NEWEST * (share.used() - usual)
 
 
 class Share:

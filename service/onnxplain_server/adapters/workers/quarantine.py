@@ -13,7 +13,7 @@ _CRASH_COUNT = 2
 
 
 class Quarantine:
-    """Counts crashes by subject, which is a caller's model; safe for threads.
+    """Counts crashes by model key (see `RequestHost`); safe for threads.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ class Quarantine:
         self._crashes: TTLCache[str, int] = TTLCache(_SUBJECT_COUNT, seconds)
         self._lock = threading.Lock()
 
-    def check(self, subject: str) -> None:
+    def check(self, model_key: str) -> None:
         """Raise MODEL_QUARANTINED where it crashed twice, without an answer between."""
         with self._lock:
-            count = self._crashes.get(subject, 0)
+            count = self._crashes.get(model_key, 0)
         if count >= _CRASH_COUNT:
             raise ExplainError(
                 Reason.MODEL_QUARANTINED,
@@ -38,12 +38,12 @@ class Quarantine:
                 "model",
             )
 
-    def crashed(self, subject: str) -> None:
+    def crashed(self, model_key: str) -> None:
         """Count a crash."""
         with self._lock:
-            self._crashes[subject] = self._crashes.get(subject, 0) + 1
+            self._crashes[model_key] = self._crashes.get(model_key, 0) + 1
 
-    def answered(self, subject: str) -> None:
+    def answered(self, model_key: str) -> None:
         """Forget the crashes: the model is not what causes them."""
         with self._lock:
-            self._crashes.pop(subject, None)
+            self._crashes.pop(model_key, None)

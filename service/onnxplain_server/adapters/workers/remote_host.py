@@ -20,7 +20,7 @@ _EVERY_SECONDS = 0.02
 
 
 class RemoteHost:
-    """A `Host` for one request. Safe for several threads.
+    """A `ComputationHost` for one request. Safe for several threads.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RemoteHost:
         self._remembered = bytearray()
 
     def advance(self, done: float, planned: float) -> None:
-        """See `Host.advance`; the parent is told of new plans and every 20 ms."""
+        """See `ComputationHost.advance`; the parent is told of new plans and every 20 ms."""
         with self._lock:
             while not self._cancelled and self._channel.has_more():
                 self._cancelled = self._channel.receive().kind is FrameKind.CANCEL
@@ -56,19 +56,19 @@ class RemoteHost:
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:
-        """See `Host.single_flight`; where the work fails, the end of the request tells so."""
+        """See `ComputationHost.single_flight`; the end of the request tells of failed work."""
         is_first = self._exchange(FrameKind.ENTER, payloads.pack_names([name]), FrameKind.ENTERED)
         yield bool(is_first)
         with self._lock:
             self._send(FrameKind.LEAVE)
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Host.recall`."""
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `ComputationHost.cache_get`."""
         found = self._exchange(FrameKind.RECALL, payloads.pack_names(names), FrameKind.FOUND)
         return payloads.unpack_values(found)
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Host.remember`; what does not fit into a frame is dropped."""
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
+        """See `ComputationHost.cache_put`; what does not fit into a frame is dropped."""
         packed = payloads.pack_entries(entries)
         if len(packed) <= PAYLOAD_BYTE_LIMIT:
             with self._lock:

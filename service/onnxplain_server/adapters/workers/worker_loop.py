@@ -61,7 +61,9 @@ class _Child:
         except ExplainError as error:
             self.is_worn = error.reason is Reason.OUT_OF_MEMORY
             kind, packed = FrameKind.REFUSED, payloads.pack_error(error)
-        self._channel.queue(Frame(FrameKind.SPANS, frame.call, payloads.pack_spans(spans.taken())))
+        self._channel.queue(
+            Frame(FrameKind.SPANS, frame.call, payloads.pack_spans(spans.finished()))
+        )
         self._channel.send(Frame(kind, frame.call, packed))
 
     def _compute(self, frame: Frame) -> int:

@@ -23,8 +23,8 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 )
 from onnxplain_server.adapters.workers.process_status import private_bytes
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, Host
-from onnxplain_server.telemetry.spans import Facts, Span, current
+from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.telemetry.spans import Attributes, Span, current
 
 _READY_SECONDS = 60.0
 """Milliseconds are enough, on a machine that has nothing else to do."""
@@ -46,7 +46,7 @@ class Worker:
 
     Attributes
     ----------
-    subject : str
+    model_key : str
         Caller and model that it has worked for; empty before its first request.
     own_bytes : int
         Memory that it held, beside what it shares with the zygote, after its last request.
@@ -60,7 +60,7 @@ class Worker:
 
     def __init__(self, pid: int, handle: int, end: socket.socket, arena: Arena) -> None:
         self.pid = pid
-        self.subject = ""
+        self.model_key = ""
         self.own_bytes = 0
         self.niceness = 0
         self.has_begun = False
@@ -155,7 +155,7 @@ class Worker:
             case FrameKind.RECALL:
                 self._recall(watch, payloads.unpack_names(frame.payload))
             case FrameKind.REMEMBER:
-                watch.host.remember(payloads.unpack_entries(frame.payload))
+                watch.host.cache_put(payloads.unpack_entries(frame.payload))
             case FrameKind.ENTER:
                 self._enter(watch, works, payloads.unpack_names(frame.payload))
             case FrameKind.LEAVE:
@@ -167,7 +167,7 @@ class Worker:
                 raise MalformedError
 
     def _recall(self, watch: RequestMonitor, names: list[str]) -> None:
-        found = payloads.pack_values(watch.host.recall(names))
+        found = payloads.pack_values(watch.host.cache_get(names))
         if len(found) > PAYLOAD_BYTE_LIMIT:
             found = payloads.pack_values([None] * len(names))
         self._channel.send(Frame(FrameKind.FOUND, self._call, found), watch.tick)
@@ -203,7 +203,7 @@ class RequestMonitor:
 
     Parameters
     ----------
-    host : Host
+    host : ComputationHost
     load_seconds : float
         The longest time for loading.
     look : callable () -> None
@@ -215,7 +215,9 @@ class RequestMonitor:
         When the request was handed over, of the monotonic clock.
     """
 
-    def __init__(self, host: Host, load_seconds: float, look: Callable[[], None]) -> None:
+    def __init__(
+        self, host: ComputationHost, load_seconds: float, look: Callable[[], None]
+    ) -> None:
         self.host = host
         self.start = time.monotonic()
         self._look = look
@@ -239,9 +241,9 @@ class RequestMonitor:
         """Take note that nothing more comes; a model that was being loaded was not."""
         self._end_load({"error": "NOT_LOADED"})
 
-    def _end_load(self, facts: Facts) -> None:
+    def _end_load(self, attributes: Attributes) -> None:
         if self._load_start is not None:
-            current().add([Span("load", self._load_start, time.monotonic(), facts)])
+            current().add([Span("load", self._load_start, time.monotonic(), attributes)])
         self._load_start = None
 
     def tick(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
-from onnxplain_server.core.table import draw, listed
+from onnxplain_server.core.table import listed, sample_rows
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
@@ -169,7 +169,7 @@ def _compared(task: _Task, expressions: Sequence[Expression]) -> tuple[Effects, 
     if not task.options.contrasts:
         return task.effects, features
     count = task.question.row_count or _CONTRAST_ROWS
-    some = task.rows[draw(len(task.rows), count, task.question.seed)]
+    some = task.rows[sample_rows(len(task.rows), count, task.question.seed)]
     return _on(task.effects, task.sample, some), features
 
 

@@ -12,7 +12,7 @@ from scipy.special import softmax
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.core.table import draw
+from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.engine import ClassMargin
 from onnxplain_server.explain.job import Reader
@@ -102,7 +102,7 @@ def _mixed(margin: ClassMargin, reader: Reader, features: Features) -> Refusal |
 
 
 def _some(features: Features) -> Background:
-    rows = draw(features.n_rows, _CHECKED_ROWS, 0)
+    rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
     return unmerged(features.take(rows), np.ones(len(rows)), rows)
 
 

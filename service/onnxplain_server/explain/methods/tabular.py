@@ -11,7 +11,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note, Scale
 from onnxplain_server.core.rows import Features
-from onnxplain_server.core.table import draw
+from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import merge, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import mean
@@ -211,7 +211,7 @@ def _parts(
         return [partial_dependence.RowGroup("", effects.background)], sample.drawn
     parts, drawn = [], []
     for group in sample.groups(options.group_column, options.group_count, path):
-        drawn.append(sample.draw(group.rows))
+        drawn.append(sample.sample_rows(group.rows))
         background = sample.merged(drawn[-1])
         parts.append(partial_dependence.RowGroup(group.label, background))
     return parts, np.concatenate(drawn)
@@ -226,7 +226,7 @@ def _individual_curves(
     names = sample.features.names
     options = individual_conditional_expectation.resolve(options, names, path)
     points = _grids(effects, sample.features, options.as_partial_dependence, path)
-    rows = sample.drawn[draw(len(sample.drawn), options.curve_count, sample.seed)]
+    rows = sample.drawn[sample_rows(len(sample.drawn), options.curve_count, sample.seed)]
     groups = tuple(
         _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
         for column in options.group_columns
@@ -259,7 +259,7 @@ def _importance(  # noqa: PLR0917 - all that it is made of
     options = permutation_importance.resolve(options, names, table, column, outputs, path)
     truth = target.read(options.comparison, table, outputs, path)
     actual = truth.values
-    rows = sample.draw(sample.rows, _SHUFFLED_ROWS)
+    rows = sample.sample_rows(sample.rows, _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
     return Job(
@@ -283,7 +283,7 @@ def _loss(  # noqa: PLR0917 - all that it is made of
     options = average_loss.resolve(options, sample.table, question.target_column, outputs, path)
     truth = target.read(options.comparison, sample.table, outputs, path)
     actual = truth.values
-    rows = sample.draw(sample.rows, len(sample.rows))
+    rows = sample.sample_rows(sample.rows, len(sample.rows))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
     effects = effects.restrict(sample.each(rows))
     return Job(

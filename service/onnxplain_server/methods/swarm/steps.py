@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.core.table import draw
+from onnxplain_server.core.table import sample_rows
 from onnxplain_server.methods.swarm.bisection import before
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares
@@ -135,7 +135,7 @@ def disagreements(  # noqa: PLR0917 - all that is compared
     """Count rows, of some, that the model predicts as another class with the best weights."""
     if cohort.truth.classes is None:
         return 0
-    rows = draw(len(cohort), _CONFIRMED_ROWS, 0)
+    rows = sample_rows(len(cohort), _CONFIRMED_ROWS, 0)
     count = 0
     for best in {one.weight for one in (found.optimum, found.stable_optimum) if one is not None}:
         predicted = predictor.predict(cohort.rows[rows], feature, move.take(rows).at(best))

@@ -18,7 +18,7 @@ from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.wire.blobs import identify
 
-Party: TypeAlias = tuple[str, str]
+CallerKey: TypeAlias = tuple[str, str]
 
 # Part of every cached name: raise it when cached numbers change their meaning.
 _SCHEMA = "1"
@@ -52,7 +52,7 @@ class Caller:
         Its cached numbers are shared under this name, and with no other.
     seconds : float
         How long it waits for the answer; may be infinite.
-    gone : callable () -> bool
+    is_disconnected : callable () -> bool
         Whether it has left.
     address : str
         Network that it asks from; may be empty.
@@ -62,12 +62,12 @@ class Caller:
 
     name: str
     seconds: float
-    gone: Callable[[], bool]
+    is_disconnected: Callable[[], bool]
     address: str = ""
     spans: Spans = field(default_factory=Spans)
 
     @property
-    def party(self) -> Party:
+    def caller_key(self) -> CallerKey:
         """As who it shares places, turns and the processor with others.
 
         Its name; those without one are told apart by their address. Nobody
@@ -77,7 +77,7 @@ class Caller:
         return (self.name, self.address if self.name == ANONYMOUS else "")
 
 
-def admit(
+def create_context(
     model: Model,
     table: Table,
     blobs: Blobs,
@@ -116,9 +116,9 @@ def admit(
         ":".join((*names, "")),
         seconds,
         progress,
-        caller.gone,
-        subject=":".join(names[:3]),
-        party=caller.party,
+        caller.is_disconnected,
+        model_key=":".join(names[:3]),
+        caller_key=caller.caller_key,
         row_limit=limits.row_count,
     )
 

@@ -16,11 +16,11 @@ ANONYMOUS = "anonymous"
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 
 
-class Way(Protocol):
-    """A way to know who holds a bearer token."""
+class TokenVerifier(Protocol):
+    """A verifier to know who holds a bearer token."""
 
-    def caller(self, token: str, wait: bool, /) -> str | None:
-        """Return the holder's name, unlike any of another way; None where it is no such token.
+    def verify(self, token: str, wait: bool, /) -> str | None:
+        """Return the caller's name, unique across verifiers; None for a token of another kind.
 
         Parameters
         ----------
@@ -30,7 +30,7 @@ class Way(Protocol):
         Raises
         ------
         ExplainError
-            UNAUTHENTICATED where the token is of this way and must be refused;
+            UNAUTHENTICATED where the token is of this verifier and must be refused;
             UNAVAILABLE where that cannot be found out now, or without waiting.
         """
 
@@ -51,25 +51,27 @@ class Credentials:
     certificate: bytes | None = None
 
 
-class Callers:
-    """Says who calls. With no way at all, everybody may; with any, nobody else.
+class Authenticator:
+    """Says who calls. With no verifier at all, everybody may; with any, nobody else.
 
     Parameters
     ----------
-    ways : sequence of Way
+    verifiers : sequence of TokenVerifier
         Asked in this order.
-    holder : callable (certificate) -> str or None, optional
-        Names the holder of a client's certificate, unlike any of `ways`; left
-        out where certificates are no way.
+    certificate_name : callable (certificate) -> str or None, optional
+        Names the certificate_name of a client's certificate, unlike any of `verifiers`; left
+        out where certificates are no verifier.
     """
 
     def __init__(
-        self, ways: Sequence[Way] = (), holder: Callable[[bytes], str | None] | None = None
+        self,
+        verifiers: Sequence[TokenVerifier] = (),
+        certificate_name: Callable[[bytes], str | None] | None = None,
     ) -> None:
-        self._ways = ways
-        self._holder = holder
+        self._verifiers = verifiers
+        self._certificate_name = certificate_name
 
-    def identify(self, given: Credentials, *, wait: bool = True) -> str:
+    def authenticate(self, given: Credentials, *, wait: bool = True) -> str:
         """Return the caller's name; without `wait`, only if nobody else has to be asked.
 
         A token that was sent is looked at even where a certificate would do:
@@ -80,20 +82,20 @@ class Callers:
         ExplainError
             UNAUTHENTICATED; UNAVAILABLE where it cannot be found out now.
         """
-        if not self._ways and self._holder is None:
+        if not self._verifiers and self._certificate_name is None:
             return ANONYMOUS
-        if self._ways and given.authorization:
+        if self._verifiers and given.authorization:
             return self._by_token(given.authorization, wait)
-        if self._holder is not None and given.certificate is not None:
-            return self._by_certificate(self._holder(given.certificate))
+        if self._certificate_name is not None and given.certificate is not None:
+            return self._by_certificate(self._certificate_name(given.certificate))
         raise _refused(self._wanted())
 
     def _by_token(self, authorization: Sequence[str], wait: bool) -> str:
         found = _BEARER.fullmatch(authorization[0]) if len(authorization) == 1 else None
         if found is None:
             raise _refused('the authorization is not "Bearer" and a token')
-        for way in self._ways:
-            if (name := way.caller(found[1], wait)) is not None:
+        for verifier in self._verifiers:
+            if (name := verifier.verify(found[1], wait)) is not None:
                 return name
         raise _refused("nobody is known by this token")
 
@@ -103,7 +105,7 @@ class Callers:
         return name
 
     def _wanted(self) -> str:
-        if self._ways:
+        if self._verifiers:
             return 'this server needs to know who calls; send "authorization: Bearer TOKEN"'
         return "this server knows its callers by their certificates, which gRPC takes"
 
@@ -112,5 +114,5 @@ def _refused(message: str) -> ExplainError:
     return ExplainError(Reason.UNAUTHENTICATED, message)
 
 
-OPEN = Callers()
+ALLOW_ALL = Authenticator()
 """Lets everybody in."""

@@ -5,52 +5,52 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from onnxplain_server.transport.admission.admission import Party
+from onnxplain_server.transport.admission.admission import CallerKey
 from onnxplain_server.transport.admission.ticket import Ticket
 
 
 class FairQueue:
-    """Those that wait, by party; no locks in here.
+    """Those that wait, by caller_key; no locks in here.
 
-    A party that begins to wait, and one that was served or left, goes to the
+    A caller_key that begins to wait, and one that was served or left, goes to the
     end: so among those with as much at work, none is passed twice by another.
     """
 
     def __init__(self) -> None:
-        self._first: deque[Ticket] = deque()
-        self._parties: dict[Party, deque[Ticket]] = {}
+        self._priority: deque[Ticket] = deque()
+        self._queues: dict[CallerKey, deque[Ticket]] = {}
 
     def add(self, one: Ticket) -> None:
-        """Put one behind those of its party."""
-        self._parties.setdefault(one.party, deque()).append(one)
+        """Put one behind those of its caller_key."""
+        self._queues.setdefault(one.caller_key, deque()).append(one)
 
     def add_first(self, one: Ticket) -> None:
-        """Put one before all parties, behind others that came like this."""
-        self._first.append(one)
+        """Put one before all caller_keys, behind others that came like this."""
+        self._priority.append(one)
 
     def remove(self, one: Ticket) -> None:
-        """Take one out, if it is there; its party goes to the end."""
-        if one in self._first:
-            self._first.remove(one)
+        """Take one out, if it is there; its caller_key goes to the end."""
+        if one in self._priority:
+            self._priority.remove(one)
             return
-        those = self._parties.pop(one.party, deque())
+        those = self._queues.pop(one.caller_key, deque())
         if one in those:
             those.remove(one)
         if those:
-            self._parties[one.party] = those
+            self._queues[one.caller_key] = those
 
-    def next(self, running: Callable[[Party], int], most: float) -> Ticket | None:
-        """Return the first of the party that has least at work, and waits for longest.
+    def next(self, running: Callable[[CallerKey], int], most: float) -> Ticket | None:
+        """Return the first of the caller_key that has least at work, and waits for longest.
 
         Parameters
         ----------
-        running : callable (party) -> int
-            How many of a party are at work.
+        running : callable (caller_key) -> int
+            How many of a caller_key are at work.
         most : float
             Parties with more at work are passed over.
         """
-        for one in self._first:
-            if running(one.party) <= most:
+        for one in self._priority:
+            if running(one.caller_key) <= most:
                 return one
-        parties = [party for party in self._parties if running(party) <= most]
-        return self._parties[min(parties, key=running)][0] if parties else None
+        caller_keys = [caller_key for caller_key in self._queues if running(caller_key) <= most]
+        return self._queues[min(caller_keys, key=running)][0] if caller_keys else None

@@ -15,7 +15,7 @@ _GONE = (Reason.CANCELLED, "the caller has gone")
 
 
 class RequestContext:
-    """The `Surroundings` of one request.
+    """The `RequestHost` of one request.
 
     Parameters
     ----------
@@ -28,19 +28,19 @@ class RequestContext:
         Time until the deadline; may be infinite.
     progress : callable (done, planned) -> None
         Told of every step; must be quick and may be called from any thread.
-    gone : callable () -> bool
+    is_disconnected : callable () -> bool
         Whether the caller has left; asked at every step, for transports that
         do not tell by themselves.
-    subject : str
-        See `Surroundings.subject`.
-    party : hashable
-        See `Surroundings.party`.
+    model_key : str
+        See `RequestHost.model_key`.
+    caller_key : hashable
+        See `RequestHost.caller_key`.
     row_limit : float
         The most rows that may be planned.
 
     Attributes
     ----------
-    stand_aside : callable () -> ContextManager
+    release_slot : callable () -> ContextManager
         Entered while the computation waits for another one; whoever limits the
         number of computations may let another run meanwhile.
     """
@@ -51,21 +51,21 @@ class RequestContext:
         prefix: str,
         seconds: float,
         progress: Callable[[float, float], None] = lambda _done, _planned: None,
-        gone: Callable[[], bool] = lambda: False,
+        is_disconnected: Callable[[], bool] = lambda: False,
         *,
-        subject: str = "",
-        party: Hashable = "",
+        model_key: str = "",
+        caller_key: Hashable = "",
         row_limit: float = math.inf,
     ) -> None:
-        self.subject = subject
-        self.party = party
+        self.model_key = model_key
+        self.caller_key = caller_key
         self._row_limit = row_limit
         self._cache = cache
         self._prefix = prefix
         self._deadline = time.monotonic() + seconds
         self._progress = progress
-        self._gone = gone
-        self.stand_aside: Callable[[], AbstractContextManager[None]] = nullcontext
+        self._is_disconnected = is_disconnected
+        self.release_slot: Callable[[], AbstractContextManager[None]] = nullcontext
         self._end: tuple[Reason, str] | None = None
 
     def cancel(self, reason: Reason = _GONE[0], message: str = _GONE[1]) -> None:
@@ -83,11 +83,11 @@ class RequestContext:
                 "allow more time, or ask for fewer rows (row_count) or features",
             )
         # Asked last, since callers leave at their deadline: then that is the reason.
-        if self._gone():
+        if self._is_disconnected():
             raise ExplainError(*_GONE)
 
     def advance(self, done: float, planned: float) -> None:
-        """See `Host.advance`."""
+        """See `ComputationHost.advance`."""
         self.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         if planned > self._row_limit:
             raise ExplainError(
@@ -100,7 +100,7 @@ class RequestContext:
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:
-        """See `Host.single_flight`.
+        """See `ComputationHost.single_flight`.
 
         Waits for half of the time that is left at most, so that the other
         half remains to do the work where its holder does not come to an end.
@@ -115,7 +115,7 @@ class RequestContext:
                 if not waits:
                     waits = True
                     waiting.enter_context(span("wait"))
-                    aside.enter_context(self.stand_aside())
+                    aside.enter_context(self.release_slot())
                 self.check("while another request computed the same")
                 return time.monotonic() < patience
 
@@ -124,12 +124,12 @@ class RequestContext:
                 waiting.close()
                 yield first
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Host.recall`."""
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `ComputationHost.cache_get`."""
         with span("cache get"):
-            return self._cache.recall([self._prefix + name for name in names])
+            return self._cache.get_many([self._prefix + name for name in names])
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Host.remember`."""
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
+        """See `ComputationHost.cache_put`."""
         with span("cache set"):
-            self._cache.remember({self._prefix + name: value for name, value in entries.items()})
+            self._cache.put_many({self._prefix + name: value for name, value in entries.items()})

@@ -1,4 +1,4 @@
-"""A request's place among those that the server holds."""
+"""A request's ticket among those that the server holds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from enum import Enum, auto
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.transport.admission.admission import Caller, Party
+from onnxplain_server.transport.admission.admission import Caller, CallerKey
 from onnxplain_server.transport.admission.request_context import RequestContext
 
 
@@ -29,7 +29,7 @@ class Ticket:
     caller : Caller
         Whose request it is.
     lock : RLock
-        That of all places: held by whoever ends this one, or changes its stage.
+        That of all tickets: held by whoever ends this one, or changes its stage.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Ticket:
     call : RequestContext or None
         The computation, once it has been admitted.
     woken : Condition
-        Tells who waits with this place to look again.
+        Tells who waits with this ticket to look again.
     """
 
     def __init__(self, caller: Caller, lock: threading.RLock) -> None:
@@ -48,9 +48,9 @@ class Ticket:
         self._end: ExplainError | None = None
 
     @property
-    def party(self) -> Party:
-        """See `Caller.party`."""
-        return self.caller.party
+    def caller_key(self) -> CallerKey:
+        """See `Caller.caller_key`."""
+        return self.caller.caller_key
 
     @property
     def yields(self) -> bool:

@@ -10,7 +10,7 @@ import grpc
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
-from onnxplain_server.transport.admission.authentication import Callers, Credentials
+from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.grpc.grpc_errors import answering, name_caller
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 
@@ -22,16 +22,18 @@ _HANDLERS = {
 }
 
 
-class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Lets only known callers to all methods but those of health.
+class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+    """Lets only known authenticator to all methods but those of health.
 
     Every method is served as one of a stream of requests: grpc would read the
     only request of another before anybody is asked who sent it. On the wire
-    there is no difference. Our own methods take such streams, see `Readable`.
+    there is no difference. Our own methods take such streams, see `MessageStreamInterceptor`.
     """
 
-    def __init__(self, callers: Callers, prefix: str, metrics: Metrics, tracer: Tracer) -> None:
-        self._callers = callers
+    def __init__(
+        self, authenticator: Authenticator, prefix: str, metrics: Metrics, tracer: Tracer
+    ) -> None:
+        self._authenticator = authenticator
         self._prefix = prefix
         self._metrics = metrics
         self._tracer = tracer
@@ -59,7 +61,7 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
     ) -> Any:
         """Identify on the method's own thread: grpc calls `intercept_service` on its only one."""
         try:
-            name_caller(context, self._callers.identify(_credentials(context)))
+            name_caller(context, self._authenticator.authenticate(_credentials(context)))
             given = requests if handler.request_streaming or ours else next(requests)
         except grpc.RpcError:
             raise  # the caller has gone
@@ -67,7 +69,7 @@ class Guarded(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no typ
             self._refuse(
                 context, method, ExplainError(Reason.INVALID_REQUEST, "there is no message")
             )
-        except Exception as error:  # noqa: BLE001 - the border: callers are told by `answering`
+        except Exception as error:  # noqa: BLE001 - the border: authenticator are told by `answering`
             self._refuse(context, method, error)
         return _behaviour(handler)(given, context)
 

@@ -14,10 +14,10 @@ from grpc_status import rpc_status
 from onnxplain.v1 import explanation_service_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.telemetry.spans import Facts
+from onnxplain_server.telemetry.spans import Attributes
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.request_log import NOBODY, OK, Record
+from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.status import STATUS
 
 DOMAIN = "onnxplain"
@@ -43,12 +43,12 @@ def _caller_logged(context: grpc.ServicerContext) -> str:
 @contextmanager
 def answering(
     context: grpc.ServicerContext, method: str, metrics: Metrics, tracer: Tracer
-) -> Iterator[Record]:
+) -> Iterator[RequestRecord]:
     """Answer whatever is raised inside by a status; log, count and trace the request."""
     headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
     called = {"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": method}
     trace = tracer.begin(f"{_SERVICE}/{method}", headers, called)
-    record, caller = Record(method, headers.get(REQUEST_ID), trace), _caller_logged(context)
+    record, caller = RequestRecord(method, headers.get(REQUEST_ID), trace), _caller_logged(context)
     metrics.rpc_started(method)
     context.send_initial_metadata(((REQUEST_ID, record.request_id),))
     try:
@@ -61,17 +61,19 @@ def answering(
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        seconds = record.close(OK, caller, facts=_ended(grpc.StatusCode.OK))
+        seconds = record.close(OK, caller, attributes=_ended(grpc.StatusCode.OK))
         metrics.rpc_ended(method, OK, seconds)
 
 
-def _reject(record: Record, metrics: Metrics, method: str, reason: Reason, caller: str) -> None:
+def _reject(
+    record: RequestRecord, metrics: Metrics, method: str, reason: Reason, caller: str
+) -> None:
     code = STATUS[reason].grpc
-    metrics.rpc_ended(method, code.name, record.close(reason.name, caller, facts=_ended(code)))
+    metrics.rpc_ended(method, code.name, record.close(reason.name, caller, attributes=_ended(code)))
     metrics.rejected(reason.name)
 
 
-def _ended(code: grpc.StatusCode) -> Facts:
+def _ended(code: grpc.StatusCode) -> Attributes:
     return {"rpc.grpc.status_code": code.value[0]}
 
 

@@ -11,12 +11,15 @@ from grpc_reflection.v1alpha import reflection
 from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
-from onnxplain_server.transport.admission.authentication import Callers
-from onnxplain_server.transport.grpc.grpc_access import Guarded
-from onnxplain_server.transport.grpc.grpc_service import Explanations
+from onnxplain_server.transport.admission.authentication import Authenticator
+from onnxplain_server.transport.grpc.grpc_access import AuthenticationInterceptor
+from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
-from onnxplain_server.transport.grpc.interceptors import OwnThreads, Readable
-from onnxplain_server.transport.grpc.receiving import Arrivals
+from onnxplain_server.transport.grpc.interceptors import (
+    DedicatedThreadPools,
+    MessageStreamInterceptor,
+)
+from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 
@@ -36,7 +39,7 @@ class GrpcServer:
         Counts the calls.
     address : str
         "host:port"; port 0 takes a free one.
-    callers : Callers
+    authenticator : Authenticator
         Says who calls.
     tracer : Tracer
         Records the calls.
@@ -61,7 +64,7 @@ class GrpcServer:
         service: Service,
         metrics: Metrics,
         address: str,
-        callers: Callers,
+        authenticator: Authenticator,
         *,
         tracer: Tracer = UNTRACED,
         thread_count: int,
@@ -70,21 +73,21 @@ class GrpcServer:
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
         self._health = health.HealthServicer()
-        self._calls = Readable(f"/{SERVICE_NAME}/")
+        self._calls = MessageStreamInterceptor(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
             interceptors=[
-                OwnThreads(("/grpc.health.", "/grpc.reflection.")),
+                DedicatedThreadPools(("/grpc.health.", "/grpc.reflection.")),
                 self._calls,
-                Guarded(callers, f"/{SERVICE_NAME}/", metrics, tracer),
+                AuthenticationInterceptor(authenticator, f"/{SERVICE_NAME}/", metrics, tracer),
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
-        explanations = Explanations(
+        explanations = ExplanationServicer(
             service,
             metrics,
             tracer,
-            Arrivals(thread_count),
+            MessageReceiver(thread_count),
             message_bytes=message_bytes,
             longest_seconds=longest_seconds,
         )
@@ -111,7 +114,7 @@ class GrpcServer:
     def stop(self, seconds: float, reply_seconds: float) -> None:
         """Close: tell clients to go away, give calls so long, then replies and open watches."""
         self._server.stop(seconds + reply_seconds)
-        self._calls.wait_empty(seconds)
+        self._calls.wait_idle(seconds)
         self._server.stop(reply_seconds).wait()
 
 

@@ -31,22 +31,22 @@ from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
 from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
-from onnxplain_server.transport.grpc.receiving import Arrivals
+from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 
 _Message = TypeVar("_Message")
 
 
-class Explanations(ExplanationServiceServicer):
-    """onnxplain.v1.ExplanationService, as `Readable` calls it: all requests are iterators.
+class ExplanationServicer(ExplanationServiceServicer):
+    """onnxplain.v1.ExplanationService, fed by `MessageStreamInterceptor`: requests are iterators.
 
     Parameters
     ----------
     service : Service
     metrics : Metrics
     tracer : Tracer
-    arrivals : Arrivals
+    arrivals : MessageReceiver
         Waits for messages.
     message_bytes : int
         Limit of a message.
@@ -59,7 +59,7 @@ class Explanations(ExplanationServiceServicer):
         service: Service,
         metrics: Metrics,
         tracer: Tracer,
-        arrivals: Arrivals,
+        arrivals: MessageReceiver,
         *,
         message_bytes: int,
         longest_seconds: float,
@@ -75,63 +75,63 @@ class Explanations(ExplanationServiceServicer):
         self, requests: Iterator[ExplainRequest], context: grpc.ServicerContext
     ) -> ExplainResponse:
         """See the contract."""
-        with self._placed(context, "Explain") as place:
-            return self._service.explain(self._only(requests, place), place)
+        with self._admitted(context, "Explain") as ticket:
+            return self._service.explain(self._only(requests, ticket), ticket)
 
     def ExplainStream(  # noqa: N802 - the contract's name
         self, requests: Iterator[ExplainStreamRequest], context: grpc.ServicerContext
     ) -> Iterator[ExplainStreamResponse]:
         """See the contract."""
-        with self._placed(context, "ExplainStream") as place:
-            yield from self._service.events(self._only(requests, place).request, place)
+        with self._admitted(context, "ExplainStream") as ticket:
+            yield from self._service.events(self._only(requests, ticket).request, ticket)
 
     def DescribeModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[DescribeModelRequest], context: grpc.ServicerContext
     ) -> DescribeModelResponse:
         """See the contract."""
-        with self._placed(context, "DescribeModel") as place:
-            return self._service.describe(self._only(requests, place), place)
+        with self._admitted(context, "DescribeModel") as ticket:
+            return self._service.describe(self._only(requests, ticket), ticket)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
     ) -> UploadModelResponse:
         """See the contract."""
-        with self._taking(context, "UploadModel") as place:
-            parts = grpc_uploads.parts(self._parts(requests, place))
-            return self._service.upload_model(parts, place)
+        with self._taking(context, "UploadModel") as ticket:
+            parts = grpc_uploads.parts(self._parts(requests, ticket))
+            return self._service.upload_model(parts, ticket)
 
     def UploadTable(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
     ) -> UploadTableResponse:
         """See the contract."""
-        with self._taking(context, "UploadTable") as place:
-            form, parts = grpc_uploads.table(self._parts(requests, place))
-            return self._service.upload_table(form, parts, place)
+        with self._taking(context, "UploadTable") as ticket:
+            form, parts = grpc_uploads.table(self._parts(requests, ticket))
+            return self._service.upload_table(form, parts, ticket)
 
-    def _only(self, requests: Iterator[_Message], place: Ticket) -> _Message:
-        with place.caller.spans.within("receive"):
-            return self._arrivals.only(requests, place, self._message_bytes)
+    def _only(self, requests: Iterator[_Message], ticket: Ticket) -> _Message:
+        with ticket.caller.spans.measure("receive"):
+            return self._arrivals.only(requests, ticket, self._message_bytes)
 
-    def _parts(self, requests: Iterator[_Message], place: Ticket) -> Iterator[_Message]:
-        return self._arrivals.each(requests, place, grpc_uploads.PART_BYTES)
+    def _parts(self, requests: Iterator[_Message], ticket: Ticket) -> Iterator[_Message]:
+        return self._arrivals.each(requests, ticket, grpc_uploads.PART_BYTES)
 
     @contextmanager
-    def _placed(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
-        """Surround a call: it holds a place, and whatever goes wrong is told as its status."""
+    def _admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
+        """Surround a call: it holds a ticket, and whatever goes wrong is told as its status."""
         with (
             answering(context, method, self._metrics, self._tracer) as record,
-            self._service.place(_caller(context, record.spans)) as place,
+            self._service.admit(_caller(context, record.spans)) as ticket,
         ):
-            yield place
+            yield ticket
 
     @contextmanager
     def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
-        """Surround an upload: it does not hold its place for ever."""
+        """Surround an upload: it does not hold its ticket for ever."""
         with (
-            self._placed(context, method) as place,
+            self._admitted(context, method) as ticket,
             grpc_uploads.ending(context, self._longest_seconds),
         ):
-            yield place
+            yield ticket
 
 
 def _caller(context: grpc.ServicerContext, spans: Spans) -> Caller:

@@ -17,7 +17,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
 
-class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
     """Runs services on a few threads each of their own, so that no work can starve them."""
 
     def __init__(self, prefixes: tuple[str, ...]) -> None:
@@ -32,7 +32,7 @@ class OwnThreads(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no 
         return handler
 
 
-class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
+class MessageStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
     """Gives the messages of every method of this service one by one, as they arrive.
 
     So a request can be refused before it is read, where grpc would first wait
@@ -45,7 +45,7 @@ class Readable(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no ty
         self._call_count = 0
         self._ended = threading.Condition()
 
-    def wait_empty(self, seconds: float) -> None:
+    def wait_idle(self, seconds: float) -> None:
         """Wait until no call is on its way, even one that no thread has begun yet."""
         with self._ended:
             self._ended.wait_for(lambda: self._call_count == 0, seconds)

@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.05
 _Message = TypeVar("_Message")
 
 
-class Arrivals:
+class MessageReceiver:
     """Reads messages on threads of its own: grpc's reading can be neither timed nor interrupted.
 
     Such a thread is free again as soon as its call has ended.
@@ -35,14 +35,14 @@ class Arrivals:
     def __init__(self, thread_count: int) -> None:
         self._threads = ThreadPoolExecutor(thread_count, "onnxplain-grpc-read")
 
-    def only(self, requests: Iterator[_Message], place: Ticket, most_bytes: int) -> _Message:
+    def only(self, requests: Iterator[_Message], ticket: Ticket, most_bytes: int) -> _Message:
         """Return a call's only message, as `each` does; INVALID_REQUEST where there is none."""
-        for message in self.each(requests, place, most_bytes):
+        for message in self.each(requests, ticket, most_bytes):
             return message
         raise ExplainError(Reason.INVALID_REQUEST, "the call brought no message")
 
     def each(
-        self, requests: Iterator[_Message], place: Ticket, most_bytes: int
+        self, requests: Iterator[_Message], ticket: Ticket, most_bytes: int
     ) -> Iterator[_Message]:
         """Return messages of up to so many bytes.
 
@@ -50,23 +50,25 @@ class Arrivals:
         ------
         ExplainError
             CANCELLED where the caller leaves on the way, DEADLINE_EXCEEDED where a
-            message takes too long, and why the place was taken away.
+            message takes too long, and why the ticket was taken away.
         """
         seconds = _IDLE_SECONDS + most_bytes / _BYTES_PER_SECOND
-        while (found := self._next(requests, place, seconds)) is not None:
+        while (found := self._next(requests, ticket, seconds)) is not None:
             yield found
 
-    def _next(self, requests: Iterator[_Message], place: Ticket, seconds: float) -> _Message | None:
+    def _next(
+        self, requests: Iterator[_Message], ticket: Ticket, seconds: float
+    ) -> _Message | None:
         arriving = self._threads.submit(next, requests, None)
         end = time.monotonic() + seconds
         while not _ended(arriving):
-            place.check()
+            ticket.check()
             if time.monotonic() > end:
                 message = (
                     f"no whole message came for {seconds:.0f} s; send faster, or smaller parts"
                 )
                 raise ExplainError(Reason.DEADLINE_EXCEEDED, message)
-        place.check()
+        ticket.check()
         return _arrived(arriving)
 
 

@@ -133,7 +133,7 @@ class Metrics:
                 case "queue":
                     self._wait_seconds.observe(span.seconds)
                 case "load":
-                    self._loads.labels("failed" if "error" in span.facts else "loaded").inc()
+                    self._loads.labels("failed" if "error" in span.attributes else "loaded").inc()
         if predicted := [span.seconds for span in spans if span.name == "predict"]:
             self._predict_seconds.observe(sum(predicted))
 

@@ -13,19 +13,19 @@ from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.transport.admission.scheduler import Scheduler
 
 
-class State(Collector):
+class StateCollector(Collector):
     """Requests at work, the cache, and what runs.
 
     Parameters
     ----------
-    turns : Scheduler
+    scheduler : Scheduler
         Holds the requests.
     cache : Cache
         Shared by them.
     """
 
-    def __init__(self, turns: Scheduler, cache: Cache) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: Scheduler, cache: Cache) -> None:
+        self._scheduler = scheduler
         self._cache = cache
 
     def collect(self) -> Iterator[Metric]:
@@ -35,11 +35,11 @@ class State(Collector):
         yield _build()
 
     def _requests(self) -> Iterator[Metric]:
-        counts = self._turns.counts()
+        counts = self._scheduler.counts()
         yield GaugeMetricFamily(
             "onnxplain_in_flight_requests",
             "Requests held: being read, waiting, or running.",
-            counts.place_count,
+            counts.in_flight_count,
         )
         yield GaugeMetricFamily(
             "onnxplain_running_requests", "Requests being computed.", counts.running_count

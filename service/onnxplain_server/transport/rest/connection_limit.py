@@ -20,7 +20,7 @@ _BYTES_PER_SECOND = 2**16
 _LOOK_SECONDS = 1.0
 
 
-class Crowd:
+class ConnectionLimit:
     """Closes connections, so that slow and idle ones keep nobody out.
 
     A connection goes that moves nothing for 15 s, or whose request takes

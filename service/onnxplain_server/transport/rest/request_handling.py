@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Trace, Tracer
 from onnxplain_server.transport.metrics.request_metrics import Metrics, known_method
-from onnxplain_server.transport.request_log import NOBODY, OK, Record
+from onnxplain_server.transport.request_log import NOBODY, OK, RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.status import STATUS
 
@@ -31,7 +31,7 @@ class Exchange:
         self._probe = request.blueprint == PROBES
         self.path = request.path
         given = request.headers.get(_REQUEST_ID)
-        self.record = Record(f"{request.method} {self.path}", given, self._trace(tracer))
+        self.record = RequestRecord(f"{request.method} {self.path}", given, self._trace(tracer))
         self.outcome = ""
         self.caller = NOBODY
 
@@ -49,7 +49,7 @@ class Exchange:
             self.caller,
             status=status,
             level=level,
-            facts={"http.response.status_code": status},
+            attributes={"http.response.status_code": status},
         )
         if self._probe:
             return

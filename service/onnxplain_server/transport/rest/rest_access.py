@@ -7,22 +7,24 @@ from typing import cast
 from flask import Flask, g, request
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.transport.admission.authentication import Callers, Credentials
+from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
 from onnxplain_server.transport.rest import request_handling
-from onnxplain_server.transport.rest.waitress_channel import Refusal
+from onnxplain_server.transport.rest.waitress_channel import HeaderCheck
 
 
-def guard(app: Flask, callers: Callers) -> None:
-    """Let only known callers to all routes but those of probes; unknown routes are no exception."""
+def guard(app: Flask, authenticator: Authenticator) -> None:
+    """Authenticate the caller of every route but probes; unknown routes included."""
 
     @app.before_request
     def identify() -> None:
         if request.blueprint != request_handling.PROBES:
             sent = tuple(request.headers.getlist("Authorization"))
-            g.caller = request_handling.current().caller = callers.identify(Credentials(sent))
+            g.caller = request_handling.current().caller = authenticator.authenticate(
+                Credentials(sent)
+            )
 
 
-def refusal_unread(app: Flask, callers: Callers) -> Refusal:
+def refusal_unread(app: Flask, authenticator: Authenticator) -> HeaderCheck:
     """Make what refuses a request by its headers, before its body has arrived.
 
     It is asked on the only thread that reads: what cannot be told at once is
@@ -39,7 +41,7 @@ def refusal_unread(app: Flask, callers: Callers) -> Refusal:
             return None
         sent = () if authorization is None else (authorization,)
         try:
-            callers.identify(Credentials(sent), wait=False)
+            authenticator.authenticate(Credentials(sent), wait=False)
         except ExplainError as error:
             return error if error.reason is Reason.UNAUTHENTICATED else None
         return None

@@ -13,8 +13,12 @@ from wsgiref.types import WSGIApplication
 import waitress
 from waitress import wasyncore
 
-from onnxplain_server.transport.rest.connection_limit import ARRIVAL_COUNT, CONNECTION_COUNT, Crowd
-from onnxplain_server.transport.rest.waitress_channel import Refusal, RestChannel
+from onnxplain_server.transport.rest.connection_limit import (
+    ARRIVAL_COUNT,
+    CONNECTION_COUNT,
+    ConnectionLimit,
+)
+from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestChannel
 
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
@@ -43,7 +47,7 @@ class RestServer:
         Limit of a request's body.
     refused : callable (reason) -> None
         Told of each request that never reaches `app`.
-    refusal : Refusal
+    refusal : HeaderCheck
         Asked before a body is read.
 
     Raises
@@ -62,7 +66,7 @@ class RestServer:
         thread_count: int,
         message_bytes: int,
         refused: Callable[[str], None] = lambda _reason: None,
-        refusal: Refusal = lambda _path, _authorization: None,
+        refusal: HeaderCheck = lambda _path, _authorization: None,
     ) -> None:
         listener = _listen(host, port, purpose)
         self.port: int = listener.getsockname()[1]
@@ -81,7 +85,7 @@ class RestServer:
         # waitress looks at the clock of the wall, which jumps.
         self._server.maintenance = lambda _now: None
         self._server.handle_accept = partial(_accept_some, self._server)
-        self._crowd = Crowd()
+        self._crowd = ConnectionLimit()
         self._stopping = threading.Event()
         self._closing = threading.Lock()
         name = f"onnxplain-{purpose.lower()}"

@@ -15,7 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.admission import Caller
-from onnxplain_server.transport.admission.authentication import OPEN, Callers
+from onnxplain_server.transport.admission.authentication import ALLOW_ALL, Authenticator
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.rest import (
     request_body,
@@ -34,7 +34,7 @@ def create_app(
     service: Service,
     metrics: Metrics,
     message_bytes: int,
-    callers: Callers = OPEN,
+    authenticator: Authenticator = ALLOW_ALL,
     tracer: Tracer = UNTRACED,
 ) -> Flask:
     """Make the WSGI application.
@@ -47,7 +47,7 @@ def create_app(
         Counts the requests.
     message_bytes : int
         Limit of a request's body.
-    callers : Callers
+    authenticator : Authenticator
         Says who calls; by default everybody may.
     tracer : Tracer
         Records the requests.
@@ -56,7 +56,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     request_handling.guard(app, metrics, tracer)
-    rest_access.guard(app, callers)
+    rest_access.guard(app, authenticator)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
     app.register_blueprint(create_docs())
@@ -70,35 +70,35 @@ def _explanations(service: Service) -> Blueprint:
     def explain() -> Response:
         with ExitStack() as held:
             streamed = server_sent_events.wanted()
-            place = held.enter_context(service.place(_caller()))
+            ticket = held.enter_context(service.admit(_caller()))
             with _part("receive"):
                 message = request_body.explain_request()
             if streamed:
-                return server_sent_events.respond(service.events(message, place), held.pop_all())
-            return _json(service.explain(message, place))
+                return server_sent_events.respond(service.events(message, ticket), held.pop_all())
+            return _json(service.explain(message, ticket))
 
     @routes.post("/v1/models:describe")
     def describe() -> Response:
-        with service.place(_caller()) as place:
+        with service.admit(_caller()) as ticket:
             with _part("receive"):
                 message = request_body.describe_request()
-            return _json(service.describe(message, place))
+            return _json(service.describe(message, ticket))
 
     @routes.get("/v1/models/<model_id>")
     def describe_uploaded(model_id: str) -> Response:
-        with service.place(_caller()) as place:
+        with service.admit(_caller()) as ticket:
             message = DescribeModelRequest(model=Model(id=model_id))
-            return _json(service.describe(message, place))
+            return _json(service.describe(message, ticket))
 
     @routes.put("/v1/models")
     def upload_model() -> Response:
-        with service.place(_caller()) as place:
-            return _json(service.upload_model(request_body.model_parts(), place))
+        with service.admit(_caller()) as ticket:
+            return _json(service.upload_model(request_body.model_parts(), ticket))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
-        with service.place(_caller()) as place:
-            return _json(service.upload_table(*request_body.table_parts(), place))
+        with service.admit(_caller()) as ticket:
+            return _json(service.upload_table(*request_body.table_parts(), ticket))
 
     @routes.get("/version")
     def server_version() -> dict[str, str]:
@@ -132,15 +132,15 @@ def _json(message: Message) -> Response:
 
 
 def _part(name: str) -> AbstractContextManager[None]:
-    return request_handling.current().record.spans.within(name)
+    return request_handling.current().record.spans.measure(name)
 
 
 def _caller() -> Caller:
-    gone = request.environ.get("waitress.client_disconnected", lambda: False)
+    is_disconnected = request.environ.get("waitress.client_disconnected", lambda: False)
     address = caller_addresses.network(request.remote_addr or "")
     seconds = _seconds(request.headers.get(_TIMEOUT))
     spans = request_handling.current().record.spans
-    return Caller(rest_access.caller_name(), seconds, gone, address, spans)
+    return Caller(rest_access.caller_name(), seconds, is_disconnected, address, spans)
 
 
 def _seconds(given: str | None) -> float:

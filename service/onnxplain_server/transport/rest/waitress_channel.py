@@ -17,15 +17,15 @@ from waitress.utilities import BadRequest, Error
 
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission import caller_addresses
-from onnxplain_server.transport.request_log import Record
+from onnxplain_server.transport.request_log import RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.status import STATUS
 
-Refusal: TypeAlias = Callable[[str, str | None], ExplainError | None]
+HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Told path and authorization of a request, returns why its body is not to be read, or None."""
 
 
-class UnreadError(Error):  # type: ignore[misc] # waitress ships no types
+class HeadersRefusedError(Error):  # type: ignore[misc] # waitress ships no types
     """A request that is refused by its headers.
 
     Parameters
@@ -48,7 +48,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
     def execute(self) -> None:
         """Write the reply."""
         error = self.request.error
-        record = Record("HTTP", self.request.headers.get("X_REQUEST_ID"))
+        record = RequestRecord("HTTP", self.request.headers.get("X_REQUEST_ID"))
         document = self._document(error, record.request_id)
         body = problems.encode(document).encode()
         self.status = f"{error.code} {error.reason}"
@@ -57,7 +57,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
             ("X-Request-Id", record.request_id),
             *headers.SECURITY.items(),
         ]
-        if isinstance(error, UnreadError):
+        if isinstance(error, HeadersRefusedError):
             challenge = headers.challenge(error.cause.message, sent=error.sent)
             self.response_headers.append(("WWW-Authenticate", challenge))
         self.set_close_on_finish()
@@ -68,27 +68,27 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.channel.tell_refused(document["reason"])
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
-        if isinstance(error, UnreadError):
+        if isinstance(error, HeadersRefusedError):
             return problems.problem(error.cause, request_id, self.request.path)
         detail = f"{error.reason}: {error.body}"
         return problems.http_problem(error.code, detail, request_id, self.request.path)
 
 
-class NoRoomError(Error):  # type: ignore[misc]
+class InsufficientStorageError(Error):  # type: ignore[misc]
     """The body is too large for memory, and there is no room on disk."""
 
     code = HTTPStatus.INSUFFICIENT_STORAGE.value
     reason = HTTPStatus.INSUFFICIENT_STORAGE.phrase
 
 
-class Parser(HTTPRequestParser):  # type: ignore[misc]
+class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses bodies that are not to be read, and what waitress would drop or guess at."""
 
     completed: bool
     # A request line that cannot be read leaves none.
     path = ""
 
-    def __init__(self, adj: Any, refusal: Refusal) -> None:
+    def __init__(self, adj: Any, refusal: HeaderCheck) -> None:
         super().__init__(adj)
         self._refusal = refusal
 
@@ -98,7 +98,9 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         try:
             taken = int(super().received(data))
         except OSError:
-            self.error = NoRoomError("the server has no room for this body now; ask again later")
+            self.error = InsufficientStorageError(
+                "the server has no room for this body now; ask again later"
+            )
             return self._refused(len(data))
         except ValueError:
             self.error = BadRequest("the first line of the request cannot be read")
@@ -120,7 +122,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         cause = self._refusal(self.path, sent)
         if cause is None:
             return taken
-        self.error = UnreadError(cause, sent=sent is not None)
+        self.error = HeadersRefusedError(cause, sent=sent is not None)
         # Nobody shall go on to send it.
         self.expect_continue = False
         return self._refused(arrived)
@@ -153,7 +155,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     given : what waitress gives
     refused : callable (reason) -> None
         Told of each refusal.
-    refusal : Refusal
+    refusal : HeaderCheck
         Asked before a body is read.
     is_last : callable () -> bool
         Whether the connection closes after the reply that is on its way.
@@ -183,12 +185,12 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         self,
         *given: Any,
         refused: Callable[[str], None],
-        refusal: Refusal,
+        refusal: HeaderCheck,
         is_last: Callable[[], bool],
         **named: Any,
     ) -> None:
         self.tell_refused = refused
-        self.parser_class = partial(Parser, refusal=refusal)
+        self.parser_class = partial(RequestParser, refusal=refusal)
         self.is_last = is_last
         self.came = self.moved = self.began = time.monotonic()
         self.request_count = self.byte_count = 0

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.telemetry.spans import Facts, Span
+from onnxplain_server.telemetry.spans import Attributes, Span
 
 _LENGTH = struct.Struct("<q")
 _PAIR = struct.Struct("<dd")
@@ -20,7 +20,7 @@ _LONGEST_TEXT = 4_096
 _MOST_SPANS = 256
 _MOST_SPAN_BYTES = 2**17
 _SPANS = frozenset({"decode", "choose", "method", "predict", "draw", "encode"})
-_FACTS = frozenset({"method", "calls", "rows", "seconds", "error"})
+_ATTRIBUTES = frozenset({"method", "calls", "rows", "seconds", "error"})
 _WORD = re.compile(r"[A-Za-z_]{1,64}")
 
 
@@ -114,7 +114,9 @@ def unpack_error(packed: bytes) -> ExplainError:
 
 def pack_spans(spans: Sequence[Span]) -> bytes:
     """Write how long parts of the work took; of very many, the first."""
-    rows = [[each.name, each.start, each.end, dict(each.facts)] for each in spans[:_MOST_SPANS]]
+    rows = [
+        [each.name, each.start, each.end, dict(each.attributes)] for each in spans[:_MOST_SPANS]
+    ]
     return json.dumps(rows).encode()
 
 
@@ -123,7 +125,9 @@ def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
     if len(packed) > _MOST_SPAN_BYTES:
         raise MalformedError
     try:
-        spans = [Span(name, t0, t1, _facts(facts)) for name, t0, t1, facts in json.loads(packed)]
+        spans = [
+            Span(name, t0, t1, _attributes(values)) for name, t0, t1, values in json.loads(packed)
+        ]
         known = all(each.name in _SPANS for each in spans)
         ordered = all(start <= each.start <= each.end <= end for each in spans)
     except (ValueError, TypeError, OverflowError, RecursionError):
@@ -133,22 +137,22 @@ def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
     return spans
 
 
-def _facts(given: object) -> Facts:
+def _attributes(given: object) -> Attributes:
     """Take words and counts: what is shown is no place for a worker's own texts."""
-    facts: dict[str, str | float] = {}
+    attributes: dict[str, str | float] = {}
     if not isinstance(given, dict):
         raise TypeError
     for name, value in given.items():
         match value:
             case str() if _WORD.fullmatch(value):
-                facts[name] = value
+                attributes[name] = value
             case int() | float() if math.isfinite(value) and value >= 0:
-                facts[name] = value
+                attributes[name] = value
             case _:
                 raise ValueError
-    if not facts.keys() <= _FACTS:
+    if not attributes.keys() <= _ATTRIBUTES:
         raise ValueError
-    return facts
+    return attributes
 
 
 def _text(value: object) -> str:

@@ -49,24 +49,24 @@ _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 
 
 class NullHost:
-    """Surroundings that want nothing and keep nothing."""
+    """A `RequestHost` without deadline and without cache."""
 
-    subject = ""
-    party = ""
+    model_key = ""
+    caller_key = ""
 
     def advance(self, done: float, planned: float) -> None:
-        """See `Host.advance`."""
+        """See `ComputationHost.advance`."""
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
-        """See `Host.single_flight`."""
+        """See `ComputationHost.single_flight`."""
         return nullcontext(True)
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Host.recall`."""
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
+        """See `ComputationHost.cache_get`."""
         return [None] * len(names)
 
-    def remember(self, entries: Mapping[str, bytes]) -> None:
-        """See `Host.remember`."""
+    def cache_put(self, entries: Mapping[str, bytes]) -> None:
+        """See `ComputationHost.cache_put`."""
 
 
 def requests() -> Iterator[bytes]:
