@@ -103,7 +103,7 @@ class Sample:
         features, weights = self.features.take(rows), self.weights[rows]
         return take(features, weights, self.table.as_sent(rows), self.weighed.unit)
 
-    def sample_rows(self, rows: Indices, most: int | None = None) -> Indices:
+    def draw(self, rows: Indices, most: int | None = None) -> Indices:
         """Draw from rows as many as asked for; by default `most`, or as many as are drawn."""
         count = self.asked_row_count or most or self.row_count
         return rows[sample_rows(len(rows), count, self.seed)]
