@@ -211,7 +211,7 @@ def _parts(
         return [partial_dependence.RowGroup("", effects.background)], sample.drawn
     parts, drawn = [], []
     for group in sample.groups(options.group_column, options.group_count, path):
-        drawn.append(sample.sample_rows(group.rows))
+        drawn.append(sample.draw(group.rows))
         background = sample.merged(drawn[-1])
         parts.append(partial_dependence.RowGroup(group.label, background))
     return parts, np.concatenate(drawn)
@@ -259,7 +259,7 @@ def _importance(  # noqa: PLR0917 - all that it is made of
     options = permutation_importance.resolve(options, names, table, column, outputs, path)
     truth = target.read(options.comparison, table, outputs, path)
     actual = truth.values
-    rows = sample.sample_rows(sample.rows, _SHUFFLED_ROWS)
+    rows = sample.draw(sample.rows, _SHUFFLED_ROWS)
     effects = effects.restrict(sample.each(rows))
     cost = permutation_importance.cost(effects, options)
     return Job(
@@ -283,7 +283,7 @@ def _loss(  # noqa: PLR0917 - all that it is made of
     options = average_loss.resolve(options, sample.table, question.target_column, outputs, path)
     truth = target.read(options.comparison, sample.table, outputs, path)
     actual = truth.values
-    rows = sample.sample_rows(sample.rows, len(sample.rows))
+    rows = sample.draw(sample.rows, len(sample.rows))
     groups = _ascending_groups(sample, options, rows, f"{path}.group_column")
     effects = effects.restrict(sample.each(rows))
     return Job(
