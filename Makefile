@@ -35,8 +35,11 @@ MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
 CHART := deploy/helm/onnxplain
 DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
-PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto \
-	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) $(PROTOS)
+# The contract with comments and limits; and that of the clients, with limits in comments only.
+CONTRACT := build/contract.binpb
+CLIENT_CONTRACT := build/contract/.made
+PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
+	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
 
@@ -155,10 +158,10 @@ clients-table: clients $(ENV) ## Ask all clients all cases, and write the table 
 GO_TOOLS := tools/go/bin/.made
 GO_MESSAGES := clients/go/onnxplainv1
 GO_FILES := $(shell find clients/go -name '*.go' -o -name 'go.*')
-GO_GENERATE = $(BUF) generate proto --template clients/go/buf.gen.yaml
+GO_GENERATE = $(BUF) generate build/contract --template clients/go/buf.gen.yaml
 
 .PHONY: client-go
-client-go: $(GO_TOOLS) $(BUF_ENV) build/clients/go/conformance ## Generate the Go messages, and build what runs the cases
+client-go: $(GO_TOOLS) $(BUF_ENV) $(CLIENT_CONTRACT) build/clients/go/conformance ## Generate the Go messages, and build what runs the cases
 	$(GO_GENERATE)
 
 .PHONY: test-client-go
@@ -174,7 +177,7 @@ lint-go: $(GO_TOOLS) ## Style of the Go client
 	cd clients/go && $(GO) vet ./... && $(CURDIR)/tools/go/bin/staticcheck ./...
 
 .PHONY: messages-go
-messages-go: $(GO_TOOLS) $(BUF_ENV) ## The committed Go messages are what the contract gives
+messages-go: $(GO_TOOLS) $(BUF_ENV) $(CLIENT_CONTRACT) ## The committed Go messages are what the contract gives
 	@rm -rf build/messages-go && $(GO_GENERATE) --output build/messages-go
 	@diff -r build/messages-go/$(GO_MESSAGES) $(GO_MESSAGES) \
 		|| { echo 'The Go messages are not what proto/ gives: run `make client-go`.' >&2; exit 1; }
@@ -189,7 +192,7 @@ TS_NPM = PATH=$(CURDIR)/.venv-proto/bin:$(dir $(CURDIR)/$(BUF)):$(dir $(CURDIR)/
 	npm --prefix $(TS) --silent run
 
 .PHONY: client-typescript
-client-typescript: $(TS_ENV) $(BUF_ENV) ## Generate and compile the TypeScript client
+client-typescript: $(TS_ENV) $(BUF_ENV) $(CLIENT_CONTRACT) ## Generate and compile the TypeScript client
 	@$(TS_NPM) build && $(TS_NPM) compile
 
 .PHONY: test-client-typescript
@@ -218,7 +221,7 @@ test-client-java: $(JAVA_CLIENT) $(ENV) ## Test the Java client
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_java.py --client java
 
-$(JAVA_CLIENT): clients/java/pom.xml $(PROTOS) $(shell find clients/java/src -name '*.java')
+$(JAVA_CLIENT): clients/java/pom.xml $(CLIENT_CONTRACT) $(shell find clients/java/src -name '*.java')
 	@command -v mvn > /dev/null && javac --release 17 --version > /dev/null 2>&1 || { \
 		echo 'javac 17 or later, or mvn, not found: apt-get install openjdk-17-jdk-headless maven' >&2; exit 1; }
 	$(MVN) -DskipTests package
@@ -249,7 +252,7 @@ contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released cl
 	$(BUF) breaking proto --against $(RELEASED)
 
 .PHONY: messages
-messages: $(PROTO_ENV) ## The committed Python messages are what the contract gives
+messages: $(CLIENT_CONTRACT) ## The committed Python messages are what the contract gives
 	@rm -rf build/messages && mkdir -p build/messages
 	$(call PROTOC,build/messages)
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
@@ -275,7 +278,7 @@ locks: ## The locks name no address
 ##@ Now and then
 
 .PHONY: proto
-proto: $(PROTO_ENV) ## Generate the Python messages from the contract
+proto: $(CLIENT_CONTRACT) ## Generate the Python messages from the contract
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
 
@@ -284,11 +287,21 @@ openapi: build/openapi.json ## Generate the OpenAPI description of REST from the
 	cp build/openapi.json $(DESCRIPTION)
 
 .PHONY: build/openapi.json
-build/openapi.json: $(ENV) $(PROTO_ENV)
-	@mkdir -p build
-	.venv-proto/bin/python -m grpc_tools.protoc -Iproto --include_source_info \
-		--descriptor_set_out=build/contract.binpb $(PROTOS)
-	$(BIN)/python -m tools.openapi build/contract.binpb $@
+build/openapi.json: $(ENV) $(CONTRACT)
+	$(BIN)/python -m tools.openapi $(CONTRACT) $@
+
+$(CONTRACT): $(PROTO_ENV) $(PROTOS)
+	@mkdir -p $(@D)
+	.venv-proto/bin/python -m grpc_tools.protoc -Iproto --include_source_info --include_imports \
+		--descriptor_set_out=$@ $(PROTOS)
+
+.PHONY: client-contract
+client-contract: $(CLIENT_CONTRACT) ## Write the contract of the clients to build/contract
+
+$(CLIENT_CONTRACT): $(CONTRACT) $(wildcard tools/contract/*.py)
+	rm -rf $(@D)
+	.venv-proto/bin/python -m tools.contract.client_protos $(CONTRACT) proto $(@D)
+	@touch $@
 
 .PHONY: release-contract
 release-contract: $(BUF_ENV) ## Make today's contract the released one, which may not break

@@ -2,7 +2,7 @@
 
 Usage: python -m tools.openapi DESCRIPTORS FILE
 
-DESCRIPTORS is a FileDescriptorSet with comments, as protoc writes it.
+DESCRIPTORS is a FileDescriptorSet with comments and imports, as protoc writes it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from tools.contract.limits import read
 from tools.openapi import comments
 from tools.openapi.document import document, encode
 
@@ -19,7 +20,7 @@ from tools.openapi.document import document, encode
 def main(descriptors: Path, file: Path) -> None:
     """Write the description."""
     files = FileDescriptorSet.FromString(descriptors.read_bytes())
-    file.write_text(encode(document(comments.read(files))), encoding="utf-8")
+    file.write_text(encode(document(comments.read(files), read(files))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,24 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
+from tools.contract import limits
+
 _Path = tuple[int, ...]
 _CODE = re.compile(r"`[^`]+`")
 _SNAKE = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 
 def read(files: FileDescriptorSet) -> Mapping[str, str]:
-    """Return the comments, each paragraph on one line, with names as JSON has them."""
-    return dict(chain.from_iterable(map(_of_file, files.file)))
+    """Return the comments, each paragraph on one line, with names as JSON has them.
+
+    Those of fields end with the limits of the field, in words.
+    """
+    comments = dict(chain.from_iterable(map(_of_file, files.file)))
+    bounds = limits.read(files)
+    for name, field in limits.fields(files):
+        if name in bounds:
+            comments[name] = f"{comments[name]} {limits.sentence(bounds[name], field)}".rstrip()
+    return comments
 
 
 def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:

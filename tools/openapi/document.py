@@ -10,6 +10,7 @@ from typing import Any
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import upload_pb2
 
+from tools.contract.limits import Limits
 from tools.openapi import problems, rows
 from tools.openapi.routes import paths
 from tools.openapi.schemas import Schemas
@@ -52,9 +53,9 @@ _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def document(comments: Mapping[str, str]) -> dict[str, Any]:
-    """Describe REST; the comments are those of the contract, by full name."""
-    schemas = Schemas(TAKEN, GIVEN, comments).components()
+def document(comments: Mapping[str, str], limits: Mapping[str, Limits]) -> dict[str, Any]:
+    """Describe REST; comments and limits are those of the contract, by full name."""
+    schemas = Schemas(TAKEN, GIVEN, comments, limits).components()
     return {
         "openapi": "3.1.0",
         "info": {

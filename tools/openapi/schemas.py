@@ -8,11 +8,11 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from tools.openapi import ranges, values
+from tools.contract.limits import Limits
+from tools.openapi import bounds, values
 from tools.openapi.values import Schema, component, enum, nullable, reference
 
 _NO_LIMITS: Mapping[str, Any] = MappingProxyType({})
-_REQUIRED = "Required."
 _DURATION = "google.protobuf.Duration"
 _ONE_OF_JSON = {
     FieldDescriptor.TYPE_MESSAGE: "object",
@@ -28,14 +28,18 @@ class Schemas:
     ----------
     taken, given : sequence of Descriptor
         The messages of requests, and those of responses.
-    comments : mapping of str to str
-        By full name.
+    comments, limits : mapping by full name
+        Of fields, comments with limits in words; and those limits as data.
     """
 
     def __init__(
-        self, taken: Sequence[Descriptor], given: Sequence[Descriptor], comments: Mapping[str, str]
+        self,
+        taken: Sequence[Descriptor],
+        given: Sequence[Descriptor],
+        comments: Mapping[str, str],
+        limits: Mapping[str, Limits],
     ) -> None:
-        self._comments = comments
+        self._comments, self._limits = comments, limits
         self._taken = {kind.full_name for kind in _reachable(taken)}
         self._messages = list(_reachable([*taken, *given]))
 
@@ -63,11 +67,11 @@ class Schemas:
     def _is_required(self, field: FieldDescriptor, taken: bool) -> bool:
         """Tell whether a field always comes back, or must be sent."""
         if taken:
-            return self._comment(field).startswith(_REQUIRED) and field.containing_oneof is None
+            return field.full_name in self._limits and self._limits[field.full_name].required
         return not field.has_presence
 
     def _field(self, field: FieldDescriptor, taken: bool) -> Schema:
-        schema = _values(field, taken=taken, limits=ranges.of_comment(self._comment(field)))
+        schema = _values(field, taken=taken, limits=self._limits.get(field.full_name))
         if taken and not self._is_required(field, taken):
             schema = nullable(schema)
         return {"description": self._comment(field), **schema}
@@ -89,13 +93,16 @@ class Schemas:
         return self._comments.get(field.full_name, "")
 
 
-def _values(field: FieldDescriptor, *, taken: bool, limits: Schema) -> Schema:
+def _values(field: FieldDescriptor, *, taken: bool, limits: Limits | None) -> Schema:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         value = field.message_type.fields_by_name["value"]
         return {"type": "object", "additionalProperties": _value(value, taken=taken)}
     if field.is_repeated:
-        return {"type": "array", "items": _value(field, taken=taken)}
-    return _value(field, taken=taken, limits=limits)
+        count = bounds.of_count(limits, "Items") if limits else {}
+        return {"type": "array", "items": _value(field, taken=taken), **count}
+    if field.type == FieldDescriptor.TYPE_STRING and limits:
+        return {**_value(field, taken=taken), **bounds.of_count(limits, "Length")}
+    return _value(field, taken=taken, limits=bounds.of_number(limits) if limits else {})
 
 
 def _value(

@@ -100,7 +100,8 @@ func (AverageLossOptions_Loss) EnumDescriptor() ([]byte, []int) {
 // Cost: one prediction per row.
 type AverageLossOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. How a prediction is compared with the true value. Default: SQUARED_ERROR.
+	// Optional. How a prediction is compared with the true value.
+	// Default SQUARED_ERROR.
 	Loss AverageLossOptions_Loss `protobuf:"varint,1,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. Columns with the true values: one, or one per output. Default:
 	// `ExplainRequest.target_column`.
@@ -116,14 +117,15 @@ type AverageLossOptions struct {
 	// the only output of a model apart; false otherwise.
 	OneHotTarget *bool `protobuf:"varint,3,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Whether losses are summed over outputs into one. With
-	// SQUARED_ERROR and classes this is the Brier score. Default false; MLOGLOSS
-	// always has one.
+	// SQUARED_ERROR and classes this is the Brier score. MLOGLOSS always has one.
+	// Default false.
 	SumOutputs bool `protobuf:"varint,4,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
 	// Optional. Column by whose values the rows are split: one average for each
 	// group. Any column of the table.
 	GroupColumn string `protobuf:"bytes,5,opt,name=group_column,json=groupColumn,proto3" json:"group_column,omitempty"`
 	// Optional. A numeric `group_column` with more distinct values than this is
-	// cut into so many groups at its quantiles. In [1, 100]; default 4.
+	// cut into so many groups at its quantiles.
+	// In [1, 100]; default 4.
 	GroupCount    *int32 `protobuf:"varint,6,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

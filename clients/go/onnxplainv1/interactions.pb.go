@@ -84,41 +84,46 @@ func (InteractionsOptions_Resampling) EnumDescriptor() ([]byte, []int) {
 // pair and triple, n being the number of rows.
 type InteractionsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to consider: at least 2, none twice. Default: all.
-	// Others stay part of the model: they count as "everything else".
+	// Optional. Features to consider, none twice. Default: all. Others stay part
+	// of the model: they count as "everything else".
+	// At least 2 entries.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Optional. How many features, those that interact most overall, to pair up.
-	// With several outputs, so many of each output. 0 or 1: no pairs.
-	// In [0, 100]; default 5. Cost grows with its square.
+	// With several outputs, so many of each output. 0 or 1: no pairs. Cost grows
+	// with its square.
+	// In [0, 100]; default 5.
 	PairwiseFeatureCount *int32 `protobuf:"varint,2,opt,name=pairwise_feature_count,json=pairwiseFeatureCount,proto3,oneof" json:"pairwise_feature_count,omitempty"`
-	// Optional. How many of those features to combine in triples; never more
-	// than `pairwise_feature_count`. Below 3: no triples.
-	// In [0, 50]; default 0. Cost grows with its cube.
+	// Optional. How many of those features to combine in triples; never more than
+	// `pairwise_feature_count`. Below 3: no triples. Cost grows with its cube.
+	// In [0, 50]; default 0.
 	ThreewayFeatureCount *int32 `protobuf:"varint,3,opt,name=threeway_feature_count,json=threewayFeatureCount,proto3,oneof" json:"threeway_feature_count,omitempty"`
 	// Optional. Replace each numeric feature that has more distinct values than
 	// this by the midpoints of so many quantile bins, before anything else: an
-	// approximation that makes single features cheap. 0 turns it off, otherwise
-	// in [2, 10000]; default 0.
+	// approximation that makes single features cheap.
+	// 0 turns it off, otherwise in [2, 10000]; default 0.
 	QuantileBinCount *int32 `protobuf:"varint,4,opt,name=quantile_bin_count,json=quantileBinCount,proto3,oneof" json:"quantile_bin_count,omitempty"`
 	// Optional. Numerators below this count as exactly 0, being rounding error;
-	// squared unit of the output, at least 0. Default, per output:
-	// max(1e-10 · mean square, (e · largest absolute prediction)^2), where e
-	// follows the arithmetic: 4 · 2^-24 for a model that computes in float32, and
-	// 256 · 2^-53 for one in float64, and for trees, which are added up in
-	// float64. A warning, BELOW_THRESHOLD, names what it sets to 0 though it is
-	// more than 1e-6 of the mean square of the predictions. The R package uses
-	// 1e-10 throughout.
+	// squared unit of the output. Default, per output: max(1e-10 · mean square,
+	// (e · largest absolute prediction)^2), where e follows the arithmetic: 4 ·
+	// 2^-24 for a model that computes in float32, and 256 · 2^-53 for one in
+	// float64, and for trees, which are added up in float64. A warning,
+	// BELOW_THRESHOLD, names what it sets to 0 though it is more than 1e-6 of the
+	// mean square of the predictions. The R package uses 1e-10 throughout.
+	// At least 0.
 	AbsoluteThreshold *float64 `protobuf:"fixed64,5,opt,name=absolute_threshold,json=absoluteThreshold,proto3,oneof" json:"absolute_threshold,omitempty"`
 	// Optional. How often to resample the rows, to tell how far the statistics
 	// would move with other rows: standard errors and intervals; fewer than 100
-	// rows (of equal weight) give the warning FEW_ROWS. Costs no
-	// further prediction, but memory: rows times this per effect. 0 turns it
-	// off, otherwise in [10, 10000]; default 0. For intervals take 200 or more.
+	// rows (of equal weight) give the warning FEW_ROWS. Costs no further
+	// prediction, but memory: rows times this per effect. For intervals take 200
+	// or more.
+	// 0 turns it off, otherwise in [10, 10000]; default 0.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. How rows are resampled. Default: BOOTSTRAP.
+	// Optional. How rows are resampled.
+	// Default BOOTSTRAP.
 	Resampling InteractionsOptions_Resampling `protobuf:"varint,7,opt,name=resampling,proto3,enum=onnxplain.v1.InteractionsOptions_Resampling" json:"resampling,omitempty"`
 	// Optional. How often intervals should hold the statistic of all rows that
-	// the table is a sample of. In [0.5, 0.999]; default 0.95.
+	// the table is a sample of.
+	// In [0.5, 0.999]; default 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,8,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
 	// Optional. How often to permute each term over the rows, to test whether it
 	// explains the target: p-values, at least 1 / (1 + this). Needs
@@ -127,15 +132,15 @@ type InteractionsOptions struct {
 	// text, where the outputs score classes (`ModelDescription.has_class_scores`)
 	// and where several outputs are explained; they are paired with outputs as in
 	// AverageLossOptions. Costs no further prediction; time grows with rows times
-	// this, per statistic. 0 turns it off; in [0, 100000]; default 0. Take 999 or
-	// more.
+	// this, per statistic. 0 turns it off. Take 999 or more.
+	// In [0, 100000]; default 0.
 	PermutationCount *int32 `protobuf:"varint,9,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
 	// Optional. Evaluate each numeric feature that has more distinct values than
 	// this at so many of them only (knots, in equal steps of rank and value taken
 	// together), and interpolate effects linearly: an approximation with an
 	// estimate of its error. Not together with `quantile_bin_count`. Not applied
-	// where the trees engine is used, which is exact. 0 turns it off, otherwise
-	// in [3, 10000]; default 0.
+	// where the trees engine is used, which is exact.
+	// 0 turns it off, otherwise in [3, 10000]; default 0.
 	KnotCount     *int32 `protobuf:"varint,10,opt,name=knot_count,json=knotCount,proto3,oneof" json:"knot_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -95,14 +95,17 @@ type PartialDependenceOptions struct {
 	// Optional. Number of grid points; of several features together, about this
 	// many: each gets the root of it, rounded up. A numeric feature with no more
 	// distinct values than that, and every string feature, is evaluated at its
-	// distinct values. In [2, 10000]; default 49.
+	// distinct values.
+	// In [2, 10000]; default 49.
 	GridSize *int32 `protobuf:"varint,2,opt,name=grid_size,json=gridSize,proto3,oneof" json:"grid_size,omitempty"`
-	// Optional. How the grid of a numeric feature is laid. Default: UNIFORM.
+	// Optional. How the grid of a numeric feature is laid.
+	// Default UNIFORM.
 	Strategy PartialDependenceOptions_Strategy `protobuf:"varint,3,opt,name=strategy,proto3,enum=onnxplain.v1.PartialDependenceOptions_Strategy" json:"strategy,omitempty"`
-	// Optional. Quantile at which a grid starts, in [0, 1), below `trim_upper`.
-	// Default 0.01.
+	// Optional. Quantile at which a grid starts, below `trim_upper`.
+	// In [0, 1); default 0.01.
 	TrimLower *float64 `protobuf:"fixed64,4,opt,name=trim_lower,json=trimLower,proto3,oneof" json:"trim_lower,omitempty"`
-	// Optional. Quantile at which a grid ends, in (0, 1]. Default 0.99.
+	// Optional. Quantile at which a grid ends.
+	// In (0, 1]; default 0.99.
 	TrimUpper *float64 `protobuf:"fixed64,5,opt,name=trim_upper,json=trimUpper,proto3,oneof" json:"trim_upper,omitempty"`
 	// Optional. Explicit grids, instead of laid ones. One per entry of
 	// `features`, in the same order; one without columns leaves that entry its
@@ -112,10 +115,12 @@ type PartialDependenceOptions struct {
 	// group, over the rows of the group. Any column of the table.
 	GroupColumn string `protobuf:"bytes,7,opt,name=group_column,json=groupColumn,proto3" json:"group_column,omitempty"`
 	// Optional. A numeric `group_column` with more distinct values than this is
-	// cut into so many groups at its quantiles. In [1, 100]; default 4.
+	// cut into so many groups at its quantiles.
+	// In [1, 100]; default 4.
 	GroupCount *int32 `protobuf:"varint,8,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	// Optional. Whether a feature with missing values is also evaluated at
-	// "missing", after the other grid points. Default false.
+	// "missing", after the other grid points.
+	// Default false.
 	IncludeMissing bool `protobuf:"varint,9,opt,name=include_missing,json=includeMissing,proto3" json:"include_missing,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

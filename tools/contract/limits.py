@@ -1,0 +1,131 @@
+"""Limits of fields: the options of limits.proto, read from a descriptor set, and put in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+LIMITS = "onnxplain/v1/limits.proto"
+_EXTENSION = "onnxplain.v1.limits"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits and default of a field; see limits.proto.
+
+    Attributes
+    ----------
+    default : bool, int, float, str or None
+        Of the field's type, enum values by name; None where it is no constant.
+    """
+
+    min: float | None
+    max: float | None
+    exclusive_min: float | None
+    exclusive_max: float | None
+    zero_is_off: bool
+    default: bool | float | str | None
+    required: bool
+    min_items: int | None
+    max_items: int | None
+
+
+def read(files: FileDescriptorSet) -> dict[str, Limits]:
+    """Return the limits of all fields that have some, by the full name of the field."""
+    pool = DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    options = GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FieldOptions"))
+    extension: Any = pool.FindExtensionByName(_EXTENSION)
+    limits = {}
+    for name, field in fields(files):
+        # Parsed again, since the extension is in no generated module.
+        known = options.FromString(field.options.SerializeToString())
+        if known.HasExtension(extension):
+            limits[name] = _limits(known.Extensions[extension], field)
+    return limits
+
+
+def fields(files: FileDescriptorSet) -> Iterator[tuple[str, FieldDescriptorProto]]:
+    """Give all fields by their full name, in the order of the files."""
+    for file in files.file:
+        yield from _fields(file.message_type, file.package)
+
+
+def _fields(
+    messages: Iterable[DescriptorProto], scope: str
+) -> Iterator[tuple[str, FieldDescriptorProto]]:
+    for message in messages:
+        name = f"{scope}.{message.name}"
+        yield from ((f"{name}.{field.name}", field) for field in message.field)
+        yield from _fields(message.nested_type, name)
+
+
+def _limits(message: Any, field: FieldDescriptorProto) -> Limits:
+    def value(name: str) -> Any:
+        return getattr(message, name) if message.HasField(name) else None
+
+    number = int if field.type == field.TYPE_INT32 else float
+    bounds = ("min", "max", "exclusive_min", "exclusive_max")
+    default: bool | float | str | None = value("default_text")
+    if field.type == field.TYPE_BOOL and default is not None:
+        default = default == "true"
+    elif message.HasField("default"):
+        default = number(message.default)
+    return Limits(
+        **{name: None if (v := value(name)) is None else number(v) for name in bounds},
+        zero_is_off=message.zero_is_off,
+        default=default,
+        required=message.required,
+        min_items=value("min_items"),
+        max_items=value("max_items"),
+    )
+
+
+def sentence(limits: Limits, field: FieldDescriptorProto) -> str:
+    """Put range, number of entries and default in words: "In [2, 64]; default 5."."""
+    parts = (
+        _entries(limits, "letters" if field.label != field.LABEL_REPEATED else "entries"),
+        value_range(limits),
+        "" if limits.default is None else f"default {shown(limits.default)}",
+    )
+    text = "; ".join(filter(None, parts))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def value_range(limits: Limits) -> str:
+    """Put the range of a number in words; empty where it has none."""
+    low = limits.min if limits.exclusive_min is None else limits.exclusive_min
+    high = limits.max if limits.exclusive_max is None else limits.exclusive_max
+    if low is None and high is None:
+        return ""
+    if low is None or high is None:
+        return f"at most {shown(high)}" if low is None else f"at least {shown(low)}"
+    left = "[" if limits.exclusive_min is None else "("
+    right = "]" if limits.exclusive_max is None else ")"
+    text = f"in {left}{shown(low)}, {shown(high)}{right}"
+    return f"0 turns it off, otherwise {text}" if limits.zero_is_off else text
+
+
+def _entries(limits: Limits, unit: str) -> str:
+    low, high = limits.min_items, limits.max_items
+    if low is not None and high is not None:
+        return f"{low} to {high} {unit}"
+    if low is not None:
+        return f"at least {low} {unit}"
+    return "" if high is None else f"at most {high} {unit}"
+
+
+def shown(value: bool | float | str | None) -> str:
+    """Write a value as the contract does: false, 10000, 1e-9, SQUARED_ERROR."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.8g}")
