@@ -118,7 +118,7 @@ def test_no_deadline_and_an_absurd_one_end_at_the_limit_of_the_server() -> None:
             limits=RequestLimits(9, 9, 1e-9),
             progress=lambda _done, _planned: None,
         )
-        with pytest.raises(ExplainError, match="time was over"):
+        with pytest.raises(ExplainError, match="the deadline passed"):
             call.check("here")
 
 

@@ -1,4 +1,4 @@
-"""Who may compute, and when."""
+"""Scheduling: tickets, slots, fair queueing and load shedding."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class Asking:
             self._entered.set()
             with self._scheduler.acquire(ticket, self.call):
                 self._started.append(self._name)
-                ticket.woken.wait_for(self.may_leave.is_set, PATIENCE)
+                ticket.wakeup.wait_for(self.may_leave.is_set, PATIENCE)
 
     def leave(self) -> None:
         """Let it come to its end."""
         self.may_leave.set()
         if self._ticket is not None:
             with self._scheduler._lock:
-                self._ticket.woken.notify_all()
+                self._ticket.wakeup.notify_all()
         self.thread.join()
 
 
@@ -255,9 +255,9 @@ def test_places_of_extra_requests_are_for_callers_that_have_none() -> None:
 
 
 def test_those_without_a_name_are_told_apart_by_address() -> None:
-    assert caller(ANONYMOUS, "10.0.0.1").caller_key != caller(ANONYMOUS, "10.0.0.2").caller_key
-    assert caller("ada", "10.0.0.1").caller_key == caller("ada", "10.0.0.2").caller_key
-    assert caller("10.0.0.1").caller_key != caller(ANONYMOUS, "10.0.0.1").caller_key
+    assert caller(ANONYMOUS, "10.0.0.1").key != caller(ANONYMOUS, "10.0.0.2").key
+    assert caller("ada", "10.0.0.1").key == caller("ada", "10.0.0.2").key
+    assert caller("10.0.0.1").key != caller(ANONYMOUS, "10.0.0.1").key
 
 
 def test_who_stands_aside_lets_another_run_and_is_next_to_run_again(crowd) -> None:

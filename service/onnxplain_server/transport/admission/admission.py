@@ -1,4 +1,7 @@
-"""What a request must meet before anything is computed, and the call that it becomes."""
+"""Admission of a request: checks its size limits and builds its request context.
+
+The context's cache prefix holds caller, model and table, so callers share no cached numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,20 @@ from onnxplain_server.wire.blobs import identify
 
 CallerKey: TypeAlias = tuple[str, str]
 
-# Part of every cached name: raise it when cached numbers change their meaning.
+# Part of every cache key: raise it when cached numbers change their meaning.
 _SCHEMA = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The largest request that the server takes, and the most work that it does for one.
+    """Largest request that the server takes, and most work that it does for one.
 
     Attributes
     ----------
     model_bytes, table_bytes : int
     seconds : float
     row_count : float
-        Rows that the model may be planned to predict.
+        Rows to predict that a request may plan.
     """
 
     model_bytes: int
@@ -44,20 +47,20 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
+    """Sender of a request.
 
     Attributes
     ----------
     name : str
-        Its cached numbers are shared under this name, and with no other.
+        Authenticated name; cached numbers and uploads belong to it alone.
     seconds : float
-        How long it waits for the answer; may be infinite.
+        Timeout that the caller set; may be infinite.
     is_disconnected : callable () -> bool
-        Whether it has left.
+        Whether it has disconnected.
     address : str
-        Network that it asks from; may be empty.
+        Network of its address; may be empty.
     spans : Spans
-        Where the parts of its request are noted.
+        Collects the durations of the request's parts.
     """
 
     name: str
@@ -67,12 +70,12 @@ class Caller:
     spans: Spans = field(default_factory=Spans)
 
     @property
-    def caller_key(self) -> CallerKey:
-        """As who it shares places, turns and the processor with others.
+    def key(self) -> CallerKey:
+        """Key for sharing tickets, slots and the processor fairly.
 
-        Its name; those without one are told apart by their address. Nobody
-        can choose that as freely as a request, and where it stands for many,
-        as behind a proxy, they share what one caller has.
+        The name; for anonymous callers, the network address too: a caller cannot
+        choose that as freely as a request. Anonymous callers behind one proxy share
+        the part of one caller.
         """
         return (self.name, self.address if self.name == ANONYMOUS else "")
 
@@ -87,12 +90,12 @@ def create_context(
     limits: RequestLimits,
     progress: Callable[[float, float], None],
 ) -> RequestContext:
-    """Check sizes and make the surroundings of a computation.
+    """Check the sizes and make the context of a computation.
 
     Parameters
     ----------
     blobs : Blobs
-        The files that model and table name; their sizes were checked before.
+        Uploaded files that model and table name; checked when they were uploaded.
 
     Raises
     ------
@@ -102,8 +105,8 @@ def create_context(
     table_bytes = _table_bytes(table)
     _check("model", len(model.content), limits.model_bytes, Reason.MODEL_TOO_LARGE)
     _check("table", len(table_bytes), limits.table_bytes, Reason.TABLE_TOO_LARGE)
-    # The same for a file that was uploaded as for one that came with its request.
-    names = (
+    # An uploaded file and the same file sent inline have the same key.
+    key_parts = (
         _SCHEMA,
         _sha256(caller.name.encode()),
         model.id or identify(model.content),
@@ -113,12 +116,12 @@ def create_context(
     seconds = min(caller.seconds, limits.seconds)
     return RequestContext(
         cache,
-        ":".join((*names, "")),
+        ":".join((*key_parts, "")),
         seconds,
         progress,
         caller.is_disconnected,
-        model_key=":".join(names[:3]),
-        caller_key=caller.caller_key,
+        model_key=":".join(key_parts[:3]),
+        caller_key=caller.key,
         row_limit=limits.row_count,
     )
 
@@ -135,10 +138,10 @@ def _table_bytes(table: Table) -> bytes:
             return table.columns.SerializeToString(deterministic=True)
 
 
-def _check(what: str, found: int, limit: int, reason: Reason) -> None:
-    if found > limit:
+def _check(part: str, size: int, limit: int, reason: Reason) -> None:
+    if size > limit:
         raise ExplainError(
-            reason, f"the {what} has {found:,} bytes; this server takes at most {limit:,}", what
+            reason, f"the {part} has {size:,} bytes; this server takes at most {limit:,}", part
         )
 
 

@@ -1,4 +1,7 @@
-"""Who may call: one decision for both transports."""
+"""Authentication of callers: bearer tokens (RFC 6750) and client certificates, for both transports.
+
+A rejected token fails the request even if a client certificate would identify the caller.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from typing import Protocol
 from onnxplain_server.core.errors import ExplainError, Reason
 
 ANONYMOUS = "anonymous"
-"""The name of everybody where nobody needs to say who he is."""
+"""Name of every caller of a server without authentication."""
 
-# RFC 6750, section 2.1; the scheme is read in any case, as RFC 9110 has it.
+# RFC 6750, section 2.1; the scheme is case-insensitive, as in RFC 9110.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 
 
 class TokenVerifier(Protocol):
-    """A verifier to know who holds a bearer token."""
+    """Verifies bearer tokens of one kind, like those of a file or of an OpenID provider."""
 
     def verify(self, token: str, wait: bool, /) -> str | None:
         """Return the caller's name, unique across verifiers; None for a token of another kind.
@@ -25,26 +28,26 @@ class TokenVerifier(Protocol):
         Parameters
         ----------
         wait : bool
-            Whether there is time to ask somebody else, if need be.
+            Whether the verifier may ask another server, if necessary.
 
         Raises
         ------
         ExplainError
-            UNAUTHENTICATED where the token is of this verifier and must be refused;
-            UNAVAILABLE where that cannot be found out now, or without waiting.
+            UNAUTHENTICATED if the token is of this kind and invalid; UNAVAILABLE if
+            that cannot be decided now, or not without waiting.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What came with a request.
+    """Credentials sent with a request.
 
     Attributes
     ----------
     authorization : sequence of str
-        Each header, or entry of the metadata, of that name.
+        Each header, or metadata entry, of that name.
     certificate : bytes or None
-        PEM of the client's certificate, where the handshake has verified one.
+        The client's certificate in PEM, if the TLS handshake has verified one.
     """
 
     authorization: Sequence[str] = field(repr=False)
@@ -52,67 +55,62 @@ class Credentials:
 
 
 class Authenticator:
-    """Says who calls. With no verifier at all, everybody may; with any, nobody else.
+    """Identifies callers by their credentials. Without verifiers, every caller is anonymous.
 
     Parameters
     ----------
     verifiers : sequence of TokenVerifier
-        Asked in this order.
-    certificate_name : callable (certificate) -> str or None, optional
-        Names the certificate_name of a client's certificate, unlike any of `verifiers`; left
-        out where certificates are no verifier.
+        Tried in this order.
+    certificate_caller : callable (certificate) -> str or None, optional
+        Names the caller by its client certificate, unlike any name of `verifiers`;
+        None if certificates do not identify callers.
     """
 
     def __init__(
         self,
         verifiers: Sequence[TokenVerifier] = (),
-        certificate_name: Callable[[bytes], str | None] | None = None,
+        certificate_caller: Callable[[bytes], str | None] | None = None,
     ) -> None:
         self._verifiers = verifiers
-        self._certificate_name = certificate_name
+        self._certificate_caller = certificate_caller
 
-    def authenticate(self, given: Credentials, *, wait: bool = True) -> str:
-        """Return the caller's name; without `wait`, only if nobody else has to be asked.
-
-        A token that was sent is looked at even where a certificate would do:
-        one that is refused must not pass under another name.
+    def authenticate(self, credentials: Credentials, *, wait: bool = True) -> str:
+        """Return the caller's name; without `wait`, only if no other server must be asked.
 
         Raises
         ------
         ExplainError
-            UNAUTHENTICATED; UNAVAILABLE where it cannot be found out now.
+            UNAUTHENTICATED; UNAVAILABLE if it cannot be decided now.
         """
-        if not self._verifiers and self._certificate_name is None:
+        if not self._verifiers and self._certificate_caller is None:
             return ANONYMOUS
-        if self._verifiers and given.authorization:
-            return self._by_token(given.authorization, wait)
-        if self._certificate_name is not None and given.certificate is not None:
-            return self._by_certificate(self._certificate_name(given.certificate))
-        raise _refused(self._wanted())
+        if self._verifiers and credentials.authorization:
+            return self._by_token(credentials.authorization, wait)
+        if self._certificate_caller is not None and credentials.certificate is not None:
+            name = self._certificate_caller(credentials.certificate)
+            if name is None:
+                raise _unauthenticated("the client's certificate names no caller")
+            return name
+        raise _unauthenticated(self._requirement())
 
     def _by_token(self, authorization: Sequence[str], wait: bool) -> str:
-        found = _BEARER.fullmatch(authorization[0]) if len(authorization) == 1 else None
-        if found is None:
-            raise _refused('the authorization is not "Bearer" and a token')
+        bearer = _BEARER.fullmatch(authorization[0]) if len(authorization) == 1 else None
+        if bearer is None:
+            raise _unauthenticated('the authorization is not "Bearer" and a token')
         for verifier in self._verifiers:
-            if (name := verifier.verify(found[1], wait)) is not None:
+            if (name := verifier.verify(bearer[1], wait)) is not None:
                 return name
-        raise _refused("nobody is known by this token")
+        raise _unauthenticated("no caller has this token")
 
-    def _by_certificate(self, name: str | None) -> str:
-        if name is None:
-            raise _refused("the client's certificate names no caller")
-        return name
-
-    def _wanted(self) -> str:
+    def _requirement(self) -> str:
         if self._verifiers:
-            return 'this server needs to know who calls; send "authorization: Bearer TOKEN"'
+            return 'this server authenticates callers; send "authorization: Bearer TOKEN"'
         return "this server knows its callers by their certificates, which gRPC takes"
 
 
-def _refused(message: str) -> ExplainError:
+def _unauthenticated(message: str) -> ExplainError:
     return ExplainError(Reason.UNAUTHENTICATED, message)
 
 
 ALLOW_ALL = Authenticator()
-"""Lets everybody in."""
+"""No authentication: every caller is anonymous."""

@@ -1,4 +1,4 @@
-"""Where callers ask from, as precisely as it tells them apart."""
+"""Network addresses of callers, as precise as anonymous callers are told apart: IPv6 by its /64."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def of_peer(peer: str) -> str:
     return network(unquote(rest).rpartition(":")[0].strip("[]"))
 
 
-def network(address: str) -> str:
-    """Return an address of version 4, the network of one of version 6, or other text as it is.
+def network(text: str) -> str:
+    """Return an IPv4 address, the /64 network of an IPv6 address, or other text unchanged.
 
-    One caller has all addresses of version 6 that share their first 64 bits.
+    One caller usually has all IPv6 addresses with the same first 64 bits.
     """
     try:
-        known = ipaddress.ip_address(address)
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return address
-    if isinstance(known, ipaddress.IPv4Address):
-        return str(known)
-    if known.ipv4_mapped is not None:
-        return str(known.ipv4_mapped)
-    return str(ipaddress.ip_network((int(known), _IPV6_BITS), strict=False).network_address)
+        return text
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((int(address), _IPV6_BITS), strict=False).network_address)

@@ -1,4 +1,4 @@
-"""Who of those that wait is next: callers take turns, and each is served in the order it came."""
+"""Fair queue of waiting requests: round robin between callers, first in first out within each."""
 
 from __future__ import annotations
 
@@ -10,47 +10,50 @@ from onnxplain_server.transport.admission.ticket import Ticket
 
 
 class FairQueue:
-    """Those that wait, by caller_key; no locks in here.
+    """Waiting tickets, one queue per caller. Not thread-safe: the scheduler locks.
 
-    A caller_key that begins to wait, and one that was served or left, goes to the
-    end: so among those with as much at work, none is passed twice by another.
+    A caller moves to the end when its first ticket arrives and when one of its
+    tickets leaves. So among callers with equally many running requests, none is
+    passed twice by another.
     """
 
     def __init__(self) -> None:
         self._priority: deque[Ticket] = deque()
         self._queues: dict[CallerKey, deque[Ticket]] = {}
 
-    def add(self, one: Ticket) -> None:
-        """Put one behind those of its caller_key."""
-        self._queues.setdefault(one.caller_key, deque()).append(one)
+    def add(self, ticket: Ticket) -> None:
+        """Append a ticket to its caller's queue."""
+        self._queues.setdefault(ticket.caller_key, deque()).append(ticket)
 
-    def add_first(self, one: Ticket) -> None:
-        """Put one before all caller_keys, behind others that came like this."""
-        self._priority.append(one)
+    def add_priority(self, ticket: Ticket) -> None:
+        """Append a ticket to the priority queue, which is served before all callers."""
+        self._priority.append(ticket)
 
-    def remove(self, one: Ticket) -> None:
-        """Take one out, if it is there; its caller_key goes to the end."""
-        if one in self._priority:
-            self._priority.remove(one)
+    def remove(self, ticket: Ticket) -> None:
+        """Remove a ticket if it is queued; its caller moves to the end."""
+        if ticket in self._priority:
+            self._priority.remove(ticket)
             return
-        those = self._queues.pop(one.caller_key, deque())
-        if one in those:
-            those.remove(one)
-        if those:
-            self._queues[one.caller_key] = those
+        queue = self._queues.pop(ticket.caller_key, deque())
+        if ticket in queue:
+            queue.remove(ticket)
+        if queue:
+            self._queues[ticket.caller_key] = queue
 
-    def next(self, running: Callable[[CallerKey], int], most: float) -> Ticket | None:
-        """Return the first of the caller_key that has least at work, and waits for longest.
+    def next(self, running: Callable[[CallerKey], int], running_limit: float) -> Ticket | None:
+        """Return the first ticket of the caller with the fewest running requests.
+
+        Ties go to the caller that has waited longest.
 
         Parameters
         ----------
-        running : callable (caller_key) -> int
-            How many of a caller_key are at work.
-        most : float
-            Parties with more at work are passed over.
+        running : callable (caller key) -> int
+            Number of running requests of a caller.
+        running_limit : float
+            Callers with more running requests are skipped.
         """
-        for one in self._priority:
-            if running(one.caller_key) <= most:
-                return one
-        caller_keys = [caller_key for caller_key in self._queues if running(caller_key) <= most]
-        return self._queues[min(caller_keys, key=running)][0] if caller_keys else None
+        for ticket in self._priority:
+            if running(ticket.caller_key) <= running_limit:
+                return ticket
+        eligible = [key for key in self._queues if running(key) <= running_limit]
+        return self._queues[min(eligible, key=running)][0] if eligible else None

@@ -1,4 +1,7 @@
-"""The surroundings of one request: its deadline, its progress, its part of the cache."""
+"""Request context: the deadline, cancellation, progress and cache prefix of one request.
+
+Deadlines are kept here, by a monotonic clock: each step of a computation calls `advance`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
 from onnxplain_server.telemetry.spans import span
 
-_GONE = (Reason.CANCELLED, "the caller has gone")
+_DISCONNECTED = (Reason.CANCELLED, "the caller has gone")
 
 
 class RequestContext:
@@ -22,27 +25,27 @@ class RequestContext:
     cache : Cache
         Shared by all requests.
     prefix : str
-        Put in front of every name, so that a computation can neither read nor
+        Put in front of every cache key, so that a computation can neither read nor
         overwrite the numbers of another caller, model or table.
     seconds : float
         Time until the deadline; may be infinite.
     progress : callable (done, planned) -> None
-        Told of every step; must be quick and may be called from any thread.
+        Called at every step; must be quick and thread-safe.
     is_disconnected : callable () -> bool
-        Whether the caller has left; asked at every step, for transports that
-        do not tell by themselves.
+        Whether the caller has disconnected; polled at every step, for transports
+        that do not report it.
     model_key : str
         See `RequestHost.model_key`.
     caller_key : hashable
         See `RequestHost.caller_key`.
     row_limit : float
-        The most rows that may be planned.
+        Maximum number of planned rows.
 
     Attributes
     ----------
     release_slot : callable () -> ContextManager
-        Entered while the computation waits for another one; whoever limits the
-        number of computations may let another run meanwhile.
+        Entered while the computation waits for another one: the scheduler lets
+        another request run meanwhile.
     """
 
     def __init__(
@@ -66,28 +69,28 @@ class RequestContext:
         self._progress = progress
         self._is_disconnected = is_disconnected
         self.release_slot: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._end: tuple[Reason, str] | None = None
+        self._cancellation: tuple[Reason, str] | None = None
 
-    def cancel(self, reason: Reason = _GONE[0], message: str = _GONE[1]) -> None:
-        """Make the computation end at its next step; from any thread."""
-        self._end = (reason, message)
+    def cancel(self, reason: Reason = _DISCONNECTED[0], message: str = _DISCONNECTED[1]) -> None:
+        """End the computation at its next step; thread-safe."""
+        self._cancellation = (reason, message)
 
-    def check(self, how_far: str) -> None:
-        """Raise where the answer is no longer wanted; `how_far` ends "time was over ..."."""
-        if self._end is not None:
-            raise ExplainError(*self._end)
+    def check(self, when: str) -> None:
+        """Raise if the request is cancelled or late; `when` ends the message."""
+        if self._cancellation is not None:
+            raise ExplainError(*self._cancellation)
         if time.monotonic() > self._deadline:
             raise ExplainError(
                 Reason.DEADLINE_EXCEEDED,
-                f"time was over {how_far}; "
+                f"the deadline passed {when}; "
                 "allow more time, or ask for fewer rows (row_count) or features",
             )
-        # Asked last, since callers leave at their deadline: then that is the reason.
+        # Last, because callers disconnect at their deadline: then the deadline is the reason.
         if self._is_disconnected():
-            raise ExplainError(*_GONE)
+            raise ExplainError(*_DISCONNECTED)
 
     def advance(self, done: float, planned: float) -> None:
-        """See `ComputationHost.advance`."""
+        """Report progress and check the deadline and the row limit."""
         self.check(f"after {done:,.0f} of {planned:,.0f} planned rows")
         if planned > self._row_limit:
             raise ExplainError(
@@ -100,36 +103,36 @@ class RequestContext:
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:
-        """See `ComputationHost.single_flight`.
+        """Let one of several equal computations run; release the slot while waiting for another.
 
-        Waits for half of the time that is left at most, so that the other
-        half remains to do the work where its holder does not come to an end.
+        Waits for at most half of the remaining time: the other half is for doing
+        the work here if the other request does not finish it.
         """
         now = time.monotonic()
         patience = now + (self._deadline - now) / 2
-        waits = False
-        with ExitStack() as aside, ExitStack() as waiting:
+        is_waiting = False
+        with ExitStack() as released, ExitStack() as wait_span:
 
             def keep_waiting() -> bool:
-                nonlocal waits
-                if not waits:
-                    waits = True
-                    waiting.enter_context(span("wait"))
-                    aside.enter_context(self.release_slot())
+                nonlocal is_waiting
+                if not is_waiting:
+                    is_waiting = True
+                    wait_span.enter_context(span("wait"))
+                    released.enter_context(self.release_slot())
                 self.check("while another request computed the same")
                 return time.monotonic() < patience
 
-            with self._cache.single_flight(self._prefix + name, keep_waiting) as first:
-                aside.close()
-                waiting.close()
-                yield first
+            with self._cache.single_flight(self._prefix + name, keep_waiting) as is_first:
+                released.close()
+                wait_span.close()
+                yield is_first
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `ComputationHost.cache_get`."""
+        """Get cached numbers of this caller, model and table."""
         with span("cache get"):
             return self._cache.get_many([self._prefix + name for name in names])
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """See `ComputationHost.cache_put`."""
+        """Put numbers into the cache under this caller, model and table."""
         with span("cache set"):
             self._cache.put_many({self._prefix + name: value for name, value in entries.items()})

@@ -1,4 +1,8 @@
-"""Who may compute: some at a time, some more waiting, nobody once the server stops."""
+"""Scheduler of requests: admission control with a bounded queue, fair queueing and load shedding.
+
+A request holds a ticket from arrival to reply, and a slot while it computes. An admitted request
+may still be shed in favour of a caller with fewer.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,13 @@ from onnxplain_server.transport.admission.ticket import Stage, Ticket
 
 _POLL_SECONDS = 0.25
 
-_LEAVING_COUNT = 4
-"""Requests that gave their ticket to others and have not left yet: they need a thread each."""
+_SHED_LIMIT = 4
+"""Shed requests that may still hold a ticket: each needs a thread until it has left."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerCounts:
-    """How many requests hold a ticket, how many of them run or wait, and for how many callers."""
+    """Requests in flight (with a ticket), running and waiting, and their callers."""
 
     in_flight_count: int
     running_count: int
@@ -33,28 +37,27 @@ class SchedulerCounts:
 
 
 class Scheduler:
-    """Places for requests, and scheduler for those that hold one, shared fairly between callers.
+    """Admits requests by tickets and lets them compute in slots, shared fairly between callers.
 
-    A ticket is taken before a request's body is read, so that the number of
-    tickets bounds the threads and the memory that requests can occupy. Where
-    all are taken, a caller gets one all the same that holds at least two less
-    than another one: the newest request of the one with most is refused in
-    its stead, unless it is at work. So whoever fills the tickets, each of n
-    callers can have its n-th part of them.
+    A ticket is taken before the request's body is read, so the number of tickets
+    bounds the threads and the memory of requests. When no ticket is left, a caller
+    that holds at least two fewer than another still gets one: the newest request of
+    the caller with most is shed, unless it already computes. So each of n callers
+    can have 1/n of the tickets, however many another sends.
 
-    A free turn goes to the caller that has least at work, and among these to
-    the one that waits for longest; of a caller's own, first come, first served.
+    A free slot goes to the caller with the fewest running requests, and among these
+    to the one that has waited longest; requests of one caller are served in order.
 
     Parameters
     ----------
     running_count : int
-        Computations at the same time; at least 1.
+        Slots: computations at the same time; at least 1.
     waiting_count : int
-        Requests that may wait for their turn besides; at least 0.
+        Length of the queue; at least 0.
     extra_count : int
-        Computations beyond, each of a caller that has none at work: it need
-        not wait for others that take long. As many tickets are kept for callers
-        that hold none.
+        Extra slots, for callers without a running request: they need not wait for
+        long requests of others. As many extra tickets are reserved for callers
+        without any.
 
     Attributes
     ----------
@@ -63,16 +66,16 @@ class Scheduler:
     """
 
     def __init__(self, running_count: int, waiting_count: int, extra_count: int = 0) -> None:
-        self._common_count = running_count + waiting_count
-        self._ticket_count = self._common_count + extra_count
-        self.thread_count = self._ticket_count + _LEAVING_COUNT
-        self._running_count = running_count
-        self._most_running_count = running_count + extra_count
+        self._shared_ticket_limit = running_count + waiting_count
+        self._ticket_limit = self._shared_ticket_limit + extra_count
+        self.thread_count = self._ticket_limit + _SHED_LIMIT
+        self._shared_slot_limit = running_count
+        self._slot_limit = running_count + extra_count
         self._tickets: list[Ticket] = []
         self._running: Counter[CallerKey] = Counter()
         self._queue = FairQueue()
         self._lock = threading.RLock()
-        self._emptied = threading.Condition(self._lock)
+        self._idle = threading.Condition(self._lock)
         self._closed = False
 
     @property
@@ -81,7 +84,7 @@ class Scheduler:
         return self._closed
 
     def counts(self) -> SchedulerCounts:
-        """Return what is so at this moment."""
+        """Return the current counts."""
         with self._lock:
             stages = Counter(ticket.stage for ticket in self._tickets)
             return SchedulerCounts(
@@ -98,11 +101,11 @@ class Scheduler:
         Raises
         ------
         ExplainError
-            UNAVAILABLE once closed; OVERLOADED where all tickets are taken.
+            UNAVAILABLE once closed; OVERLOADED when no ticket is left.
         """
         ticket = Ticket(caller, self._lock)
         with self._lock:
-            self._admit(ticket)
+            self._check_admission(ticket)
             self._tickets.append(ticket)
         try:
             yield ticket
@@ -110,24 +113,24 @@ class Scheduler:
             with self._lock:
                 self._tickets.remove(ticket)
                 if not self._tickets:
-                    self._emptied.notify_all()
-                self._wake()
+                    self._idle.notify_all()
+                self._notify_next()
 
     @contextmanager
     def acquire(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
-        """Wait for a turn and hold it; raises whatever ends the call while it waits."""
+        """Wait for a slot and hold it; raise whatever ends the call while it waits."""
         with self._lock:
             ticket.check()
             ticket.call = call
-            self._move(ticket, Stage.WAITING)
+            self._set_stage(ticket, Stage.WAITING)
             self._queue.add(ticket)
-            self._take(ticket, call)
-        call.release_slot = partial(self._aside, ticket, call)
+            self._wait_for_slot(ticket, call)
+        call.release_slot = partial(self._park, ticket, call)
         try:
             yield
         finally:
             with self._lock:
-                self._move(ticket, Stage.DONE)
+                self._set_stage(ticket, Stage.DONE)
 
     def close(self) -> None:
         """Refuse new requests from now on."""
@@ -135,84 +138,81 @@ class Scheduler:
             self._closed = True
 
     def wait_idle(self, seconds: float) -> bool:
-        """Wait until no ticket is taken; whether that came true in time."""
+        """Wait until no request is in flight; return whether that happened in time."""
         with self._lock:
-            return self._emptied.wait_for(lambda: not self._tickets, seconds)
+            return self._idle.wait_for(lambda: not self._tickets, seconds)
 
     def cancel_all(self) -> None:
-        """Make every request end at its next step, telling its caller to ask another server."""
+        """End every request at its next step with UNAVAILABLE: clients then try another server."""
         with self._lock:
             for ticket in self._tickets:
                 ticket.end(Reason.UNAVAILABLE, "the server stopped before the work was done")
 
-    def _admit(self, ticket: Ticket) -> None:
+    def _check_admission(self, ticket: Ticket) -> None:
+        """Make room for a ticket, by load shedding if necessary, or raise."""
         if self._closed:
             raise ExplainError(Reason.UNAVAILABLE, "the server is stopping; ask again")
-        held = Counter(
-            other.caller_key for other in self._tickets if other.stage is not Stage.ENDED
-        )
-        room = self._common_count if held[ticket.caller_key] else self._ticket_count
-        if held.total() < room:
+        held = Counter(t.caller_key for t in self._tickets if t.stage is not Stage.SHED)
+        limit = self._shared_ticket_limit if held[ticket.caller_key] else self._ticket_limit
+        if held.total() < limit:
             return
-        loser = self._loser(held, held[ticket.caller_key] + 2)
-        if loser is None:
-            message = f"the server takes {room} requests at a time; ask again later"
+        victim = self._shed_candidate(held, held[ticket.caller_key] + 2)
+        if victim is None:
+            message = f"the server takes {limit} requests at a time; ask again later"
             raise ExplainError(Reason.OVERLOADED, message)
-        message = "the ticket went to a caller with fewer requests; ask again later"
-        loser.end(Reason.OVERLOADED, message)
-        self._queue.remove(loser)
-        self._move(loser, Stage.ENDED)
+        message = "the request was shed for a caller with fewer requests; ask again later"
+        victim.end(Reason.OVERLOADED, message)
+        self._queue.remove(victim)
+        self._set_stage(victim, Stage.SHED)
 
-    def _loser(self, held: Counter[CallerKey], least: int) -> Ticket | None:
-        """Return the newest request to shed of the caller that holds most, and at least this."""
+    def _shed_candidate(self, held: Counter[CallerKey], minimum: int) -> Ticket | None:
+        """Return the newest sheddable request of the caller that holds most tickets."""
         if len(self._tickets) >= self.thread_count:
             return None
-        able = [
-            ticket for ticket in self._tickets if ticket.yields and held[ticket.caller_key] >= least
-        ]
-        return max(reversed(able), key=lambda ticket: held[ticket.caller_key], default=None)
+        sheddable = [t for t in self._tickets if t.is_sheddable and held[t.caller_key] >= minimum]
+        return max(reversed(sheddable), key=lambda ticket: held[ticket.caller_key], default=None)
 
     @contextmanager
-    def _aside(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
-        """Give the turn to others while a call waits for another; the next free one is its own."""
+    def _park(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
+        """Release the slot while a call waits for another call; then take the next free one."""
         with self._lock:
-            self._move(ticket, Stage.ASIDE)
+            self._set_stage(ticket, Stage.PARKED)
         try:
             yield
         finally:
             with self._lock:
-                self._queue.add_first(ticket)
-                self._take(ticket, call)
+                self._queue.add_priority(ticket)
+                self._wait_for_slot(ticket, call)
 
-    def _take(self, ticket: Ticket, call: RequestContext) -> None:
-        """Wait until it is the turn of a ticket that was put among the waiting ones."""
+    def _wait_for_slot(self, ticket: Ticket, call: RequestContext) -> None:
+        """Wait until a queued ticket is next, and give it the slot."""
         try:
-            call.check("while waiting for a turn")
+            call.check("while the request waited in the queue")
             while self._next() is not ticket:
-                # Short, because nobody tells when a waiting caller leaves.
-                ticket.woken.wait(_POLL_SECONDS)
-                call.check("while waiting for a turn")
+                # Short, because no event reports that a waiting caller has disconnected.
+                ticket.wakeup.wait(_POLL_SECONDS)
+                call.check("while the request waited in the queue")
         finally:
             self._queue.remove(ticket)
-        self._move(ticket, Stage.RUNNING)
+        self._set_stage(ticket, Stage.RUNNING)
 
     def _next(self) -> Ticket | None:
-        count = self._running.total()
-        if count >= self._most_running_count:
+        """Return the ticket that gets the next slot; None if no slot is free for any."""
+        running_count = self._running.total()
+        if running_count >= self._slot_limit:
             return None
-        is_extra = count >= self._running_count
+        is_extra = running_count >= self._shared_slot_limit
         return self._queue.next(self._running.__getitem__, 0 if is_extra else math.inf)
 
-    def _move(self, ticket: Ticket, stage: Stage) -> None:
-        self._running[ticket.caller_key] += (stage is Stage.RUNNING) - (
-            ticket.stage is Stage.RUNNING
-        )
-        if not self._running[ticket.caller_key]:
-            del self._running[ticket.caller_key]
+    def _set_stage(self, ticket: Ticket, stage: Stage) -> None:
+        key = ticket.caller_key
+        self._running[key] += (stage is Stage.RUNNING) - (ticket.stage is Stage.RUNNING)
+        if not self._running[key]:
+            del self._running[key]
         ticket.stage = stage
-        self._wake()
+        self._notify_next()
 
-    def _wake(self) -> None:
-        """Wake whose turn it is, and nobody else: each that wakes costs the processor."""
+    def _notify_next(self) -> None:
+        """Wake only the thread of the next ticket: waking all would cost processor time."""
         if (ticket := self._next()) is not None:
-            ticket.woken.notify()
+            ticket.wakeup.notify()

@@ -1,4 +1,4 @@
-"""A request's ticket among those that the server holds."""
+"""Ticket of an admitted request: the scheduler's record of its caller, stage and computation."""
 
 from __future__ import annotations
 
@@ -11,60 +11,64 @@ from onnxplain_server.transport.admission.request_context import RequestContext
 
 
 class Stage(Enum):
-    """How far a request has come."""
+    """Stage of an admitted request.
+
+    READING its body, WAITING for a slot, RUNNING, PARKED (without a slot while another
+    request computes the same), DONE with computing, or SHED under overload.
+    """
 
     READING = auto()
     WAITING = auto()
     RUNNING = auto()
-    ASIDE = auto()
+    PARKED = auto()
     DONE = auto()
-    ENDED = auto()
+    SHED = auto()
 
 
 class Ticket:
-    """Held by a request from before its body is read until its reply is made.
+    """Admission of one request, held from before its body is read until its reply is made.
 
     Parameters
     ----------
     caller : Caller
-        Whose request it is.
+        Sender of the request.
     lock : RLock
-        That of all tickets: held by whoever ends this one, or changes its stage.
+        The scheduler's lock: hold it to end the request or to change its stage.
 
     Attributes
     ----------
     stage : Stage
     call : RequestContext or None
-        The computation, once it has been admitted.
-    woken : Condition
-        Tells who waits with this ticket to look again.
+        The computation, once it waits for a slot.
+    wakeup : Condition
+        Notified when the waiting request should look again whether it is next.
     """
 
     def __init__(self, caller: Caller, lock: threading.RLock) -> None:
         self.caller = caller
-        self.woken = threading.Condition(lock)
+        self.wakeup = threading.Condition(lock)
         self.stage = Stage.READING
         self.call: RequestContext | None = None
-        self._end: ExplainError | None = None
+        self._error: ExplainError | None = None
 
     @property
     def caller_key(self) -> CallerKey:
-        """See `Caller.caller_key`."""
-        return self.caller.caller_key
+        """Key by which the queue is fair; see `Caller.key`."""
+        return self.caller.key
 
     @property
-    def yields(self) -> bool:
-        """Whether it can be ended without loss of work."""
+    def is_sheddable(self) -> bool:
+        """Whether no work is lost when the request is shed."""
         return self.stage in {Stage.READING, Stage.WAITING}
 
     def end(self, reason: Reason, message: str) -> None:
         """Make the request end at its next step."""
-        self._end = ExplainError(reason, message)
+        self._error = ExplainError(reason, message)
         if self.call is not None:
             self.call.cancel(reason, message)
-        self.woken.notify()
+        self.wakeup.notify()
 
     def check(self) -> None:
-        """Raise where the request has to end; to be asked while its body is read."""
-        if self._end is not None:
-            raise self._end
+        """Raise if the request has been ended; called repeatedly while its body is read."""
+        if self._error is not None:
+            raise self._error
