@@ -38,6 +38,7 @@ DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
 # The contract with comments and limits; and that of the clients, with limits in comments only.
 CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
+REQUESTS := build/requests/.made
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -51,7 +52,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript types layers contract messages messages-go description links docs locks ## Check everything that needs no run
+check: lint lint-typescript types layers contract messages messages-go requests description links docs locks ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl
@@ -258,6 +259,12 @@ messages: $(CLIENT_CONTRACT) ## The committed Python messages are what the contr
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
 		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
 
+.PHONY: requests
+requests: $(REQUESTS) ## The option classes and request arguments of the Python client are what the contract gives
+	@{ diff -r -x __init__.py -x __pycache__ build/requests/options clients/python/onnxplain/requests/options \
+		&& diff build/requests/arguments.py clients/python/onnxplain/requests/arguments.py; } \
+		|| { echo 'The requests of the Python client are not what proto/ gives: run `make python-requests`.' >&2; exit 1; }
+
 .PHONY: description
 description: build/openapi.json ## The committed OpenAPI description is what the contract gives
 	@diff build/openapi.json $(DESCRIPTION) > /dev/null \
@@ -281,6 +288,17 @@ locks: ## The locks name no address
 proto: $(CLIENT_CONTRACT) ## Generate the Python messages from the contract
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
+
+.PHONY: python-requests
+python-requests: $(REQUESTS) ## Generate option classes and request arguments of the Python client from the contract
+	cp build/requests/options/*.py clients/python/onnxplain/requests/options/
+	cp build/requests/arguments.py clients/python/onnxplain/requests/
+
+$(REQUESTS): $(CONTRACT) $(wildcard tools/python_client/*.py tools/contract/*.py) tools/openapi/comments.py $(ENV)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(BIN)/python -m tools.python_client $(CONTRACT) $(@D)
+	@$(BIN)/ruff format --quiet $(@D) && $(BIN)/ruff check --quiet --fix $(@D)
+	@touch $@
 
 .PHONY: openapi
 openapi: build/openapi.json ## Generate the OpenAPI description of REST from the contract

@@ -30,8 +30,8 @@ def run(server) -> Run:
 
 
 def test_both_clients_have_the_same_calls() -> None:
-    names = {name for name in vars(onnxplain.Client) if not name.startswith("_")}
-    assert names == {name for name in vars(onnxplain.AsyncClient) if not name.startswith("_")}
+    names = {name for name in dir(onnxplain.Client) if not name.startswith("_")}
+    assert names == {name for name in dir(onnxplain.AsyncClient) if not name.startswith("_")}
 
 
 def test_both_are_made_from_the_same() -> None:

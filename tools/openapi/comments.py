@@ -16,8 +16,8 @@ _CODE = re.compile(r"`[^`]+`")
 _SNAKE = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 
-def read(files: FileDescriptorSet) -> Mapping[str, str]:
-    """Return the comments, each paragraph on one line, with names as JSON has them.
+def read(files: FileDescriptorSet, *, json_names: bool = True) -> Mapping[str, str]:
+    """Return the comments, each paragraph on one line, with names as JSON has them, or as they are.
 
     Those of fields end with the limits of the field, in words.
     """
@@ -26,7 +26,7 @@ def read(files: FileDescriptorSet) -> Mapping[str, str]:
     for name, field in limits.fields(files):
         if name in bounds:
             comments[name] = f"{comments[name]} {limits.sentence(bounds[name], field)}".rstrip()
-    return comments
+    return {name: _camel_codes(text) for name, text in comments.items()} if json_names else comments
 
 
 def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:
@@ -76,8 +76,8 @@ def _named(
 def _flowing(comment: str) -> str:
     paragraphs = re.split(r"\n\s*\n", comment.strip())
     lines = (" ".join(line.split()) for line in paragraphs)
-    return _CODE.sub(lambda code: _camel(code[0]), "\n\n".join(lines))
+    return "\n\n".join(lines)
 
 
-def _camel(code: str) -> str:
-    return _SNAKE.sub(lambda letter: letter[1].upper(), code)
+def _camel_codes(text: str) -> str:
+    return _CODE.sub(lambda code: _SNAKE.sub(lambda letter: letter[1].upper(), code[0]), text)

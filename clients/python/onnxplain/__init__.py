@@ -20,16 +20,19 @@ if TYPE_CHECKING:
     from onnxplain.errors import ExplainError
     from onnxplain.in_process import local
     from onnxplain.progress import Progress
-    from onnxplain.requests.firm_methods import Firm, FirmPairs, FirmSequences
-    from onnxplain.requests.loss_methods import AverageLoss, PermutationImportance
-    from onnxplain.requests.methods import (
+    from onnxplain.requests.options.average_loss import AverageLoss
+    from onnxplain.requests.options.feature_vectors import FeatureVectors, Knockoffs
+    from onnxplain.requests.options.firm import Firm, FirmPairs, FirmSequences
+    from onnxplain.requests.options.individual_conditional_expectation import (
         IndividualConditionalExpectation,
-        Interactions,
-        PartialDependence,
     )
+    from onnxplain.requests.options.interactions import Interactions
+    from onnxplain.requests.options.partial_dependence import PartialDependence
+    from onnxplain.requests.options.permutation_importance import PermutationImportance
+    from onnxplain.requests.options.swarm import Swarm
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
     from onnxplain.results.explanations import Explanations
-    from onnxplain.results.feature_vectors import FeatureVectors, FeatureVectorsResult, Knockoffs
+    from onnxplain.results.feature_vectors import FeatureVectorsResult
     from onnxplain.results.firm import FirmImportance, FirmKmers, FirmResult
     from onnxplain.results.individual_conditional_expectation import (
         IndividualConditionalExpectationCurves,
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
         Receipt,
         RowsUsed,
     )
-    from onnxplain.results.swarm import Swarm, SwarmEffect, SwarmResult
+    from onnxplain.results.swarm import SwarmEffect, SwarmResult
     from onnxplain.transport.uploads import ModelRef, TableRef
 
 __all__ = [
@@ -100,42 +103,42 @@ __all__ = [
 
 _HOMES = {
     "AsyncClient": "async_client",
-    "AverageLoss": "requests.loss_methods",
+    "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
     "Client": "client",
     "ExplainError": "errors",
     "Explanations": "results.explanations",
     "FeatureImportance": "results.permutation_importance",
-    "FeatureVectors": "results.feature_vectors",
+    "FeatureVectors": "requests.options.feature_vectors",
     "FeatureVectorsResult": "results.feature_vectors",
-    "Firm": "requests.firm_methods",
+    "Firm": "requests.options.firm",
     "FirmImportance": "results.firm",
     "FirmKmers": "results.firm",
-    "FirmPairs": "requests.firm_methods",
+    "FirmPairs": "requests.options.firm",
     "FirmResult": "results.firm",
-    "FirmSequences": "requests.firm_methods",
+    "FirmSequences": "requests.options.firm",
     "GroupLoss": "results.average_loss",
-    "IndividualConditionalExpectation": "requests.methods",
+    "IndividualConditionalExpectation": "requests.options.individual_conditional_expectation",
     "IndividualConditionalExpectationCurves": "results.individual_conditional_expectation",
     "IndividualConditionalExpectationResult": "results.individual_conditional_expectation",
     "InteractionStatistic": "results.interactions",
-    "Interactions": "requests.methods",
+    "Interactions": "requests.options.interactions",
     "InteractionsResult": "results.interactions",
-    "Knockoffs": "results.feature_vectors",
+    "Knockoffs": "requests.options.feature_vectors",
     "ModelDescription": "results.provenance",
     "ModelInput": "results.provenance",
     "ModelRef": "transport.uploads",
-    "PartialDependence": "requests.methods",
+    "PartialDependence": "requests.options.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
     "PartialDependenceResult": "results.partial_dependence",
-    "PermutationImportance": "requests.loss_methods",
+    "PermutationImportance": "requests.options.permutation_importance",
     "PermutationImportanceResult": "results.permutation_importance",
     "Plot": "results.plots",
     "Progress": "progress",
     "Receipt": "results.provenance",
     "RowsUsed": "results.provenance",
-    "Swarm": "results.swarm",
+    "Swarm": "requests.options.swarm",
     "SwarmEffect": "results.swarm",
     "SwarmResult": "results.swarm",
     "TableRef": "transport.uploads",

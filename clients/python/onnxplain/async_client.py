@@ -10,8 +10,8 @@ from typing import Any, Unpack
 import grpc
 
 from onnxplain.progress import Progress, ProgressCallback, follow
-from onnxplain.requests.arguments import RequestOptions, to_request
-from onnxplain.requests.methods import Method
+from onnxplain.requests import RequestOptions, to_request
+from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.provenance import ModelDescription

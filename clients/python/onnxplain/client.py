@@ -9,8 +9,9 @@ from typing import Any, Unpack
 import grpc
 
 from onnxplain.progress import Progress, ProgressCallback, follow
-from onnxplain.requests.arguments import Engine, RequestOptions, Scale, to_request
-from onnxplain.requests.methods import Method
+from onnxplain.requests import RequestOptions, to_request
+from onnxplain.requests.arguments import ExplainCall
+from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.provenance import ModelDescription
@@ -18,8 +19,8 @@ from onnxplain.tables import to_table
 from onnxplain.transport.calls import Messages, Remote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
 from onnxplain.transport.security import PathLike, Token, secure
-from onnxplain.transport.uploads import ModelRef, TableRef, content_of, files_of
-from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
+from onnxplain.transport.uploads import File, ModelRef, TableRef, content_of, files_of
+from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 
 
 def connect(
@@ -92,7 +93,7 @@ def connect(
     return Client(Remote(connection.open(grpc), connection))
 
 
-class Client:
+class Client(ExplainCall):
     """Explains models; threads can share it. Use `connect` or `local` to make one.
 
     Parameters
@@ -124,105 +125,16 @@ class Client:
         """Let go of the connection; running calls end."""
         self.messages.close()
 
-    def explain(
+    def _explain(
         self,
-        model: Any,
-        table: Any,
-        *methods: Method,
-        feature_columns: Sequence[str] = (),
-        target_column: str = "",
-        weight_column: str = "",
-        output_indices: Sequence[int] = (),
-        scale: Scale | None = None,
-        engine: Engine | None = None,
-        row_count: int | None = None,
-        seed: int | None = None,
-        class_labels: Sequence[str | float] = (),
-        plots: bool = True,
-        allow_inconsistent_model: bool = False,
-        timeout: float | None = None,
-        progress: ProgressCallback | bool | None = None,
+        request: ExplainRequest,
+        files: Sequence[File],
+        timeout: float | None,
+        progress: ProgressCallback | bool | None,
     ) -> Explanations:
-        """Explain a model on the rows of a table.
-
-        Parameters
-        ----------
-        model : path, bytes, onnx.ModelProto, or what `upload_model` returned
-            None for sequences that bring weights.
-        table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
-            See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods
-            that need none.
-        *methods : Interactions, PartialDependence, PermutationImportance, ...
-            At least one; they share the rows and the predictions.
-        feature_columns : sequence of str
-            For a model that takes one matrix: the columns it is fed. Default: those that the
-            model names (`feature_names` of its description); where it names none, every column
-            but target and weight, in table order, with the warning COLUMNS_BY_POSITION. For an
-            array: the names of its columns.
-        target_column, weight_column : str
-            Columns with the true values and the case weights.
-        output_indices : sequence of int
-            Prediction columns to explain, from 0. Default: all.
-        scale : "RESPONSE" or "MARGIN", optional
-            The model's answer, the default, or the additive score before it.
-        engine : "TREES" or "BLACK_BOX", optional
-            What computes the effects: counts in the leaves of trees, or predictions. Default:
-            chosen for the model.
-        row_count, seed : int, optional
-            How many rows to draw, and the seed of the draw, 0 by default. Default: what each
-            method can afford, from 500 to all; each result tells its own in `rows`.
-        class_labels : sequence of str or number
-            The target's classes, as it has them, in the order of the model's outputs; for a model
-            with one output, two, the negative first. Default: each class is the output of the
-            same name or number.
-        plots : bool
-            Whether plots return with the results.
-        allow_inconsistent_model : bool
-            Whether to explain a model that answers the same row differently, with a warning;
-            otherwise it is refused.
-        timeout : float, optional
-            Seconds. Default: the client's.
-        progress : bool or callable (done, planned), optional
-            True shows a bar, in a terminal or a notebook. A callable is told how many rows are
-            predicted, of how many at most.
-
-        Raises
-        ------
-        ExplainError
-            Where the server refuses, or does not answer.
-        OSError, TypeError, ValueError
-            Where model, table or options cannot be read.
-
-        Examples
-        --------
-        >>> client.explain(
-        ...     "model.onnx",
-        ...     frame,
-        ...     onnxplain.Interactions(pairwise_feature_count=3),
-        ...     onnxplain.PartialDependence(features=["age", ("age", "bmi")]),
-        ...     target_column="charges",
-        ... )
-        """
-        request = to_request(
-            model,
-            table,
-            *methods,
-            feature_columns=feature_columns,
-            target_column=target_column,
-            weight_column=weight_column,
-            output_indices=output_indices,
-            scale=scale,
-            engine=engine,
-            row_count=row_count,
-            seed=seed,
-            class_labels=class_labels,
-            plots=plots,
-            allow_inconsistent_model=allow_inconsistent_model,
-        )
-        files = files_of(model, table)
         with follow(progress) as tell:
-            answer = self.messages.explain(request, timeout=timeout, progress=tell, files=files)
-        return Explanations(answer)
+            response = self.messages.explain(request, timeout=timeout, progress=tell, files=files)
+        return Explanations(response)
 
     def explain_stream(
         self,

@@ -1,15 +1,28 @@
-"""Lists of features, and the grids that go with them, as the contract has them."""
+"""Convenient forms of options as the contract's messages: names, groups, grids, weights, labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
+
+from google.protobuf.message import Message
 
 from onnxplain.columns import to_column
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.firm_pb2 import FirmKmerWeights
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, Grid
 
+_MessageType = TypeVar("_MessageType", bound=Message)
 
-def to_names(names: Sequence[Any], option: str = "features") -> Sequence[Any]:
+
+class Method(Protocol):
+    """One method with its options."""
+
+    def to_message(self) -> MethodOptions:
+        """Write the message of the contract."""
+
+
+def to_names(names: Sequence[Any], option: str) -> Sequence[Any]:
     """Refuse a lone name, whose letters would pass for names.
 
     Raises
@@ -21,30 +34,61 @@ def to_names(names: Sequence[Any], option: str = "features") -> Sequence[Any]:
     return names
 
 
-def to_groups(
-    features: Sequence[str | Sequence[str]], option: str = "features"
-) -> list[FeatureGroup]:
+def to_labels(labels: Sequence[str | float]) -> list[str]:
+    """Write labels of classes as text.
+
+    Raises
+    ------
+    TypeError
+        Where they are a lone string.
+    """
+    if isinstance(labels, str):
+        raise TypeError(f"class_labels must be a list of all labels, not {labels!r}")
+    return [str(label) for label in labels]
+
+
+def to_groups(entries: Sequence[str | Sequence[str]], option: str) -> list[FeatureGroup]:
     """Write entries of one name, or of several that go together."""
     return [
         FeatureGroup(names=[entry] if isinstance(entry, str) else list(entry))
-        for entry in to_names(features, option)
+        for entry in to_names(entries, option)
     ]
 
 
-def to_grids(grids: Sequence[Any], groups: Sequence[FeatureGroup]) -> list[Grid]:
-    """Write explicit grids, one for each entry of features.
+def to_grids(grids: Sequence[Any], **features: Sequence[str | Sequence[str]]) -> list[Grid]:
+    """Write explicit grids, one for each entry of the options in `features`, in their order.
 
     Raises
     ------
     TypeError, ValueError
         Where they do not fit the features, or hold neither numbers nor strings.
     """
+    groups = [group for name, entries in features.items() for group in to_groups(entries, name)]
     if grids and len(grids) != len(groups):
         raise ValueError(
             f"grids has {len(grids)} entries for {len(groups)} entries of features: "
             "give one for each, None where the grid is to be laid"
         )
     return [_grid(grid, group.names) for grid, group in zip(grids, groups, strict=False)]
+
+
+def to_weights(
+    weights: Mapping[tuple[str, int], float] | None, constant: float
+) -> FirmKmerWeights | None:
+    """Write weights by string and position; None where there are none."""
+    if weights is None:
+        return None
+    return FirmKmerWeights(
+        kmers=[kmer for kmer, _ in weights],
+        positions=[position for _, position in weights],
+        values=list(weights.values()),
+        constant=constant,
+    )
+
+
+def unless_empty(message: _MessageType) -> _MessageType | None:
+    """Return a message in which anything is set; None for another."""
+    return message if message.ListFields() else None
 
 
 def _grid(grid: Any, names: Sequence[str]) -> Grid:

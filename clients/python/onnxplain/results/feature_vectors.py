@@ -1,143 +1,19 @@
-"""The method `FeatureVectors` and its results."""
+"""Results of `FeatureVectors`: vectors, groups, interchangeable pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.requests.forms import to_names
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
-from onnxplain.v1.explanation_service_pb2 import MethodOptions
-from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions, KnockoffOptions
-
-Source: TypeAlias = Literal["MODEL", "SURROGATE", "LABELS"]
-"""Whose decision paths are read: the model's own, or those of a forest grown for the purpose."""
-
-Counting: TypeAlias = Literal["PER_WINDOW", "PER_PATH"]
-"""What counts once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Knockoffs:
-    """Compare features with knockoffs.
-
-    Attributes
-    ----------
-    permutation_count : int, optional
-        Random pairings of the test; in [100, 1000000], default 10,000.
-    component_count : int, optional
-        Gaussians in the mixture that columns are taken as drawn from. Default: chosen.
-    """
-
-    permutation_count: int | None = None
-    component_count: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FeatureVectors:
-    """A vector of each feature: its length is importance, its direction meaning.
-
-    Needs no table where the model is a forest, or `source` is "MODEL".
-
-    Attributes
-    ----------
-    source : "MODEL", "SURROGATE" or "LABELS", optional
-        Whose decision paths are read. Default: the model's own where it is a forest, else those
-        of a forest grown on its predictions. "LABELS": of one grown on the target.
-    features : sequence of str
-        At least 2. Default: all.
-    window : int, optional
-        Consecutive splits that are near each other; in [2, 64], default 3.
-    counting : "PER_WINDOW" or "PER_PATH", optional
-        Whether a pair counts once per window, the default, or once per path and position.
-    fill_diagonal : bool
-        Whether a feature counts as near itself.
-    min_split_count : int, optional
-        Shorter paths count for nothing. Default 0.
-    sentence_count : int, optional
-        Paths for which a forest is grown. Default 100,000.
-    depth : int, optional
-        Of trees that are grown. Default: by cross-validation.
-    one_hot_target : bool, optional
-        Whether the target names classes. Default: where it is text.
-    dimension_count : int, optional
-        Components of a vector. Default 2.
-    row_indices : sequence of int
-        Rows whose paths count: the vectors of a segment. Default: every path once.
-    repeat_count : int, optional
-        Repetitions for standard errors. Default 0.
-    importance_floor, group_angle_degrees, neighbor_count : float, float, int, optional
-        Which features are compared, what makes a group, how many neighbors are named. Default
-        0.05, 10 and 3.
-    knockoffs : Knockoffs, optional
-    include_cooccurrence, include_similarity : bool
-        Whether the counts, and the cosines, are returned.
-
-    Examples
-    --------
-    >>> client.explain("forest.onnx", None, onnxplain.FeatureVectors())
-    """
-
-    source: Source | None = None
-    features: Sequence[str] = ()
-    window: int | None = None
-    counting: Counting | None = None
-    fill_diagonal: bool = False
-    min_split_count: int | None = None
-    sentence_count: int | None = None
-    depth: int | None = None
-    one_hot_target: bool | None = None
-    dimension_count: int | None = None
-    row_indices: Sequence[int] = ()
-    repeat_count: int | None = None
-    importance_floor: float | None = None
-    group_angle_degrees: float | None = None
-    neighbor_count: int | None = None
-    knockoffs: Knockoffs | None = None
-    include_cooccurrence: bool = False
-    include_similarity: bool = False
-
-    def to_message(self) -> MethodOptions:
-        """Write it as the contract has it."""
-        return MethodOptions(
-            feature_vectors=FeatureVectorsOptions(
-                source=self.source,
-                features=to_names(self.features),
-                window=self.window,
-                counting=self.counting,
-                fill_diagonal=self.fill_diagonal,
-                min_split_count=self.min_split_count,
-                sentence_count=self.sentence_count,
-                depth=self.depth,
-                one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
-                dimension_count=self.dimension_count,
-                row_indices=self.row_indices,
-                repeat_count=self.repeat_count,
-                importance_floor=self.importance_floor,
-                group_angle_degrees=self.group_angle_degrees,
-                neighbor_count=self.neighbor_count,
-                knockoffs=_knockoffs(self.knockoffs),
-                include_cooccurrence=self.include_cooccurrence,
-                include_similarity=self.include_similarity,
-            )
-        )
-
-
-def _knockoffs(knockoffs: Knockoffs | None) -> KnockoffOptions | None:
-    if knockoffs is None:
-        return None
-    return KnockoffOptions(
-        permutation_count=knockoffs.permutation_count, component_count=knockoffs.component_count
-    )
-
+from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 
 _SCHEMA = pa.schema(
     [

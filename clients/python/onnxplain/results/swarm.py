@@ -1,22 +1,18 @@
-"""The method `Swarm`: its options, and its results."""
+"""Results of `Swarm`: the weight at which each feature breaks the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.requests.forms import to_names
-from onnxplain.requests.loss_methods import Loss
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import explanation_service_pb2, swarm_pb2
-from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
 _SCHEMA = pa.schema(
@@ -34,101 +30,6 @@ _SCHEMA = pa.schema(
         ("agreement", pa.float64()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Swarm:
-    """How far features must be moved before the model breaks, and which class it then predicts.
-
-    Needs a target. EXACT predicts next to nothing; the other searches predict, at most, rows
-    times features times particles times iterations, of up to 2,000 rows unless `row_count` says
-    otherwise.
-
-    Attributes
-    ----------
-    features : sequence of str
-        Features to move, one at a time. Default: all that hold numbers.
-    classes : sequence of str
-        Classes whose rows are moved. Default: each that occurs.
-    search : "EXACT", "PUBLISHED" or "DIFFERENTIAL_EVOLUTION", optional
-        Default: EXACT where the model allows it, and PUBLISHED elsewhere.
-    score : "ACCURACY", "F1" or "BALANCED_ACCURACY", optional
-        What a search lowers, for models of several classes. Default: ACCURACY.
-    loss : str, optional
-        What a search raises instead; required for models of one output. "SQUARED_ERROR",
-        "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS".
-    target_columns : sequence of str
-        Columns with the true values. Default: `target_column`.
-    particle_count, iteration_count, restart_count : int, optional
-        Defaults 10, 60 and 1.
-    weight_limit : float, optional
-        Weights are in [0, weight_limit]. Default 10.
-    velocity_limit : float, optional
-        Largest step of a particle. Default 1.
-    start : "UNPERTURBED" or "UNIFORM", optional
-        Where particles start: where nothing is changed, as published, or anywhere.
-    perturbation : "MULTIPLICATION" or "GAUSSIAN", optional
-        Values are multiplied by the weight, or get Gaussian numbers, so many standard deviations
-        wide, added. Default: MULTIPLICATION.
-    zero_offset : float, optional
-        Added, before they are multiplied, to the values of a feature that has zeros. Default 1.
-    row_indices : sequence of int
-        Rows of the table, each of which is explained by itself.
-    window_count : int, optional
-        Windows of weights. Default 40.
-    sliver_width : float, optional
-        An optimum that holds for a narrower range of weights is a sliver. Default 0.01.
-    point_count : int, optional
-        Most points of each curve. Default 1000.
-
-    Examples
-    --------
-    >>> onnxplain.Swarm(search="PUBLISHED", restart_count=10)
-    """
-
-    features: Sequence[str] = ()
-    classes: Sequence[str] = ()
-    search: Literal["EXACT", "PUBLISHED", "DIFFERENTIAL_EVOLUTION"] | None = None
-    score: Literal["ACCURACY", "F1", "BALANCED_ACCURACY"] | None = None
-    loss: Loss | None = None
-    target_columns: Sequence[str] = ()
-    particle_count: int | None = None
-    iteration_count: int | None = None
-    restart_count: int | None = None
-    weight_limit: float | None = None
-    velocity_limit: float | None = None
-    start: Literal["UNPERTURBED", "UNIFORM"] | None = None
-    perturbation: Literal["MULTIPLICATION", "GAUSSIAN"] | None = None
-    zero_offset: float | None = None
-    row_indices: Sequence[int] = ()
-    window_count: int | None = None
-    sliver_width: float | None = None
-    point_count: int | None = None
-
-    def to_message(self) -> MethodOptions:
-        """Write it as the contract has it."""
-        return MethodOptions(
-            swarm=SwarmOptions(
-                features=to_names(self.features),
-                classes=to_names(self.classes, "classes"),
-                search=self.search,
-                score=self.score,
-                loss=self.loss,
-                target_columns=to_names(self.target_columns, "target_columns"),
-                particle_count=self.particle_count,
-                iteration_count=self.iteration_count,
-                restart_count=self.restart_count,
-                weight_limit=self.weight_limit,
-                velocity_limit=self.velocity_limit,
-                start=self.start,
-                perturbation=self.perturbation,
-                zero_offset=self.zero_offset,
-                row_indices=self.row_indices,
-                window_count=self.window_count,
-                sliver_width=self.sliver_width,
-                point_count=self.point_count,
-            )
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
