@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 
 
 class Nowhere:
-    """See `run.Host`."""
+    """Implements `ComputationHost`."""
 
     def advance(self, done: float, planned: float) -> None: ...
 
-    def recall(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(names)
 
-    def remember(self, entries: object) -> None: ...
+    def cache_put(self, entries: object) -> None: ...
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
         return nullcontext(True)

@@ -52,8 +52,8 @@ def test_levels_ascend_and_codes_point_to_them(make) -> None:
 def test_rows_that_differ_elsewhere_are_not_merged(make) -> None:
     found = background(make, {"x": [1.0, 2, 3, 4], "y": [0.0, 1, 0, 1], "z": [5.0, 5, 5, 6]})
 
-    merged, inverse = found.apart_from([0])
-    same, unmoved = found.apart_from([1])
+    merged, inverse = found.merge_ignoring([0])
+    same, unmoved = found.merge_ignoring([1])
 
     # Apart from x, rows are (0, 5), (1, 5), (0, 5), (1, 6).
     assert inverse.tolist() == [0, 1, 0, 2]
@@ -63,7 +63,9 @@ def test_rows_that_differ_elsewhere_are_not_merged(make) -> None:
 
 
 def test_apart_from_all_features_one_row_is_left(make) -> None:
-    merged, inverse = background(make, {"x": [1.0, 2], "y": [3.0, 4]}, [1, 3]).apart_from([0, 1])
+    merged, inverse = background(make, {"x": [1.0, 2], "y": [3.0, 4]}, [1, 3]).merge_ignoring(
+        [0, 1]
+    )
 
     assert merged.weights.tolist() == [4]
     assert inverse.tolist() == [0, 0]

@@ -31,9 +31,9 @@ def test_more_may_never_be_done_than_planned(make) -> None:
 def test_an_effect_of_several_arrays_is_found_only_whole(make) -> None:
     host = make.host()
     ledger = Ledger(host)
-    ledger.remember({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
+    ledger.cache_put({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
 
-    both, half, other = ledger.recall([["a0", "a1"], ["b0", "b1"], ["a0"]], [(3,), (3,), (4,)])
+    both, half, other = ledger.cache_get([["a0", "a1"], ["b0", "b1"], ["a0"]], [(3,), (3,), (4,)])
 
     assert both is not None
     assert [array.tolist() for array in both] == [[0, 1, 2], [1, 1, 1]]
@@ -45,5 +45,5 @@ def test_an_effect_of_several_arrays_is_found_only_whole(make) -> None:
 def test_nothing_is_asked_of_the_cache_for_nothing(make) -> None:
     host = make.host()
 
-    assert Ledger(host).recall([], []) == []
+    assert Ledger(host).cache_get([], []) == []
     assert host.round_trips == 0

@@ -1,4 +1,4 @@
-"""The rows that effects are averaged over: as the model takes them, equal rows merged."""
+"""Background sample: rows that effects average over, in the model's types, duplicates merged."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from onnxplain_server.core.rows import Features
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Distinct rows with weights.
+    """Weighted rows without duplicates.
 
-    A row that occurs twice is kept once with twice the weight, and a row of
-    weight 0 not at all: every weighted average stays what it was.
+    Duplicates become one row with the sum of their weights, and rows of weight 0 are dropped;
+    weighted averages do not change.
 
     Attributes
     ----------
     features : Features
-        The distinct rows, as the table gave them.
+        The rows as in the table.
     columns : tuple of (n,) arrays
-        The same in the model's types.
+        The rows in the model's types.
     weights : (n,)
         All positive.
     source : (n,)
-        For each, the first row of the table that it stands for.
+        Position in the table of each row's first occurrence.
     unit : float
-        Case weight that a weight of 1 stands for.
+        Case weight that equals a weight of 1.
     """
 
     features: Features
@@ -44,19 +44,19 @@ class Background:
         return len(self.weights)
 
     def weight(self, rows: Indices | slice = slice(None)) -> float:
-        """Add up the case weights of rows; infinity where that is beyond float64."""
-        # A product of Python's floats overflows without a warning.
+        """Sum the case weights of rows; infinity where the sum exceeds float64."""
+        # Python floats overflow without NumPy's warning.
         return float(self.weights[rows].sum()) * self.unit
 
     @cached_property
     def codes(self) -> tuple[Indices, ...]:
-        """For each feature, the position of each row's value in `levels`: (n,)."""
-        return tuple(level[1] for level in self._levels)
+        """Per feature, the position of each row's value in `levels`: (n,)."""
+        return tuple(codes for _, codes in self._levels)
 
     @cached_property
     def levels(self) -> tuple[Array, ...]:
-        """For each feature, its distinct values in the model's type, ascending."""
-        return tuple(level[0] for level in self._levels)
+        """Per feature, the distinct values in the model's type, ascending."""
+        return tuple(levels for levels, _ in self._levels)
 
     @cached_property
     def _levels(self) -> tuple[tuple[Array, Indices], ...]:
@@ -64,21 +64,21 @@ class Background:
 
     @cached_property
     def digest(self) -> str:
-        """Identity of the rows and weights, as the model sees them."""
+        """SHA-256 of the rows and weights, as the model sees them."""
         digest = hashlib.sha256(repr((self.features.names, self.features.matrix)).encode())
         for values in (*self.columns, self.weights):
             digest.update(fingerprint(values))
         return digest.hexdigest()
 
-    def apart_from(self, features: Sequence[int]) -> tuple[Background, Indices]:
-        """Merge rows that differ in these features only.
+    def merge_ignoring(self, features: Sequence[int]) -> tuple[Background, Indices]:
+        """Merge rows that are equal in all but these features.
 
         Returns
         -------
         background : Background
-            Itself where no two rows are alike.
+            `self` where nothing merges.
         inverse : (n,)
-            For each row, the merged one that stands for it.
+            Position of each row in the merged background.
         """
         others = [j for j in range(len(self.columns)) if j not in features]
         if any(len(self.levels[j]) == len(self) for j in others):
@@ -91,7 +91,7 @@ class Background:
         return merged, inverse
 
     def take(self, rows: Indices) -> Background:
-        """Keep these rows, which must be distinct."""
+        """Select rows, which must be distinct."""
         columns = tuple(column[rows] for column in self.columns)
         return Background(
             self.features.take(rows), columns, self.weights[rows], self.source[rows], self.unit
@@ -99,22 +99,22 @@ class Background:
 
 
 def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
-    """Bring rows into the model's types, merge equal ones and drop those of weight 0.
+    """Cast rows to the model's types, merge duplicates and drop rows of weight 0.
 
     Parameters
     ----------
     weights, source : (n_rows,)
         Weight of each row, and its position in the table.
     unit : float
-        As in `Background`.
+        See `Background`.
 
     Returns
     -------
     Background
-        In order of first appearance.
+        In order of first occurrence.
     """
-    kept = np.flatnonzero(weights)
-    features, weights, source = features.take(kept), weights[kept], source[kept]
+    rows = np.flatnonzero(weights)
+    features, weights, source = features.take(rows), weights[rows], source[rows]
     columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
     first, inverse = _first_of_equal(columns)
     return Background(
@@ -127,22 +127,22 @@ def merge(features: Features, weights: Vector, source: Indices, unit: float = 1.
 
 
 def unmerged(features: Features, weights: Vector, source: Indices, unit: float = 1.0) -> Background:
-    """Bring rows into the model's types as they are: each is kept, whatever its weight.
+    """Cast rows to the model's types and keep each, for statistics about single rows.
 
-    For what is about single rows. Parameters are those of `merge`.
+    Parameters are those of `merge`.
     """
     columns = tuple(features.cast(j, column) for j, column in enumerate(features.columns))
     return Background(features, columns, weights, source, unit)
 
 
 def distinct(values: Array) -> tuple[Array, Indices]:
-    """Return the distinct values, ascending and NaN last as one value, and the code of each."""
+    """Return the distinct values, ascending with one NaN last, and the position of each value."""
     levels, codes = np.unique(values, return_inverse=True)
     return levels, codes.reshape(values.shape)
 
 
 def fingerprint(values: Array) -> bytes:
-    """Return bytes that are equal only for equal values of equal type."""
+    """Serialize an array for hashing: equal bytes mean equal values of equal type."""
     if values.dtype == object:
         texts = [str(value).encode() for value in values]
         return b"text" + b"".join(len(text).to_bytes(8, "little") + text for text in texts)
@@ -150,28 +150,28 @@ def fingerprint(values: Array) -> bytes:
 
 
 def combine(codes: Iterable[Indices]) -> tuple[Indices, Indices]:
-    """Number the distinct combinations of several codes, of which one at least is given.
+    """Number the distinct combinations of one or more codes.
 
     Returns
     -------
     first : (n_distinct,)
-        A position of each combination; combinations ascend, the first code counting most.
+        A position of each combination, in lexicographic order of the combinations.
     inverse : (n,)
-        For each position, its combination.
+        Number of the combination at each position.
     """
     combined = np.zeros(1, dtype=np.intp)
     for code in codes:
-        # Renumbered at every step, so that the product cannot overflow.
+        # Renumbered after every code, so that the product cannot overflow.
         joined = combined * (int(code.max(initial=0)) + 1) + code
         levels, combined = np.unique(joined, return_inverse=True)
         if len(levels) == len(code):
-            break  # all are apart, in an order that further codes do not change
+            break  # all distinct: further codes do not change the order
     _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
     return first, inverse
 
 
 def sum_by_code(shares: Array, codes: Indices) -> Array:
-    """Add up what belongs to the same code: (..., n) -> (..., n_codes)."""
+    """Sum shares by code: (..., n) -> (..., n_codes)."""
     count = int(codes.max()) + 1
     if shares.ndim == 1:
         return np.bincount(codes, shares, count)
@@ -179,7 +179,7 @@ def sum_by_code(shares: Array, codes: Indices) -> Array:
 
 
 def _first_of_equal(columns: Sequence[Array]) -> tuple[Indices, Indices]:
-    """Return where each distinct row comes first, ascending, and which one each row is."""
+    """Return the first position of each distinct row, ascending, and the number of each row."""
     first, inverse = combine(distinct(column)[1] for column in columns)
     order = np.argsort(first)
     place = np.empty_like(order)

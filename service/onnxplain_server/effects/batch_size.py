@@ -1,4 +1,4 @@
-"""How many rows a call of the model should have: learned from the calls themselves."""
+"""Adaptive batch size: the rows per call of a model, learned from the duration of its calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import threading
 
 _SIZES = (1_000, 2_000, 4_000, 8_000, 16_000)
 _TRIALS = 4
-_LONGEST_SECONDS = 0.05
-_ABOUT_EQUAL = 1.03
+_MAX_SECONDS = 0.05
+_TOLERANCE = 1.03
 
 
 class BatchSize:
-    """Learns the call size that runs best, and keeps it for the life of a loaded model.
+    """Batch size of a loaded model: the fastest per row among the sizes tried.
 
-    Every call is real work, so learning costs nothing. Calls are kept to about
-    50 ms, because between calls is where a computation can be ended.
+    The trials are calls of real requests, so learning costs nothing. Calls last about 50 ms at
+    most, since a computation can be cancelled between calls only.
     """
 
     LARGEST = _SIZES[-1]
@@ -25,7 +25,7 @@ class BatchSize:
         self._settled: int | None = None
 
     def current(self) -> int:
-        """Return the number of rows that the next call should have."""
+        """Return the number of rows of the next call."""
         if self._settled is not None:
             return self._settled
         with self._lock:
@@ -35,21 +35,21 @@ class BatchSize:
         return _SIZES[-1]
 
     def record(self, size: int, rows: int, seconds: float) -> None:
-        """Tell how long a call took that was asked to have `size` rows and had `rows`."""
+        """Record the duration of a call with `rows` rows, made at batch size `size`."""
         if self._settled is not None or 2 * rows < size:
             return
         with self._lock:
             self._times[size].append(seconds / rows)
-            full = len(self._times[_SIZES[-1]]) >= _TRIALS
-            if full or seconds > _LONGEST_SECONDS:
+            is_complete = len(self._times[_SIZES[-1]]) >= _TRIALS
+            if is_complete or seconds > _MAX_SECONDS:
                 self._settled = self._best()
 
     def _best(self) -> int:
-        """Return the largest size that is about as fast per row as the fastest, and not too long.
+        """Return the largest size within tolerance of the fastest, cut to the longest duration.
 
-        Larger calls leave less to do between calls, which no trial shows.
+        Larger calls also save time between calls, which no trial measures.
         """
-        tried = {size: min(times) for size, times in self._times.items() if times}
-        fastest = min(tried.values())
-        best = max(size for size, time in tried.items() if time <= _ABOUT_EQUAL * fastest)
-        return max(1, min(best, int(_LONGEST_SECONDS / tried[best])))
+        row_seconds = {size: min(times) for size, times in self._times.items() if times}
+        limit = _TOLERANCE * min(row_seconds.values())
+        best = max(size for size, seconds in row_seconds.items() if seconds <= limit)
+        return max(1, min(best, int(_MAX_SECONDS / row_seconds[best])))

@@ -1,4 +1,4 @@
-"""Names of effects in the cache: everything an effect depends on, and nothing else."""
+"""Effect cache: memoized arrays of one model on one background, keyed by all they depend on."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.effects.ledger import Ledger
 
 _VERSION = "1"
-"""Of the numbers: raised when the same question would get other ones."""
+"""Of the numbers: raised when the same key would get other ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheKey:
-    """An effect of a model on given rows.
+    """Key of an effect within an `EffectCache`.
 
     Attributes
     ----------
     kind : str
-        Which effect, of which features, at which points.
+        Kind of effect, its features and points.
     length : int
         Number of rows or points.
     """
@@ -33,13 +33,13 @@ class CacheKey:
 
 
 class EffectCache:
-    """Where effects of one model on one background lie; one array per output.
+    """Cache of effects, one array per output, so that requests for other outputs share them.
 
     Parameters
     ----------
     ledger : Ledger
     identity : str
-        What the effects depend on beside the outputs: scale, rows and weights.
+        Scale, rows and weights.
     outputs : sequence of str
         Identities of the outputs.
     """
@@ -49,38 +49,38 @@ class EffectCache:
         self._identity = identity
         self._outputs = outputs
 
-    def find(self, labels: Sequence[CacheKey]) -> list[Matrix | None]:
-        """Look effects up in one round trip: (length, n_outputs), or None where one is absent."""
-        names = [[self._name(label, output) for output in self._outputs] for label in labels]
-        found = self._ledger.recall(names, [(label.length,) for label in labels])
-        return [None if arrays is None else np.stack(arrays, axis=1) for arrays in found]
+    def get(self, keys: Sequence[CacheKey]) -> list[Matrix | None]:
+        """Look effects up in one round trip: (length, n_outputs) each, None for a miss."""
+        names = [[self._name(key, output) for output in self._outputs] for key in keys]
+        entries = self._ledger.cache_get(names, [(key.length,) for key in keys])
+        return [None if arrays is None else np.stack(arrays, axis=1) for arrays in entries]
 
-    def keep(self, label: CacheKey, values: Matrix) -> None:
-        """Offer an effect, (length, n_outputs), to the cache."""
-        named = zip(self._outputs, values.T, strict=True)
-        self._ledger.remember({self._name(label, output): column for output, column in named})
+    def put(self, key: CacheKey, values: Matrix) -> None:
+        """Store an effect: (length, n_outputs)."""
+        columns = zip(self._outputs, values.T, strict=True)
+        self._ledger.cache_put({self._name(key, output): column for output, column in columns})
 
-    def _name(self, label: CacheKey, output: str) -> str:
-        key = "\n".join((_VERSION, self._identity, output, label.kind, str(label.length)))
-        return hashlib.sha256(key.encode()).hexdigest()
+    def _name(self, key: CacheKey, output: str) -> str:
+        text = "\n".join((_VERSION, self._identity, output, key.kind, str(key.length)))
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def cached(
-    ledger: Ledger, question: bytes, shape: tuple[int, ...], compute: Callable[[], Matrix]
+    ledger: Ledger, identity: bytes, shape: tuple[int, ...], compute: Callable[[], Matrix]
 ) -> Matrix:
-    """Give numbers that are no effect of the model, from the cache or computed.
+    """Return an array that is no effect of the model, from the cache or computed.
 
     Parameters
     ----------
-    question : bytes
-        All that they depend on.
+    identity : bytes
+        All that the array depends on.
     shape : tuple of int
-        Theirs.
+        Of the array.
     """
     cache = EffectCache(ledger, "", [""])
-    label = CacheKey(hashlib.sha256(question).hexdigest(), math.prod(shape))
-    found = cache.find([label])[0]
-    if found is None:
-        found = compute().reshape(-1, 1)
-        cache.keep(label, found)
-    return found.reshape(shape)
+    key = CacheKey(hashlib.sha256(identity).hexdigest(), math.prod(shape))
+    values = cache.get([key])[0]
+    if values is None:
+        values = compute().reshape(-1, 1)
+        cache.put(key, values)
+    return values.reshape(shape)

@@ -1,4 +1,4 @@
-"""What an engine of effects gives: partial dependence at the rows, and on grids."""
+"""Engine interface: partial dependence at the rows and on grids, and predictions of moved rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.effects.background import Background
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Single:
-    r"""Partial dependence on one feature, and on all others; not centred.
+    r"""Partial dependence on one feature and on all others; not centred.
 
     Attributes
     ----------
@@ -41,12 +41,11 @@ class Joint:
     whole : (n_rows, n_outputs), or (n_replicates, n_rows, n_outputs)
         F_jk or F_jkl at each row's own values.
     pure : as `whole`
-        What is left of it when all that fewer of the features do is taken away,
-        up to a constant: F_jk - F_j - F_k, or
+        Interaction effect beyond all smaller groups, up to a constant: F_jk - F_j - F_k, or
         F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l.
     error : (n_outputs,) or None
         Estimated bound of the root mean square error of `pure`, where effects are interpolated:
-        by the triangle inequality, the sum over all that it is made of.
+        by the triangle inequality, the sum over its terms.
     """
 
     features: tuple[int, ...]
@@ -56,7 +55,7 @@ class Joint:
 
 
 def pure_effect(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]) -> Array:
-    """Take from an effect what fewer of its features do, by inclusion and exclusion."""
+    """Subtract the effects of all smaller groups, by inclusion and exclusion."""
     pure = effects[group].copy()
     for size in range(1, len(group)):
         sign = (-1) ** (len(group) - size)
@@ -66,47 +65,46 @@ def pure_effect(group: tuple[int, ...], effects: Mapping[tuple[int, ...], Array]
 
 
 class Effects(Protocol):
-    """An engine, bound to a model and to rows."""
+    """An engine bound to a model and a background."""
 
     @property
     def background(self) -> Background:
-        """The rows averaged over, at which the effects are evaluated too."""
+        """The rows that effects average over and are evaluated at."""
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs, in the order of all arrays."""
+        """Names of the outputs, in the order of the arrays' last axis."""
 
     def outputs(self) -> Matrix:
         """Predictions at the rows: (n_rows, n_outputs)."""
 
     def rounding_error(self) -> Vector:
-        """By how much rounding may change an effect: (n_outputs,), output unit.
+        """Bound of the rounding error of an effect: (n_outputs,), output unit.
 
-        It follows the arithmetic that makes the effects: float32 where a model computes in it,
-        float64 where its trees are added up.
+        It follows the arithmetic behind the effects: float32 where the model computes in it,
+        float64 where the engine adds up trees.
         """
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        """Effects of single features, in their order.
+        """Compute effects of single features, in their order.
 
         Parameters
         ----------
         weights : (n_replicates, n_rows)
-            Instead of the background's, several at once: no row is predicted
-            more often for that.
+            Replace the background's, several at once, at no further prediction.
         """
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
-        """Effects of pairs, or of triples, in their order; `weights` as in `single`.
+        """Compute effects of pairs or triples, in their order; `weights` as in `single`.
 
-        The single features, and for triples the pairs, must have been asked
-        for with the same weights before.
+        `single`, and for triples the pairs, must have been computed with the same weights
+        before.
         """
 
     def batches(self, weights: Array) -> Iterator[Array]:
-        """Split weights into what the engine computes at once.
+        """Split weights into batches that the engine computes at once.
 
         Parameters
         ----------
@@ -115,66 +113,66 @@ class Effects(Protocol):
         """
 
     def batch_count(self, replicate_count: int) -> int:
-        """How many batches there will be for the background's weights and so many more."""
+        """Return the number of batches for the background's weights and `replicate_count` more."""
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
-        """Effect at points, one (n_points,) array per feature: (n_points, n_outputs)."""
+        """Compute effects at points, one (n_points,) array per feature: (n_points, n_outputs)."""
 
-    def curves(self, asked: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
-        """Several of `curve`, each by its features and points, looked up in one round trip."""
+    def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        """Compute several curves, each by its features and points, in one cache round trip."""
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        """Predictions of each row with features moved: (n_rows, n_points, n_outputs).
+        """Predict each row with features moved: (n_rows, n_points, n_outputs).
 
         Parameters
         ----------
         points : one (n_points,) array per feature
         """
 
-    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """Predictions with features taken from other rows, once per order: (n_rows, n_outputs).
+    def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
+        """Predict with features permuted between rows, once per permutation: (n_rows, n_outputs).
 
-        `orders` hold, for each row, the row that its features' values come from.
+        A permutation holds, for each row, the row that its features' values come from.
         """
 
     def cached(
-        self, question: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
+        self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
     ) -> Matrix:
-        """Numbers that are no effect, from the cache or computed: (n_results, n_columns).
+        """Memoize numbers that are no effect: (n_results, n_columns).
 
         Parameters
         ----------
-        question : bytes
+        identity : bytes
             All that they depend on beside model, rows, weights, scale and outputs.
         rows : int
-            Rows that computing them predicts.
+            Rows that `compute` predicts.
         """
 
     def restrict(self, background: Background) -> Effects:
-        """The same engine on other rows of the same table."""
+        """Return the same engine on other rows of the same table."""
 
     def for_joint(self) -> Effects:
-        """The same engine on the rows that effects of several features should be computed on.
+        """Return the engine for effects of several features.
 
-        Itself, or on a draw from its rows, in their order, where their cost grows with the
-        square of the rows and that of single features does not.
+        `self`, or the same engine on a sample of its rows, in their order, where the cost of joint
+        effects grows with the square of the rows and that of single ones does not.
         """
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
-        """Upper bound of the rows to predict at so many points; None: at the rows' own values."""
+        """Bound the rows to predict at `n_points` points; None: at the rows' own values."""
 
     def release(self, rows: int) -> None:
-        """Take back a plan of so many rows."""
+        """Release a plan of `rows` rows."""
 
 
 @runtime_checkable
 class PiecewiseConstant(Protocol):
-    """An engine of models whose answers change at known numbers of a feature only."""
+    """An engine of models that are piecewise constant in each feature, with known breakpoints."""
 
     def breakpoints(self, feature: int) -> Vector:
-        """Numbers of a feature at which the answer may change: (n,), ascending.
+        """Return the values of a feature at which a prediction may change: (n,), ascending.
 
-        From each of them up to, and without, the next one no answer changes, whatever the
-        other features are. In the type in which the model takes the feature; of a feature
-        that is text there are none.
+        Predictions are constant from each breakpoint up to, but not including, the next one,
+        whatever the other features are. The values are exact in the type in which the model
+        takes the feature; a text feature has none.
         """

@@ -1,4 +1,4 @@
-"""Grids over features, as users see them: where curves are evaluated."""
+"""Evaluation grids of curves: evenly spaced, at quantiles, or all distinct values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnxplain_server.effects.quantiles import inverse_ecdf
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """How grids are laid.
+    """Size and spacing of a grid.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class GridLayout:
     trim_lower, trim_upper : float
         Quantiles at which a grid starts and ends.
     include_missing : bool
-        Whether a missing value, where the feature has any, is a point too.
+        Whether a missing value is a point, where the feature has any.
     """
 
     size: int
@@ -36,48 +36,49 @@ class GridLayout:
 
 
 def make_grid(
-    columns: Sequence[Array], layout: GridLayout, whole: Sequence[bool]
+    columns: Sequence[Array], layout: GridLayout, is_integer: Sequence[bool]
 ) -> tuple[Array, ...]:
-    """Lay a grid over one or several features.
+    """Make a grid over one or several features.
 
     Parameters
     ----------
     columns : sequence of (n_rows,)
         The features' values, float64 or str objects.
-    whole : sequence of bool
-        Which features can have whole numbers only: equal steps between them are
-        rounded, and points that coincide are one.
+    is_integer : sequence of bool
+        Features of an integer type: evenly spaced points are rounded, duplicates dropped.
 
     Returns
     -------
     tuple of (n_points,)
-        One array per feature. Over several features, the grid of each has the
-        root of `layout.size` points, rounded up, and the first varies fastest.
+        One array per feature. Each of k features has the k-th root of `layout.size` points,
+        rounded up, and the first feature varies fastest.
     """
     size = layout.size if len(columns) == 1 else math.ceil(layout.size ** (1 / len(columns)))
-    axes = [_axis(column, layout, size, whole=w) for column, w in zip(columns, whole, strict=True)]
+    axes = [
+        _axis(column, layout, size, is_integer=flag)
+        for column, flag in zip(columns, is_integer, strict=True)
+    ]
     return cross(axes)
 
 
 def cross(axes: Sequence[Array]) -> tuple[Array, ...]:
-    """Combine every value of each axis with all of the others; the first varies fastest."""
+    """Return the Cartesian product of axes, one array per axis; the first varies fastest."""
     crossed = np.meshgrid(*axes, indexing="ij")
     return tuple(axis.ravel(order="F") for axis in crossed)
 
 
-def _axis(column: Array, layout: GridLayout, size: int, *, whole: bool) -> Array:
-    """Lay the grid of one feature: its distinct values where they are few or text."""
+def _axis(column: Array, layout: GridLayout, size: int, *, is_integer: bool) -> Array:
+    """Make the grid of one feature: its distinct values where they are few or text."""
     distinct = np.unique(column)
-    known, missing = split_missing(distinct)
-    axis = known
+    axis, missing = split_missing(distinct)
     if column.dtype != object and len(distinct) > size:
         axis = _dense(column, layout, size)
-        axis = np.unique(np.rint(axis)) if whole else axis
+        axis = np.unique(np.rint(axis)) if is_integer else axis
     return np.append(axis, missing) if layout.include_missing else axis
 
 
 def split_missing(distinct: Array) -> tuple[Array, Array]:
-    """Part values from the missing one, if it is among them."""
+    """Split distinct values into known ones and the missing one, as arrays of any length."""
     missing = distinct == "" if distinct.dtype == object else np.isnan(distinct)
     return distinct[~missing], distinct[missing]
 

@@ -1,13 +1,13 @@
-r"""Effects by linear interpolation between knots, with an estimate of their error.
+r"""Interpolated engine: effects by linear interpolation between knots, with an error estimate.
 
 Features with many values are moved over knots only. With M_j[a, i] the prediction of row i at
 knot a, F_j is interpolated from the row means of M_j, and F_\j are its column means under the
-weights that interpolation gives the knots; effects of several features are interpolated in each.
+interpolation weights of the knots; effects of several features are interpolated in each feature.
 
-The error of an effect is estimated by what interpolation between every second knot gives instead:
-the root mean square of the difference. Halving the distance of the knots takes the error to a
-quarter where effects are smooth, so that this overstates it about threefold. It is no bound: what
-happens between two knots alone, no knot shows.
+The error estimate is the root mean square difference from the interpolation between every second
+knot. Halving the distance of the knots divides the error by four where effects are smooth, so the
+estimate is about three times too large there. It is no bound: no knot sees a change that happens
+between two neighbouring knots.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
-    """Where a group is evaluated, and what its effect at the rows is made of.
+    """Evaluation points of a group, and the mixtures of them that are its effect at the rows.
 
     Attributes
     ----------
     grid : one (n_points,) array per feature
     places : (n_mixtures, n_rows, n_corners)
-        Points whose mixture is the effect at each row, and, in second place, its coarse estimate;
-        only the first where rows are evaluated at their own values.
+        Positions of the points that are mixed at each row: first for the effect, second for its
+        coarse estimate, which is left out where rows are evaluated at their own values.
     shares : as `places`
+        Weight of each point.
     """
 
     grid: tuple[Array, ...]
@@ -49,18 +50,18 @@ class _Plan:
 
 
 class Interpolated:
-    """The black-box engine with fewer evaluations; offers what statistics at the rows need.
+    """Implements `Effects` by interpolating a black-box engine's effects at the rows.
 
     Parameters
     ----------
     engine : BlackBox
     knot_count : int
-        At least 3. Features with no more values are not interpolated.
+        At least 3. Features with at most so many values are not interpolated.
 
     Notes
     -----
-    Cost: `knot_count` · n for both parts of `single`; for each group the combinations of knots
-    around its rows, times n, or their own combinations of values where these are fewer.
+    Predictions: `knot_count` · n for both parts of `single`; for each group n times the
+    combinations of knots around its rows, or of their own values where these are fewer.
     """
 
     def __init__(self, engine: BlackBox, knot_count: int) -> None:
@@ -81,15 +82,12 @@ class Interpolated:
         self.batches, self.batch_count = engine.batches, engine.batch_count
 
     def restrict(self, background: Background) -> Interpolated:
-        """See `Effects.restrict`."""
         return Interpolated(self._engine.restrict(background), self._knot_count)
 
     def for_joint(self) -> Interpolated:
-        """See `Effects.for_joint`."""
         return self
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
-        """See `Effects.cost`."""
         group = tuple(features)
         if n_points is not None or self._is_exact(group) or self._engine.unused.intersection(group):
             return self._engine.cost(features, n_points)
@@ -98,40 +96,40 @@ class Interpolated:
         return (points if len(group) == 1 else min(n, points)) * n
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        """See `Effects.single`."""
         plain = [j for j in features if self._is_exact((j,)) or j in self._engine.unused]
         exact = self._engine.single(plain, weights)
         for j in features:
             if j in plain:
-                single = replace(next(exact), own_error=self._none, others_error=self._none)
+                single = replace(next(exact), own_error=self._zeros, others_error=self._zeros)
             else:
                 single = self._interpolate_single(j, weights)
             self._effects[j,] = single.own
-            self._errors[j,] = self._none if single.own_error is None else single.own_error
+            self._errors[j,] = self._zeros if single.own_error is None else single.own_error
             yield single
 
     def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
-        """See `Effects.joint`."""
-        self.release(sum(self.cost(g) - self._needed(g) for g in groups if not self._is_exact(g)))
+        self.release(
+            sum(self.cost(g) - self._predicted_rows(g) for g in groups if not self._is_exact(g))
+        )
         exact = self._engine.joint([g for g in groups if self._is_exact(g)], weights)
         for group in groups:
             if self._is_exact(group):
                 joint = next(exact)
-                self._effects[group], self._errors[group] = joint.whole, self._none
-                yield replace(joint, error=self._none)
+                self._effects[group], self._errors[group] = joint.whole, self._zeros
+                yield replace(joint, error=self._zeros)
             elif self._engine.unused.intersection(group):
                 yield self._joint_unused(group)
             else:
                 yield self._interpolate_joint(group, weights)
 
-    def _needed(self, group: Group) -> int:
-        """Rows to predict for a group that is interpolated."""
+    def _predicted_rows(self, group: Group) -> int:
+        """Count the rows to predict for an interpolated group."""
         if self._engine.unused.intersection(group):
             return 0
         return len(self._plan(group).grid[0]) * len(self.background)
 
     @property
-    def _none(self) -> Vector:
+    def _zeros(self) -> Vector:
         return np.zeros(len(self.output_names))
 
     def _is_exact(self, group: Group) -> bool:
@@ -139,13 +137,13 @@ class Interpolated:
 
     def _interpolate_single(self, feature: int, weights: Matrix | None) -> Single:
         knots, background = self._knots[feature], self.background
-        given = background.weights if weights is None else weights
-        shares = given / given.sum(axis=-1, keepdims=True)
+        row_weights = background.weights if weights is None else weights
+        shares = row_weights / row_weights.sum(axis=-1, keepdims=True)
         own_shares = background.weights / background.weights.sum()
         count = len(knots.points)
         fine = np.atleast_2d(knots.fine.gather(shares, count))
         coarse = knots.coarse.gather(own_shares, count)
-        moved = self._engine.curves_at.move(
+        moved = self._engine.curve_predictor.move(
             feature, knots.points, Shares(np.vstack([fine, coarse]), shares)
         )
         own = knots.fine.interpolate(moved.points)
@@ -159,14 +157,14 @@ class Interpolated:
         )
 
     def _error(self, fine: Array, coarse: Array) -> Vector:
-        """Root mean square of a difference, under the first weights: (n_outputs,)."""
+        """Return the root mean square difference, under the first weights: (n_outputs,)."""
         first, second = (values if values.ndim == 2 else values[0] for values in (fine, coarse))
         error: Vector = np.sqrt(mean_square(first - second, self.background.weights))
         return error
 
     def _interpolate_joint(self, group: Group, weights: Matrix | None) -> Joint:
         plan = self._plan(group)
-        points = self._engine.at(group, plan.grid, weights)
+        points = self._engine.at_points(group, plan.grid, weights)
         mixed = [
             np.einsum("...ick,ic->...ik", points[..., places, :], shares)
             for places, shares in zip(plan.places, plan.shares, strict=True)
@@ -178,14 +176,14 @@ class Interpolated:
         return Joint(group, mixed[0], pure_effect(group, self._effects), error)
 
     def _joint_unused(self, group: Group) -> Joint:
-        """What the features do that are used, and nothing beyond."""
+        """Joint effect of a group with unused features: that of its used features, no pure part."""
         used = tuple(j for j in group if j not in self._engine.unused) or group[:1]
         whole = self._effects[group] = self._effects[used]
         self._errors[group] = self._errors[used]
-        return Joint(group, whole, np.zeros_like(whole), self._none)
+        return Joint(group, whole, np.zeros_like(whole), self._zeros)
 
     def _plan(self, group: Group) -> _Plan:
-        """Choose what costs less: points around the rows, or their own."""
+        """Choose the fewer points: corners of the knot cells, or the rows' own values."""
         knots = [self._knots[j] for j in group]
         around = self._around(knots)
         columns, codes = self.background.columns, self.background.codes
@@ -196,7 +194,7 @@ class Interpolated:
         return _Plan(tuple(columns[j][first] for j in group), own, np.ones(own.shape))
 
     def _around(self, knots: Sequence[Knots]) -> _Plan:
-        """Corners of the cells in which rows are, for all knots and for every second one."""
+        """Return the corners of the cells with rows, for all knots and for every second one."""
         mixed = [corners([k.fine for k in knots]), corners([k.coarse for k in knots])]
         shape = (2, *mixed[0][1].shape)
         shares = np.stack([shares for _, shares in mixed])

@@ -1,4 +1,4 @@
-"""Knots of a feature, and its values as mixtures of the two knots around each."""
+"""Interpolation knots of a feature, and its values as mixtures of the two knots around each."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnxplain_server.effects.background import distinct
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """Values between knots: linear interpolation, as positions and shares.
+    """Linear interpolation of values between knots, as positions and shares.
 
     Attributes
     ----------
     lower, upper : (n_rows,)
-        Positions of the knots around each value; the same where it is a knot.
+        Positions of the knots around each value; equal where the value is a knot.
     share : (n_rows,)
-        By how much it is the upper one; in [0, 1).
+        Weight of the upper knot; in [0, 1).
     """
 
     lower: Indices
@@ -29,13 +29,13 @@ class Mixture:
     share: Vector
 
     def interpolate(self, points: Array) -> Array:
-        """From the knots to the values: (..., n_knots, n_outputs) to (..., n_rows, n_outputs)."""
+        """Interpolate at the values: (..., n_knots, n_outputs) to (..., n_rows, n_outputs)."""
         share = self.share[:, None]
         mixed: Array = (1 - share) * points[..., self.lower, :] + share * points[..., self.upper, :]
         return mixed
 
     def gather(self, shares: Array, n_knots: int) -> Array:
-        """Shares of the values to those of the knots: (..., n_rows) to (..., n_knots)."""
+        """Turn shares of the values into shares of the knots: (..., n_rows) to (..., n_knots)."""
         places = np.append(self.lower, self.upper)
         parts = np.concatenate([shares * (1 - self.share), shares * self.share], axis=-1)
         flat = [np.bincount(places, part, n_knots) for part in np.atleast_2d(parts)]
@@ -44,18 +44,18 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knots:
-    """Where a feature is evaluated.
+    """Evaluation points of a feature, and the interpolation between them.
 
     Attributes
     ----------
     points : (n_knots,)
-        In the model's type: values of the rows.
+        Values of the rows, in the model's type.
     fine : Mixture
-        The rows' values, of all knots.
+        The rows' values as mixtures of all knots.
     coarse : Mixture
-        Of every second one: what interpolation with twice the distance gives.
+        The same of every second knot.
     is_exact : bool
-        Whether the knots are all values that the rows have.
+        Whether the knots are all values of the rows.
     """
 
     points: Array
@@ -65,17 +65,16 @@ class Knots:
 
 
 def choose_knots(column: Array, count: int) -> Knots:
-    """Lay knots where a column has more than `count` distinct values: on values of the rows.
+    """Choose knots among the values of a column with more than `count` distinct ones.
 
-    They are in equal steps of rank and of value taken together, so that neither a crowd of rows
-    nor a tail is left with few: at quantiles alone, most of the error is in the tails, and goes
-    unnoticed there.
+    They are equally spaced in the sum of scaled rank and value, so that dense regions and tails
+    both have knots: with quantiles alone most of the error is in the tails, unnoticed.
 
     Parameters
     ----------
     column : (n_rows,)
-        In the model's type. Text, and columns with fewer values, are evaluated at every value;
-        so are missing and infinite ones.
+        In the model's type. All values are knots for text and for columns with at most `count`;
+        missing and infinite values always are.
     count : int
         At least 3.
     """
@@ -87,12 +86,12 @@ def choose_knots(column: Array, count: int) -> Knots:
     if len(np.unique(values[finite])) < 2:
         return _exact(levels, codes)
     knots = _spread(np.sort(values[finite]), count)
-    apart, places = distinct(column[~finite])
+    special, places = distinct(column[~finite])
     fine, coarse = (
         _mixture(values, finite, places + len(knots), knots, chosen)
         for chosen in (np.arange(len(knots)), _every_second(len(knots)))
     )
-    return Knots(np.append(knots.astype(column.dtype), apart), fine, coarse, is_exact=False)
+    return Knots(np.append(knots.astype(column.dtype), special), fine, coarse, is_exact=False)
 
 
 def _exact(levels: Array, codes: Indices) -> Knots:
@@ -101,7 +100,7 @@ def _exact(levels: Array, codes: Indices) -> Knots:
 
 
 def _spread(values: Vector, count: int) -> Vector:
-    """Choose from ascending values, in equal steps: (n_values,) to at most (count,)."""
+    """Choose from ascending values, equally spaced: (n_values,) to at most (count,)."""
     scaled = values / np.abs(values).max()
     steps = np.linspace(0, 1, len(values)) + (scaled - scaled[0]) / (scaled[-1] - scaled[0])
     chosen = np.searchsorted(steps, np.linspace(0, steps[-1], count))
@@ -115,7 +114,7 @@ def _every_second(count: int) -> Indices:
 def _mixture(
     values: Vector, finite: Array, places: Indices, knots: Vector, chosen: Indices
 ) -> Mixture:
-    """Mix finite values of the chosen knots; the others have places of their own."""
+    """Express finite values as mixtures of chosen knots; the others are knots at `places`."""
     lower, share = np.empty(len(values), dtype=np.intp), np.zeros(len(values))
     upper = lower.copy()
     edges = knots[chosen]
@@ -130,13 +129,13 @@ def _mixture(
 
 
 def corners(mixtures: Sequence[Mixture]) -> tuple[list[Indices], Matrix]:
-    """Mix several features: at each row, every choice of a knot for each feature.
+    """Combine the mixtures of several features: at each row, every corner of its cell.
 
     Returns
     -------
     places : one (n_rows, n_corners) array per feature
     shares : (n_rows, n_corners)
-        Each row adds up to 1.
+        Each row sums to 1.
     """
     sides = [((m.lower, 1 - m.share), (m.upper, m.share)) for m in mixtures]
     chosen = list(product(*sides))

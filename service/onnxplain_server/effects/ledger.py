@@ -1,4 +1,4 @@
-"""Counts of a computation: rows planned and done, rows predicted, numbers found in the cache."""
+"""Progress ledger: rows planned, done and predicted, and cache hits of one computation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from onnxplain_server.core.interfaces import ComputationHost
 
 
 class Ledger:
-    """Passes on to the host what is asked of it, and counts. Safe for several threads.
+    """Counts progress, reports it to the host and passes cache traffic on. Thread-safe.
 
     Attributes
     ----------
     predicted : int
         Rows that the model was asked to predict.
     hits, misses : int
-        Effects found in the cache, and looked for in vain.
+        Effects that the cache had, and did not have.
     """
 
     def __init__(self, host: ComputationHost) -> None:
@@ -30,26 +30,26 @@ class Ledger:
         self.misses = 0
 
     def reserve(self, rows: int) -> None:
-        """Plan these rows; to be called before anything is spent, since plans never rise."""
+        """Plan rows. Call it before the first `spend`, since plans never rise."""
         self._planned += rows
 
     def release(self, rows: int) -> None:
-        """Take back a plan that turned out to be unnecessary.
+        """Release planned rows that are not needed after all.
 
         Raises
         ------
         ExplainError
-            As `spend`.
+            See `spend`.
         """
         self._advance(done=0, planned=-rows, predicted=0)
 
     def spend(self, rows: int, predicted: int) -> None:
-        """Report planned rows as done, of which so many were predicted.
+        """Report planned rows as done, of which `predicted` were predicted.
 
         Raises
         ------
         ExplainError
-            Where the answer is no longer wanted.
+            Where the request is cancelled or past its deadline.
         """
         self._advance(done=rows, planned=0, predicted=predicted)
 
@@ -62,50 +62,49 @@ class Ledger:
         self._host.advance(*progress)
 
     def unplanned(self) -> Ledger:
-        """Give a ledger for rows that no plan has: here they count as predicted only."""
+        """Return a ledger for rows outside the plan, which counts them here as predicted only."""
         return _Unplanned(self._host, self)
 
-    def recall(
-        self, names: Sequence[Sequence[str]], shape: Sequence[tuple[int, ...]]
+    def cache_get(
+        self, names: Sequence[Sequence[str]], shapes: Sequence[tuple[int, ...]]
     ) -> list[list[Matrix] | None]:
-        """Look effects up, each of them several arrays; one round trip for all.
+        """Look effects up in the cache, each of several arrays, in one round trip.
 
         Parameters
         ----------
         names : for each effect, the names of its arrays
-        shape : for each effect, the shape of each of its arrays
+        shapes : for each effect, the shape of each of its arrays
 
         Returns
         -------
         list
-            For each effect its arrays, or None where one is missing or damaged.
+            The arrays of each effect, or None where one is missing or damaged.
         """
         flat = [name for group in names for name in group]
-        found = iter(self._host.cache_get(flat) if flat else [])
+        entries = iter(self._host.cache_get(flat) if flat else [])
         effects: list[list[Matrix] | None] = []
-        for group, expected in zip(names, shape, strict=True):
-            packed = [next(found) for _ in group]
-            arrays = [unpack(p, expected) for p in packed if p is not None]
-            whole = [a for a in arrays if a is not None]
-            effects.append(whole if len(whole) == len(group) else None)
-        missing = sum(effect is None for effect in effects)
+        for group, shape in zip(names, shapes, strict=True):
+            packed = [next(entries) for _ in group]
+            arrays = [unpack(p, shape) for p in packed if p is not None]
+            intact = [a for a in arrays if a is not None]
+            effects.append(intact if len(intact) == len(group) else None)
+        misses = sum(effect is None for effect in effects)
         with self._lock:
-            self.hits += len(effects) - missing
-            self.misses += missing
+            self.hits += len(effects) - misses
+            self.misses += misses
         return effects
 
-    def remember(self, arrays: Mapping[str, Matrix]) -> None:
-        """Offer arrays to the cache."""
+    def cache_put(self, arrays: Mapping[str, Matrix]) -> None:
+        """Store arrays in the cache."""
         self._host.cache_put({name: pack(array) for name, array in arrays.items()})
 
 
 class _Unplanned(Ledger):
-    """Reports to another ledger what was predicted, but neither as planned nor as done."""
+    """Ledger that reports predicted rows to another one, without progress."""
 
-    def __init__(self, host: ComputationHost, whole: Ledger) -> None:
+    def __init__(self, host: ComputationHost, ledger: Ledger) -> None:
         super().__init__(host)
-        self._whole = whole
+        self._ledger = ledger
 
-    def spend(self, rows: int, predicted: int) -> None:  # noqa: ARG002 - as planned by nobody
-        """See `Ledger.spend`."""
-        self._whole.spend(0, predicted)
+    def spend(self, rows: int, predicted: int) -> None:  # noqa: ARG002 - not planned
+        self._ledger.spend(0, predicted)

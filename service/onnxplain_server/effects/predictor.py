@@ -1,4 +1,4 @@
-"""The only place that calls the model: paced, counted, checked, several calls side by side."""
+"""Predictor: the only caller of the model, in batches of adaptive size, counted, in parallel."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _R = TypeVar("_R")
 
 
 class Predictor:
-    """Calls a model for one computation.
+    """Calls the model for one computation.
 
     Parameters
     ----------
     model : Model
     outputs : (n_outputs,)
-        Which prediction columns are wanted.
+        Prediction columns to return.
     ledger : Ledger
     batch_size : BatchSize
-        Shared by all computations on the same loaded model.
+        Shared by all computations on the loaded model.
     threads : ThreadPoolExecutor
-        Runs calls side by side; each call uses one thread.
+        Runs calls in parallel; each call uses one thread.
     """
 
     def __init__(
@@ -47,33 +47,35 @@ class Predictor:
     ) -> None:
         self._model = model
         self._outputs = outputs
-        self._all = len(outputs) == len(model.output_names) and bool(np.all(np.diff(outputs) == 1))
+        self._has_all_outputs = len(outputs) == len(model.output_names) and bool(
+            np.all(np.diff(outputs) == 1)
+        )
         self._threads = threads
-        self._failed = False
+        self._has_failed = False
         self.batch_size = batch_size
         self.ledger = ledger
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of the wanted outputs."""
+        """Names of the selected outputs."""
         return tuple(self._model.output_names[k] for k in self._outputs)
 
     @property
     def roundings(self) -> Vector:
-        """Relative errors of the wanted outputs: (n_outputs,); see `Model.roundings`."""
+        """Relative rounding errors of the selected outputs: (n_outputs,); see `Model.roundings`."""
         return self._model.roundings[self._outputs]
 
     @property
     def output_keys(self) -> tuple[str, ...]:
-        """Identities of the wanted outputs, whatever others are wanted."""
+        """Identities of the selected outputs, independent of the selection."""
         return tuple(map(str, self._outputs))
 
     def unused(self, n_features: int) -> frozenset[int]:
-        """Features that certainly change nothing in the wanted outputs; see `Model.unused`."""
+        """Return features that the selected outputs certainly ignore; see `Model.unused`."""
         return self._model.unused(n_features, self._outputs)
 
     def of(self, model: Model) -> Predictor:
-        """Call another model, for all its outputs, in the same way."""
+        """Return a predictor of all outputs of another model, with the same ledger and threads."""
         every = np.arange(len(model.output_names))
         return Predictor(model, every, self.ledger, self.batch_size, self._threads)
 
@@ -83,41 +85,41 @@ class Predictor:
         Parameters
         ----------
         rows : int
-            Number of rows, so planned as well as predicted.
+            Number of rows, both planned and predicted.
         size : int
-            The call size that `batch_size` had asked for.
+            The current batch size, which the call may not fill.
         """
-        if self._failed:
+        if self._has_failed:
             raise ExplainError(Reason.CANCELLED, "another part of the computation failed")
-        start = time.thread_time()  # others on the processor make no call slower
+        start = time.thread_time()  # processor time: other processes do not count
         predictions = self._model.predict(inputs)
         self.batch_size.record(size, rows, time.thread_time() - start)
         self.ledger.spend(rows, rows)
-        return predictions if self._all else predictions[:, self._outputs]
+        return predictions if self._has_all_outputs else predictions[:, self._outputs]
 
     def predict_rows(self, features: Features, columns: Sequence[Array]) -> Matrix:
-        """Predict any number of rows, given as cast columns of (n,): (n, n_outputs)."""
+        """Predict any number of rows, given as cast columns (n,), in batches: (n, n_outputs)."""
         n, start = len(columns[0]), 0
         parts: list[Matrix] = []
         while start < n:
             size = self.batch_size.current()
-            part = [column[start : start + size] for column in columns]
-            called = self.predict(feeds(features, part), len(part[0]), size)
-            parts.append(called.astype(np.float64))
+            batch = [column[start : start + size] for column in columns]
+            predictions = self.predict(feeds(features, batch), len(batch[0]), size)
+            parts.append(predictions.astype(np.float64))
             start += size
         return np.concatenate(parts)
 
-    def side_by_side(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
-        """Run a function on parts, each in one thread; results in the order of the parts.
+    def in_parallel(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
+        """Run a function on parts in the thread pool; results are in the order of the parts.
 
-        The first error ends the others at their next call.
+        After an error, the other parts stop at their next call.
         """
 
         def guarded(part: _T) -> _R:
             try:
                 return function(part)
             except BaseException:
-                self._failed = True
+                self._has_failed = True
                 raise
 
         futures = [self._threads.submit(guarded, part) for part in parts]
@@ -128,13 +130,13 @@ class Predictor:
 
 
 def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
-    """Return predictions or averages of them if all are finite.
+    """Return predictions, or averages of them, if all are finite.
 
     Parameters
     ----------
     values : (n, n_outputs)
     describe : callable
-        Names, for the message, the first of the rows that are not.
+        Describes the first rows that are not, given their positions.
 
     Raises
     ------
@@ -148,10 +150,10 @@ def check_finite(values: Matrix, describe: Callable[[Indices], str]) -> Matrix:
 
 
 def describe_rows(background: Background, rows: Indices) -> str:
-    """Name rows of the table for a message."""
+    """Name rows of the table for an error text."""
     return f"rows {listed(tuple(background.source[rows].tolist()))} (counted from 0)"
 
 
 def _is_echo(error: BaseException) -> bool:
-    """Whether an error only says that another part failed."""
+    """Return whether an error only says that another part failed."""
     return isinstance(error, ExplainError) and error.message.startswith("another part")

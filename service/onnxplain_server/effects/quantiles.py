@@ -1,4 +1,4 @@
-"""Quantiles in the definitions that R calls type 1 and type 7, and bins between them.
+"""Quantiles of types 1 and 7 (R), and binning by quantiles.
 
 Hyndman and Fan (1996), "Sample Quantiles in Statistical Packages",
 The American Statistician 50(4), 361-365.
@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 
 _FUZZ = 4 * float(np.finfo(np.float64).eps)
-"""R's tolerance in `quantile(type = 1)`, without which 0.01 · 100 may miss its rank."""
+"""Tolerance of R's `quantile(type = 1)`; without it, 0.01 · 100 may miss its rank."""
 
 
 def inverse_ecdf(values: Vector, probabilities: Vector) -> Vector:
@@ -20,7 +20,7 @@ def inverse_ecdf(values: Vector, probabilities: Vector) -> Vector:
     Parameters
     ----------
     values : (n,)
-        At least one that is not missing; missing ones are left out.
+        At least one that is not missing; missing ones are ignored.
     probabilities : (n_probabilities,)
         In [0, 1].
     """
@@ -35,9 +35,9 @@ def inverse_ecdf(values: Vector, probabilities: Vector) -> Vector:
 def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
     """Replace values by the midpoints of their quantile bins.
 
-    The edges are quantiles of type 7; bins hold their lower edge, and the last
-    one its upper edge too. Values with no more than `bin_count` distinct ones
-    (missing counts as one) are returned as they are, and missing ones stay missing.
+    The edges are quantiles of type 7; bins include their lower edge, and the last
+    bin its upper edge too. Values with at most `bin_count` distinct ones (missing counts
+    as one) are returned unchanged, and missing ones stay missing.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def to_bin_midpoints(values: Vector, bin_count: int) -> Vector:
     edges = np.unique(np.quantile(values[known], np.linspace(0, 1, bin_count + 1)))
     if len(edges) < 2:
         return values
-    middle = (edges[1:] + edges[:-1]) / 2
+    midpoints = (edges[1:] + edges[:-1]) / 2
     binned = values.copy()
-    place = np.searchsorted(edges, values[known], side="right") - 1
-    binned[known] = middle[np.clip(place, 0, len(middle) - 1)]
+    bins = np.searchsorted(edges, values[known], side="right") - 1
+    binned[known] = midpoints[np.clip(bins, 0, len(midpoints) - 1)]
     return binned

@@ -1,4 +1,4 @@
-"""Grids with one point for every step of a model, so that nothing happens between two points."""
+"""Step grids: one point per step of a piecewise constant model, which misses no change."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from onnxplain_server.effects.quantiles import inverse_ecdf
 
 
 def make_step_grid(column: Array, breakpoints: Vector, layout: GridLayout) -> Array:
-    """Lay the grid of one feature: its lower end, the start of every step, its upper end.
+    """Make the grid of one feature: its lower end, the breakpoints, its upper end.
 
     Parameters
     ----------
     column : (n_rows,)
-        The feature's values in the type in which the model takes them, as float64; or str
-        objects, whose grid has all of them.
+        The feature's values in the model's type, as float64; or str objects, which are all
+        points.
     breakpoints : (n,)
-        Numbers at which the model may change; see `PiecewiseConstant.breakpoints`.
+        Values at which the model may change; see `PiecewiseConstant.breakpoints`.
     layout : GridLayout
-        Its trimming quantiles are the ends; its size does not count.
+        Its trimming quantiles are the ends; its size is ignored.
 
     Returns
     -------
     (n_points,)
-        Ascending, then the missing value where it is wanted. Two points where there is no
-        step between the ends, and one where the ends coincide.
+        Ascending, then the missing value if included. Two points where no breakpoint lies
+        between the ends, and one where the ends coincide.
     """
     known, missing = split_missing(np.unique(column))
     if column.dtype != object:

@@ -1,4 +1,4 @@
-"""Averages over hybrid rows: background rows in which some features are moved over a grid."""
+"""Sweep: averages over hybrid rows, the background's rows with some features moved over a grid."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.tile import Tile
 
-_MOST_PARTS = 32
+_MAX_PARTS = 32
 _ANY_NUMBERS = np.errstate(invalid="ignore")
 """Predictions of opposite infinities average to NaN, which the predictor refuses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """What is left of predictions M over grid points and background rows.
+    """Averages of predictions M over background rows and over grid points.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Averages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
-    """Of what the averages are made; each adds up to 1. With replicates, several at once.
+    """Weights of the averages, each summing to 1; with replicates, several at once.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Shares:
 class Sweeper:
     """Moves features of a background over grids.
 
-    Cost: one prediction per grid point and background row. Memory: one tile
-    per thread and one row of averages per part, whatever the number of points.
+    Cost: one prediction per grid point and background row. Memory: one tile per thread and
+    one row of averages per part, independent of the number of points.
     """
 
     def __init__(self, predictor: Predictor, background: Background) -> None:
@@ -68,11 +68,11 @@ class Sweeper:
 
         Parameters
         ----------
-        features : which ones to move
+        features : features to move
         points : their values, (n_points,) each, in the model's types
         shares : Shares
         """
-        parts = self._predictor.side_by_side(
+        parts = self._predictor.in_parallel(
             lambda span: self._part(features, [p[span] for p in points], shares, span),
             _spans(len(points[0]), len(self._background)),
         )
@@ -85,7 +85,7 @@ class Sweeper:
     def _part(
         self, features: Sequence[int], points: Sequence[Array], shares: Shares, span: slice
     ) -> Averages:
-        """Sweep over the grid points of a span, which `points` hold."""
+        """Sweep over the grid points `points`, which are those of `span`."""
         tile = self._borrow()
         averages, n, n_points = [], len(self._background), len(points[0])
         rows = np.zeros((*shares.points.shape[:-1], n, len(self._predictor.output_names)))
@@ -107,14 +107,14 @@ class Sweeper:
     def _block(
         self, tile: Tile, features: Sequence[int], points: Sequence[Array], size: int
     ) -> Cube:
-        """Predict some grid points on all rows: (n_points, n_rows, n_outputs)."""
+        """Predict all rows at some grid points: (n_points, n_rows, n_outputs)."""
         n, count = len(self._background), len(points[0])
         parts: list[Array] = []
         for start in range(0, n, max(size, 1) if count == 1 else n):
             rows = slice(start, min(start + size, n) if count == 1 else n)
             tile.replace(features, points, rows)
-            called = count * (rows.stop - rows.start)
-            parts.append(self._predictor.predict(tile.feeds(count, rows), called, size))
+            row_count = count * (rows.stop - rows.start)
+            parts.append(self._predictor.predict(tile.feeds(count, rows), row_count, size))
         stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return stacked.astype(np.float64).reshape(count, n, -1)
 
@@ -141,10 +141,10 @@ def over_points(shares: Array, predicted: Cube) -> Array:
 
 
 def _spans(n_points: int, n_rows: int) -> list[slice]:
-    """Cut grid points into parts for the threads, of whole calls of the largest size.
+    """Cut grid points into parts for the threads, each of whole calls of the largest size.
 
-    They depend on the work alone, never on the threads, so that sums keep their order.
+    Parts do not depend on the number of threads, so that sums keep their order.
     """
     call = max(1, BatchSize.LARGEST // n_rows)
-    length = math.ceil(n_points / _MOST_PARTS / call) * call
+    length = math.ceil(n_points / _MAX_PARTS / call) * call
     return [slice(start, min(start + length, n_points)) for start in range(0, n_points, length)]

@@ -1,4 +1,4 @@
-"""A block of background rows, repeated, of which only what changes is overwritten."""
+"""Tile: buffered copies of the background in which only the moved features are rewritten."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onnxplain_server.effects.background import Background
 
 
 class Tile:
-    """Buffers in which hybrid rows are made: the background's, with some features replaced.
+    """Buffers of hybrid rows: copies of the background with some features replaced.
 
     Parameters
     ----------
     background : Background
     rows : int
-        Rows that should fit; at least one copy of the background does.
+        Capacity; at least one copy of the background fits.
     """
 
     def __init__(self, background: Background, rows: int) -> None:
@@ -30,7 +30,7 @@ class Tile:
             self._restore(feature)
 
     def _allocate(self) -> list[Array]:
-        """Make the buffers, and a (copies, n) view on each feature's values in them."""
+        """Allocate the buffers, and return a (copies, n) view of each feature."""
         features = self._background.features
         shape = (self.copies, self._n)
         if features.matrix:
@@ -52,9 +52,9 @@ class Tile:
 
         Parameters
         ----------
-        features : which ones; all others show the background.
+        features : features to replace; all others are the background's
         values : one (n_points,) array each, n_points at most `copies`
-        rows : the background rows that will be used
+        rows : background rows in use
 
         Returns
         -------
@@ -70,6 +70,6 @@ class Tile:
         return len(values[0]) if values else 1
 
     def feeds(self, points: int, rows: slice) -> Mapping[str, Array]:
-        """Return the buffers' part for so many points, or for one point and part of the rows."""
+        """Return the model's inputs for `points` points, or for one point and part of the rows."""
         part = slice(rows.start, rows.stop) if points == 1 else slice(0, points * self._n)
         return {name: buffer[part] for name, buffer in self._buffers.items()}

@@ -1,4 +1,4 @@
-"""Weighted averages over rows; the only place that divides by a weight sum."""
+"""Weighted mean and mean square over rows: the only place that divides by a sum of weights."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class MovedRowPredictor:
         background = self._background
         every = np.arange(len(background))
         spans = [every[s : s + BatchSize.LARGEST] for s in range(0, len(every), BatchSize.LARGEST)]
-        parts = self._predictor.side_by_side(
+        parts = self._predictor.in_parallel(
             lambda rows: self._predict(rows, [], self._predictor), spans
         )
         self._looked += len(every)
@@ -95,7 +95,7 @@ class MovedRowPredictor:
             own = values[span]
             return self._predict(rows[span], [(slice(0, len(own)), feature, own)], self._unplanned)
 
-        return np.concatenate(self._unplanned.side_by_side(part, spans))
+        return np.concatenate(self._unplanned.in_parallel(part, spans))
 
     def tallies(self, cohort: Cohort, tasks: Sequence[MovedFeature]) -> Tally:
         """Predict each task, in calls that hold as many as fit, and count: one weight per task."""
@@ -113,7 +113,7 @@ class MovedRowPredictor:
             if cohort.truth.comparison is not None:
                 losses.reshape(-1)[span] = cohort.truth.take(rows).losses(predicted)
 
-        self._predictor.side_by_side(work, spans)
+        self._predictor.in_parallel(work, spans)
         counted = cohort.truth.classes is not None
         # Each task is counted as a whole, so that sums do not depend on the calls.
         return Tally.join(
