@@ -69,7 +69,7 @@ def reason_of(keys: JwksCache, name: str) -> Reason:
 
 def settled(keys: JwksCache) -> None:
     """Wait until no question is under way."""
-    flight = keys._flight
+    flight = keys._refresh
     if flight is not None:
         flight.result(120)
 
@@ -189,7 +189,7 @@ def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_agai
     source.before = lambda: leave.wait(120)
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(keys.find, "a", "RS256") for _ in range(2)]
-        while keys._places._value:
+        while keys._waiters._value:
             assert not any(found.done() for found in waiting)
 
         assert reason_of(keys, "a") is Reason.UNAVAILABLE

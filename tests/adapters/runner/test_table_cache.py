@@ -79,7 +79,7 @@ def test_large_tables_are_read_each_time(reads: Mock, content: bytes) -> None:
 
 
 def test_the_least_recently_used_goes_first(reads: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_cache, "_MOST_BYTES", 40)
+    monkeypatch.setattr(table_cache, "_BYTE_LIMIT", 40)
     tables = TableCache()
     for name in ("one", "two", "one", "three", "one", "two"):
         tables.read(*named(b"age\n1\n2\n", name=name))

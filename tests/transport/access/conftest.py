@@ -95,7 +95,7 @@ class Provider:
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """A provider with one key, "first", for which servers wait for as long as it takes."""
     monkeypatch.setattr("onnxplain_server.adapters.access.jwks_client._TIMEOUT_SECONDS", PATIENCE)
-    for name in ("_WAIT_SECONDS", "_SEARCH_SECONDS", "_LOST_SECONDS"):
+    for name in ("_WAIT_SECONDS", "_UNKNOWN_KEY_SECONDS", "_LOST_SECONDS"):
         monkeypatch.setattr(f"onnxplain_server.adapters.access.jwks_cache.{name}", PATIENCE)
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The server's certificate from files, and who holds a client's."""
+"""TLS certificates: the server's, reloaded from files, and the caller that a client's names."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from cryptography.x509.oid import NameOID
 from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
 
 _SPIFFE = "spiffe://"
-_LONGEST_NAME = 2048
+_NAME_LIMIT = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """What TLS needs, as PEM.
+    """TLS key material, as PEM.
 
     Attributes
     ----------
     key, chain : bytes
-        Of the server; they belong together.
+        The server's private key, and the certificate chain that belongs to it.
     client_ca : bytes or None
-        Who signs the certificates of clients; None where none is asked for.
+        CA that signs client certificates; None without mutual TLS.
     """
 
     key: bytes
@@ -45,19 +45,19 @@ class CertificateFiles:
 def watch_certificates(
     certificate: Path, key: Path, client_ca: Path | None
 ) -> WatchedFiles[CertificateFiles]:
-    """Read certificates, and read them again when they change; raises FileError."""
+    """Load certificates, and reload them when the files change; raises FileError."""
     files = [certificate, key, *([client_ca] if client_ca else [])]
     return WatchedFiles(files, lambda contents: _parse(files, contents))
 
 
 def _parse(files: Sequence[Path], contents: Sequence[bytes]) -> CertificateFiles:
-    chain, key, *rest = contents
+    chain, key, *client_ca = contents
     public = _certificate(files[0], chain).public_key()
-    if _bytes(public) != _bytes(_key(files[1], key).public_key()):
+    if _der(public) != _der(_key(files[1], key).public_key()):
         raise FileError(f"{files[1]}: the key is not that of {files[0]}")
-    if rest:
-        _certificate(files[2], rest[0])
-    return CertificateFiles(key, chain, rest[0] if rest else None)
+    if client_ca:
+        _certificate(files[2], client_ca[0])
+    return CertificateFiles(key, chain, client_ca[0] if client_ca else None)
 
 
 def _certificate(file: Path, content: bytes) -> x509.Certificate:
@@ -74,34 +74,34 @@ def _key(file: Path, content: bytes) -> PrivateKeyTypes:
         raise FileError(f"{file}: has no private key in PEM, without a password") from None
 
 
-def _bytes(public: PublicKeyTypes) -> bytes:
+def _der(public: PublicKeyTypes) -> bytes:
     return public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 @lru_cache(maxsize=256)
 def certificate_caller(certificate: bytes) -> str | None:
-    """Name who holds a certificate, which was verified before: by SPIFFE id, else DNS, else CN.
+    """Return the caller of an already verified certificate: its SPIFFE id, else DNS name, else CN.
 
-    None where it has none of them, or two SPIFFE ids, which their standard forbids.
+    None without any of them, or with two SPIFFE ids, which the SPIFFE standard forbids.
     """
     try:
         parsed = x509.load_pem_x509_certificate(certificate)
-        name = _name(parsed)
+        name = _subject_name(parsed)
     except ValueError:
         return None
-    printable = name is not None and name.isprintable() and len(name) <= _LONGEST_NAME
+    printable = name is not None and name.isprintable() and len(name) <= _NAME_LIMIT
     return f"mtls:{name}" if printable else None
 
 
-def _name(parsed: x509.Certificate) -> str | None:
+def _subject_name(parsed: x509.Certificate) -> str | None:
     try:
-        others = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        alternatives = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        others = x509.SubjectAlternativeName([])
-    addresses = others.get_values_for_type(x509.UniformResourceIdentifier)
-    if ids := [address for address in addresses if address.startswith(_SPIFFE)]:
+        alternatives = x509.SubjectAlternativeName([])
+    uris = alternatives.get_values_for_type(x509.UniformResourceIdentifier)
+    if ids := [uri for uri in uris if uri.startswith(_SPIFFE)]:
         return ids[0] if len(ids) == 1 else None
-    if hosts := others.get_values_for_type(x509.DNSName):
+    if hosts := alternatives.get_values_for_type(x509.DNSName):
         return f"dns:{hosts[0]}"
     common = parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return f"cn:{common[0].value!s}" if common and common[0].value else None

@@ -1,4 +1,7 @@
-"""Keys of an OpenID provider, kept: it is asked seldom, by one at a time, and may be away."""
+"""JWKS cache: keys of an OpenID provider, refreshed in the background by one thread at a time.
+
+The cached keys stay valid while the provider does not answer.
+"""
 
 from __future__ import annotations
 
@@ -19,136 +22,137 @@ LOG = logging.getLogger(__name__)
 _FRESH_SECONDS = 300.0
 _RETRY_SECONDS = 2.0
 
-# How often tokens that name an unknown key, which anybody can make, may have the provider asked.
-_SEARCH_SECONDS = 10.0
+# Rate limit of refreshes for unknown key ids, because anybody can make tokens with one.
+_UNKNOWN_KEY_SECONDS = 10.0
 
 _WAIT_SECONDS = 5.0
 
-# After this, a question counts as lost.
+# A refresh that takes longer counts as lost.
 _LOST_SECONDS = 30.0
 
 
 class JwksCache:
-    """The last keys that the provider gave.
+    """Cache of the last keys that the provider returned.
 
     Parameters
     ----------
-    ask : callable () -> KeySet
-        Asks the provider; raises ProviderError.
+    fetch : callable () -> KeySet
+        Requests the keys; raises ProviderError.
     waiting_count : int
-        Requests that may wait for the provider at the same time; others are
-        told to come again, so that some threads always stay free.
+        Requests that may wait for a refresh at the same time; others get UNAVAILABLE,
+        so that some threads always stay free.
     clock : callable () -> float
-        Seconds; must never go back.
+        Monotonic, in seconds.
     """
 
     def __init__(
         self,
-        ask: Callable[[], KeySet],
+        fetch: Callable[[], KeySet],
         waiting_count: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ask = ask
+        self._fetch = fetch
         self._clock = clock
-        self._places = threading.BoundedSemaphore(waiting_count)
+        self._waiters = threading.BoundedSemaphore(waiting_count)
         self._lock = threading.Lock()
-        self._known = KeySet({})
-        self._flight: Future[None] | None = None
-        self._begun = self._due = self._next_search = clock()
+        self._cached = KeySet({})
+        self._refresh: Future[None] | None = None
+        self._started_at = self._due = self._next_unknown = clock()
         self._failed = False
 
     def begin(self) -> None:
-        """Ask in the background where the keys are old; nobody waits."""
+        """Start a refresh in the background if the keys are stale; nobody waits."""
         with self._lock:
             if self._clock() >= self._due:
-                self._asked()
+                self._start_refresh()
 
-    def find(self, name: str | None, algorithm: str, *, wait: bool = True) -> jwt.PyJWK:
-        """Return a key, if need be, and if there is time to wait, after asking the provider.
+    def find(self, key_id: str | None, algorithm: str, *, wait: bool = True) -> jwt.PyJWK:
+        """Return a key; wait for a refresh where the key id is unknown and `wait` allows it.
 
         Raises
         ------
         ExplainError
-            UNAUTHENTICATED where there is none of this name; UNAVAILABLE where
-            the provider does not say.
+            UNAUTHENTICATED for an unknown key id; UNAVAILABLE while the provider
+            does not answer.
         """
         self.begin()
-        if (key := self._known.find(name, algorithm)) is not None:
+        if (key := self._cached.find(key_id, algorithm)) is not None:
             return key
         if not wait:
             raise _unavailable()
-        if (flight := self._search(name, algorithm)) is not None:
-            self._wait(flight)
-        # In any case: the answer may have come meanwhile.
-        if (key := self._known.find(name, algorithm)) is not None:
+        if (refresh := self._join_refresh(key_id, algorithm)) is not None:
+            self._wait(refresh)
+        # In any case: a refresh may have ended meanwhile.
+        if (key := self._cached.find(key_id, algorithm)) is not None:
             return key
-        if self._failed or not self._known.keys:
+        if self._failed or not self._cached.keys:
             raise _unavailable()
-        raise ExplainError(Reason.UNAUTHENTICATED, "the token's key is none of the issuer's")
+        raise ExplainError(
+            Reason.UNAUTHENTICATED, "the token is signed with a key that the issuer does not have"
+        )
 
-    def _search(self, name: str | None, algorithm: str) -> Future[None] | None:
-        """Join a question that is under way, or begin one; None where none is needed or allowed."""
+    def _join_refresh(self, key_id: str | None, algorithm: str) -> Future[None] | None:
+        """Join the running refresh or start one; None where none is needed or allowed."""
         with self._lock:
-            if self._known.find(name, algorithm) is not None:
+            if self._cached.find(key_id, algorithm) is not None:
                 return None
-            if self._flying():
-                return self._flight
-            if not self._known.keys or self._clock() < self._next_search:
+            if self._is_refreshing():
+                return self._refresh
+            if not self._cached.keys or self._clock() < self._next_unknown:
                 return None
-            self._next_search = self._clock() + _SEARCH_SECONDS
-            return self._asked()
+            self._next_unknown = self._clock() + _UNKNOWN_KEY_SECONDS
+            return self._start_refresh()
 
-    def _wait(self, flight: Future[None]) -> None:
-        if not self._places.acquire(blocking=False):
+    def _wait(self, refresh: Future[None]) -> None:
+        if not self._waiters.acquire(blocking=False):
             raise _unavailable()
         try:
-            flight.result(_WAIT_SECONDS)
+            refresh.result(_WAIT_SECONDS)
         except FutureTimeout:
             raise _unavailable() from None
         finally:
-            self._places.release()
+            self._waiters.release()
 
-    def _flying(self) -> bool:
-        flight = self._flight
-        lost = self._clock() - self._begun >= _LOST_SECONDS
-        return flight is not None and not flight.done() and not lost
+    def _is_refreshing(self) -> bool:
+        is_lost = self._clock() - self._started_at >= _LOST_SECONDS
+        return self._refresh is not None and not self._refresh.done() and not is_lost
 
-    def _asked(self) -> Future[None] | None:
-        """Begin a question, unless one is under way; to be called with the lock."""
-        if not self._flying():
-            self._flight = Future()
-            self._begun = self._clock()
+    def _start_refresh(self) -> Future[None] | None:
+        """Start a refresh unless one is running; the caller holds the lock."""
+        if not self._is_refreshing():
+            self._refresh = Future()
+            self._started_at = self._clock()
             threading.Thread(
-                target=self._fetch, args=(self._flight,), name="onnxplain-keys", daemon=True
+                target=self._run_refresh, args=(self._refresh,), name="onnxplain-keys", daemon=True
             ).start()
-        return self._flight
+        return self._refresh
 
-    def _fetch(self, flight: Future[None]) -> None:
+    def _run_refresh(self, refresh: Future[None]) -> None:
         try:
-            self._keep(self._ask())
+            self._store(self._fetch())
         except ProviderError as error:
-            self._miss(str(error))
-        except Exception as error:  # noqa: BLE001 - what a provider sends may break any parser
-            self._miss(f"the provider's keys cannot be read: {type(error).__name__}")
+            self._record_failure(str(error))
+        except Exception as error:  # noqa: BLE001 - the provider's response may break any parser
+            self._record_failure(f"the provider's keys cannot be read: {type(error).__name__}")
         finally:
-            flight.set_result(None)
+            refresh.set_result(None)
 
-    def _keep(self, keys: KeySet) -> None:
+    def _store(self, keys: KeySet) -> None:
         with self._lock:
             if self._failed:
                 LOG.info("the OpenID provider answers again")
-            self._known, self._failed = keys, False
+            self._cached, self._failed = keys, False
             self._due = self._clock() + _FRESH_SECONDS
 
-    def _miss(self, fault: str) -> None:
+    def _record_failure(self, fault: str) -> None:
         with self._lock:
             if not self._failed:
-                LOG.warning("%s; the keys that it gave before stay in force", fault)
+                LOG.warning("%s; the cached keys stay in force", fault)
             self._failed = True
             self._due = self._clock() + _RETRY_SECONDS
 
 
 def _unavailable() -> ExplainError:
     return ExplainError(
-        Reason.UNAVAILABLE, "the issuer's keys cannot be had at the moment; ask again"
+        Reason.UNAVAILABLE, "the issuer's keys are not available at the moment; try again"
     )

@@ -1,4 +1,4 @@
-"""Asks an OpenID provider for its keys."""
+"""JWKS client: fetches the public keys of an OpenID provider, in bounded time and size."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ import jwt
 from onnxplain_server.adapters.access.urls import is_loopback, is_safe
 
 _TIMEOUT_SECONDS = 3.0
-_LARGEST_BYTES = 2**20
-_STEP_BYTES = 2**16
+_BYTE_LIMIT = 2**20
+_CHUNK_BYTES = 2**16
 
 _FAMILIES: Mapping[str, tuple[str, ...]] = {"RSA": ("RS", "PS"), "EC": ("ES",), "OKP": ("Ed",)}
 
 
 class ProviderError(Exception):
-    """The provider does not answer, or not as it must."""
+    """No answer from the provider, or an invalid one."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """Public keys, by their name and by the algorithm that they are for."""
+    """Public keys by key id (`kid`) and algorithm."""
 
     keys: Mapping[tuple[str, str], jwt.PyJWK]
 
-    def find(self, name: str | None, algorithm: str) -> jwt.PyJWK | None:
-        """Return the key; a token that names none means the only one for its algorithm."""
-        if name is not None:
-            return self.keys.get((name, algorithm))
-        fitting = [key for (_, other), key in self.keys.items() if other == algorithm]
-        return fitting[0] if len(fitting) == 1 else None
+    def find(self, key_id: str | None, algorithm: str) -> jwt.PyJWK | None:
+        """Return a key; without a key id, the only one for the algorithm."""
+        if key_id is not None:
+            return self.keys.get((key_id, algorithm))
+        candidates = [key for (_, usage), key in self.keys.items() if usage == algorithm]
+        return candidates[0] if len(candidates) == 1 else None
 
 
 class Provider:
-    """An issuer of tokens.
+    """OpenID provider: the issuer of tokens.
 
     Parameters
     ----------
     issuer : str
-        As it is in tokens.
+        As the claim `iss` of tokens has it.
     jwks_url : str or None
-        Where its keys are; None asks for it at /.well-known/openid-configuration.
+        URL of its keys; None discovers it at /.well-known/openid-configuration.
     algorithms : sequence of str
-        Keys for others are left out.
+        Keys for other algorithms are ignored.
     """
 
     def __init__(self, issuer: str, jwks_url: str | None, algorithms: Sequence[str]) -> None:
@@ -59,18 +59,17 @@ class Provider:
         self._algorithms = algorithms
 
     def keys(self) -> KeySet:
-        """Ask for the keys; ProviderError where there is none to use."""
-        document = _document(self._jwks_url or self._discovered())
-        found = document.get("keys")
-        entries = found if isinstance(found, list) else []
-        keys = KeySet(dict(_usable(entries, self._algorithms)))
+        """Fetch the keys; ProviderError without a usable one."""
+        entries = _fetch_json(self._jwks_url or self._discover()).get("keys")
+        entries = entries if isinstance(entries, list) else []
+        keys = KeySet(dict(_usable_keys(entries, self._algorithms)))
         if not keys.keys:
             algorithms = ", ".join(self._algorithms)
             raise ProviderError(f"the provider has no key for {algorithms}")
         return keys
 
-    def _discovered(self) -> str:
-        document = _document(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
+    def _discover(self) -> str:
+        document = _fetch_json(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
         if document.get("issuer") != self._issuer:
             raise ProviderError("the provider's configuration is that of another issuer")
         url = document.get("jwks_uri")
@@ -79,7 +78,7 @@ class Provider:
         return url
 
 
-def _usable(
+def _usable_keys(
     entries: Sequence[Any], algorithms: Sequence[str]
 ) -> Iterator[tuple[tuple[str, str], jwt.PyJWK]]:
     for entry in entries:
@@ -92,41 +91,41 @@ def _usable(
             try:
                 yield (str(entry.get("kid", "")), algorithm), jwt.PyJWK(entry, algorithm)
             except (jwt.PyJWTError, ValueError):
-                continue  # of another curve, or broken: one key must not spoil the others
+                continue  # another curve, or malformed: one key must not disable the others
 
 
-def _document(url: str) -> Mapping[str, Any]:
+def _fetch_json(url: str) -> Mapping[str, Any]:
     try:
-        document = json.loads(_content(url))
+        document = json.loads(_fetch(url))
     except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-        # Errors of urllib may repeat what came; their kind is enough.
+        # The text of urllib's errors may repeat the response; the type is enough.
         raise ProviderError(f"no keys from {url}: {type(error).__name__}") from error
     if not isinstance(document, dict):
         raise ProviderError(f"no keys from {url}: it is no JSON object")
     return document
 
 
-def _content(url: str) -> bytes:
-    end = time.monotonic() + _TIMEOUT_SECONDS
+def _fetch(url: str) -> bytes:
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     content = bytearray()
-    with _opener(url).open(url, timeout=_TIMEOUT_SECONDS) as reply:
-        while part := reply.read1(_STEP_BYTES):
-            content += part
-            if len(content) > _LARGEST_BYTES:
+    with _opener(url).open(url, timeout=_TIMEOUT_SECONDS) as response:
+        while chunk := response.read1(_CHUNK_BYTES):
+            content += chunk
+            if len(content) > _BYTE_LIMIT:
                 raise ValueError("too large")
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 raise TimeoutError("too slow")
     return bytes(content)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Keys come from where they were said to be, and from nowhere that this points to."""
+    """Redirect handler that follows none: keys come from the configured address only."""
 
-    def redirect_request(self, *_given: Any, **_named: Any) -> None:
-        """Follow none: the reply is then an error."""
+    def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
+        """Refuse; urllib then reports the redirect as an error."""
 
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
-    # A proxy, where the surroundings name one, is for what is not on this machine.
+    # The environment's proxy, if any, is not for addresses of this machine.
     direct = [urllib.request.ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
     return urllib.request.build_opener(_NoRedirects, *direct)

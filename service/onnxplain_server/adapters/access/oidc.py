@@ -1,4 +1,4 @@
-"""JSON Web Tokens of an OpenID provider."""
+"""OIDC authentication: verifies JSON Web Tokens that an OpenID provider signed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import jwt
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
-# The clocks of two machines are never quite the same.
+# Clock skew between the provider and this machine.
 _LEEWAY_SECONDS = 5.0
 
-_LONGEST_NAME = 256
+_NAME_LIMIT = 256
 
 _FAULTS: Mapping[type[jwt.PyJWTError], str] = {
     jwt.ExpiredSignatureError: "the token has expired; get a new one",
@@ -24,23 +24,23 @@ _FAULTS: Mapping[type[jwt.PyJWTError], str] = {
 
 
 class FindKey(Protocol):
-    """Finds a key by its name, or None, and algorithm; raises ExplainError where there is none."""
+    """Lookup of a key by key id, which may be None, and algorithm; ExplainError without one."""
 
-    def __call__(self, name: str | None, algorithm: str, *, wait: bool) -> jwt.PyJWK:
-        """With `wait` false, none is to be waited for: UNAVAILABLE says that one would have to."""
+    def __call__(self, key_id: str | None, algorithm: str, *, wait: bool) -> jwt.PyJWK:
+        """Return the key; with `wait` false, raise UNAVAILABLE where it would have to wait."""
 
 
 class Oidc:
-    """Knows callers by tokens that a provider signed.
+    """Authenticator of callers by JWT.
 
     Parameters
     ----------
     issuer, audience : str
-        As they must be in tokens.
+        Required values of the claims `iss` and `aud`.
     algorithms : sequence of str
-        That tokens may be signed by; asymmetric ones.
+        Accepted signature algorithms; asymmetric ones.
     caller_claim : str
-        What names the caller.
+        Claim that holds the caller's name.
     find : FindKey
     """
 
@@ -59,14 +59,14 @@ class Oidc:
         self._find = find
 
     def verify(self, token: str, wait: bool) -> str | None:
-        """See `Way.caller`."""
+        """Return the caller; None for text that is no JWT, ExplainError for an invalid JWT."""
         try:
             header = jwt.get_unverified_header(token)
         except jwt.PyJWTError:
             return None
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
-            raise _refused("the token is signed in a way that this server does not take")
+            raise _refused("the token is signed with an algorithm that this server does not accept")
         key = self._find(header.get("kid"), algorithm, wait=wait)
         claims = self._claims(token, key, algorithm)
         return f"oidc:{self._issuer}#{self._name(claims)}"
@@ -92,12 +92,8 @@ class Oidc:
 
     def _name(self, claims: Mapping[str, Any]) -> str:
         name = claims.get(self._claim)
-        # Half of a surrogate pair, which JSON can have, is not printable either.
-        if (
-            not isinstance(name, str)
-            or not name.isprintable()
-            or not 0 < len(name) <= _LONGEST_NAME
-        ):
+        # `isprintable` also refuses lone surrogates, which JSON can hold.
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _NAME_LIMIT:
             raise _refused(f"the token's claim {self._claim} names no caller")
         return name
 

@@ -1,4 +1,4 @@
-"""Bearer tokens from a file, which holds only their digests."""
+"""Bearer tokens: authenticates callers by a file that holds only SHA-256 digests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN_BYTES = 32
 
 
 def is_name(text: str) -> bool:
-    """Whether callers can be named so."""
+    """Check the name of a caller: 1 to 128 letters, digits and ._@/-."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -27,43 +27,43 @@ def new_token() -> str:
 
 
 def token_line(name: str, token: str) -> str:
-    """Return the line for the file."""
+    """Format the line of the token file for a caller."""
     return f"{name} {_digest(token)}"
 
 
 class TokenFile:
-    """Knows callers by tokens; several may be alive for one caller, so that they can be changed.
+    """Authenticator of callers by bearer token; a caller may have several, for rotation.
 
     A line is a name and the SHA-256 of a token in hexadecimal. Empty lines,
-    and those that begin with #, say nothing.
+    and those that begin with #, are ignored.
 
     Parameters
     ----------
     file : Path
-        Read again when it changes.
+        Reloaded when it changes.
 
     Raises
     ------
     FileError
-        Where it cannot be used; names the line.
+        For an invalid file; names the line.
     """
 
     def __init__(self, file: Path) -> None:
         self._callers = WatchedFiles([file], lambda contents: _parse(file, contents[0]))
 
     def verify(self, token: str, _wait: bool = True) -> str | None:
-        """See `Way.caller`; there is never anything to wait for."""
+        """Return the token's caller; None for an unknown token. Never waits."""
         digest = _digest(token)
-        found = None
-        # To the end in any case: the time must not tell which line it is, or how near.
-        for known, name in self._callers.value():
-            if hmac.compare_digest(known, digest):
-                found = name
-        return None if found is None else f"token:{found}"
+        caller = None
+        # Constant time: compare with every line, so that timing tells nothing about the match.
+        for known_digest, name in self._callers.value():
+            if hmac.compare_digest(known_digest, digest):
+                caller = f"token:{name}"
+        return caller
 
 
 def _parse(file: Path, content: bytes) -> Sequence[tuple[str, str]]:
-    """Return digests with their callers."""
+    """Parse the file into digests with their callers."""
     lines: dict[str, int] = {}
     callers = []
     for number, name, digest in _entries(file, content):
@@ -87,7 +87,7 @@ def _entries(file: Path, content: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def _fault(words: Sequence[str]) -> str:
-    """Say what is wrong with a line without repeating it: it may hold a token by mistake."""
+    """Describe the fault of a line without quoting it: it may hold a token by mistake."""
     if len(words) != 2:
         return f"has {len(words)} words and needs two, a name and a SHA-256"
     if not is_name(words[0]):

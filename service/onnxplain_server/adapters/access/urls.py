@@ -1,4 +1,4 @@
-"""Which addresses may be asked for the keys that tokens are verified with."""
+"""URL checks: addresses that keys for verifying tokens may be fetched from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address is this machine's own."""
+    """Check for a name or address of this machine itself."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -15,7 +15,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody on the way can change what comes from there."""
+    """Check that no one in between can alter the response: https, or http on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

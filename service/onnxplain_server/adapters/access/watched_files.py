@@ -1,4 +1,7 @@
-"""Files that may change while the server runs, as secrets of Kubernetes do."""
+"""Hot reload of files that change while the server runs, such as Kubernetes secrets.
+
+Changes are detected by content, checked on use and at most once per second.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,34 @@ LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 
-_LARGEST_BYTES = 2**20
+_BYTE_LIMIT = 2**20
 
 _Value = TypeVar("_Value")
 
 
 class FileError(Exception):
-    """A file that cannot be used; the message names it and the rule, and none of its content."""
+    """Invalid file; the message names the file and the rule, and quotes none of its content."""
 
 
 class WatchedFiles(Generic[_Value]):
-    """What some files say together; looked at again when it is used, once a second at most.
+    """Value parsed from files, reloaded on use, at most once per second.
 
-    Their contents are compared, not their times: a volume of Kubernetes swaps
-    a link, and an editor may keep the size and the second.
+    Contents are compared, not modification times: a Kubernetes volume swaps a
+    symbolic link, and an editor may keep the size and the second.
 
     Parameters
     ----------
     files : sequence of Path
     parse : callable (contents) -> value
-        Raises FileError for contents that cannot be used.
+        Raises FileError for invalid contents.
     clock : callable () -> float
-        Seconds; must never go back.
+        Monotonic, in seconds.
 
     Raises
     ------
     FileError
-        Where they cannot be used at the start. Later, what they said before
-        stays in force, and the log tells.
+        For files that are invalid at the start. Later, the previous value
+        stays in force, and the fault is logged.
     """
 
     def __init__(
@@ -59,32 +62,32 @@ class WatchedFiles(Generic[_Value]):
         self._looking = threading.Lock()
 
     def value(self) -> _Value:
-        """Return what they say, at most a second late."""
-        # Whoever comes while another looks takes what is known: none waits for a disk.
+        """Return the current value, at most a second old."""
+        # While one thread reloads, the others use the previous value: none waits for a disk.
         if self._clock() >= self._next and self._looking.acquire(blocking=False):
             try:
-                self._look()
+                self._reload()
                 self._next = self._clock() + LOOK_SECONDS
             finally:
                 self._looking.release()
         return self._value
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         try:
             contents = self._read()
             if contents == self._contents:
                 return
             self._value = self._parse(contents)
         except FileError as error:
-            self._tell(str(error))
+            self._log_fault(str(error))
             return
         self._contents, self._fault = contents, ""
-        LOG.info("read again: %s", ", ".join(map(str, self._files)))
+        LOG.info("reloaded: %s", ", ".join(map(str, self._files)))
 
-    def _tell(self, fault: str) -> None:
+    def _log_fault(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
-            LOG.error("%s; what was read before stays in force", fault)
+            LOG.error("%s; the previous content stays in force", fault)
 
     def _read(self) -> list[bytes]:
         return [_content(file) for file in self._files]
@@ -93,9 +96,9 @@ class WatchedFiles(Generic[_Value]):
 def _content(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:
-            content = opened.read(_LARGEST_BYTES + 1)
+            content = opened.read(_BYTE_LIMIT + 1)
     except OSError as error:
         raise FileError(f"{file}: {error.strerror}") from None
-    if len(content) > _LARGEST_BYTES:
-        raise FileError(f"{file}: has more than {_LARGEST_BYTES:,} bytes")
+    if len(content) > _BYTE_LIMIT:
+        raise FileError(f"{file}: has more than {_BYTE_LIMIT:,} bytes")
     return content

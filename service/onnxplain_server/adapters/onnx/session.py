@@ -68,7 +68,7 @@ class OnnxModel:
         self._columns = columns
         self._reached: dict[int, Array] = {}
 
-    def judged(self, feeds: Mapping[str, Array], source: Indices) -> OnnxModel:
+    def rechecked(self, feeds: Mapping[str, Array], source: Indices) -> OnnxModel:
         """The model, judged by rows that it is asked about, in place of those made up for it.
 
         Parameters

@@ -1,4 +1,4 @@
-"""The runner that computes in this process: for the command line, notebooks and debugging."""
+"""In-process runner: answers requests without isolation, for command line, notebooks, debugging."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question, table
 from onnxplain_server.wire.blobs import identify
 
-_UNDECIDED = Refusal("what the model predicts is decided by neither trees nor linear scores")
-_JUDGED_ROWS = 16
-"""Rows of the table by which a model is judged: each is evaluated alone, and among the others."""
-_JUDGED_TABLES = 8
+_NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores")
+_CHECKED_ROWS = 16
+"""Rows of the table that a model's consistency is checked on, each alone and among the others."""
+_CHECKED_TABLES = 8
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
 @dataclass(frozen=True, slots=True)
 class _ModelFile:
-    """A model as it was sent, and the id that uploading it gives."""
+    """Content of a model file, and the id that uploading it gives."""
 
     content: bytes
     identity: str
@@ -62,28 +62,28 @@ class _ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model ready to predict, what it is, its learned call size, and what finds its forest."""
+    """Loaded model with its description, learned batch size, forest reader and checked variants."""
 
     model: OnnxModel
     description: Description
     batch_size: BatchSize
     forest: Callable[[int | None], Forest | Refusal]
-    judged: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_JUDGED_TABLES))
+    checked: LRUCache[str, OnnxModel] = field(default_factory=lambda: LRUCache(_CHECKED_TABLES))
 
 
 class InProcess:
-    """A `Runner` without isolation.
+    """`Runner` without isolation; keeps loaded models and tables in LRU caches.
 
     Parameters
     ----------
     threads : int
-        Calls of a model side by side, over all requests.
+        Concurrent calls of models, over all requests.
     model_count : int
-        Loaded models to keep, the least recently used going first.
+        Loaded models to keep, with LRU eviction.
     limits : ModelLimits
-        The most complex model that is loaded.
+        Complexity limits for models.
     loading : callable (host) -> context manager
-        Entered while a model is being loaded.
+        Context entered around the loading of a model.
     """
 
     def __init__(
@@ -101,24 +101,24 @@ class InProcess:
         self._loading = loading
 
     def explain(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
-        """See `Runner.explain`."""
+        """Answer a serialised ExplainRequest; see `Runner.explain`."""
         start = time.monotonic()
         message = service_pb2.ExplainRequest()
         with span("decode"):
             question.parse(request, message)
-            file = _file(message, blobs)
-            asked = question.read(message)
+            file = _model_file(message, blobs)
+            parsed = question.read(message)
             rows = self._tables.read(message.table, blobs) if message.HasField("table") else None
         host.advance(0, 0)
-        loaded = self._load(file, asked.scale, host) if file else None
+        loaded = self._load(file, parsed.scale, host) if file else None
         if loaded and rows:
-            loaded = replace(loaded, model=self._judged(loaded, rows, asked))
-        if loaded and (why := loaded.model.inconsistency):
-            _refuse_inconsistent(message, why)
+            loaded = replace(loaded, model=self._checked(loaded, rows, parsed))
+        if loaded and (inconsistency := loaded.model.inconsistency):
+            _refuse_inconsistent(message, inconsistency)
             host = UncachedHost(host)
-        found = self._answer(file, loaded, rows, asked, host)
+        result = self._answer(file, loaded, rows, parsed, host)
         with span("encode"):
-            response = answer.write(found)
+            response = answer.write(result)
             if loaded:
                 response.model.CopyFrom(answer.write_description(loaded.description))
             response.receipt.MergeFrom(_receipt(message, file, time.monotonic() - start))
@@ -129,15 +129,14 @@ class InProcess:
         file: _ModelFile | None,
         loaded: _Loaded | None,
         rows: Table | None,
-        asked: Question,
+        parsed: Question,
         host: ComputationHost,
     ) -> Answer:
         if file is None or loaded is None:
-            means = Resources(
-                host, BatchSize(), self._threads, lambda: Refusal("there is no model")
-            )
-            return explain(None, rows, asked, means)
-        means = Resources(
+            no_trees = Refusal("there is no model")
+            resources = Resources(host, BatchSize(), self._threads, lambda: no_trees)
+            return explain(None, rows, parsed, resources)
+        resources = Resources(
             host,
             loaded.batch_size,
             self._threads,
@@ -145,10 +144,10 @@ class InProcess:
             loaded.forest,
             lambda: self._margin(file, loaded.model, host),
         )
-        return explain(TimedModel(loaded.model, current()), rows, asked, means)
+        return explain(TimedModel(loaded.model, current()), rows, parsed, resources)
 
     def describe(self, request: bytes, blobs: Blobs, host: ComputationHost) -> bytes:
-        """See `Runner.describe`."""
+        """Answer a serialised DescribeModelRequest; see `Runner.describe`."""
         message = service_pb2.DescribeModelRequest()
         with span("decode"):
             question.parse(request, message)
@@ -160,46 +159,45 @@ class InProcess:
         ).SerializeToString()
 
     def close(self) -> None:
-        """End the threads; computations on their way are finished first."""
+        """Shut the thread pool down after the running computations."""
         self._threads.shutdown()
 
     def _margin(
         self, file: _ModelFile, model: OnnxModel, host: ComputationHost
     ) -> ClassMargin | Refusal:
-        """Find what decides the class: the answer itself, or the score before it."""
-        found = _as_margin(model, is_answer=True)
-        if found is not None:
-            return found
+        """Return the score that decides the class: the answer itself, or the margin before it."""
+        if (margin := _as_margin(model, is_answer=True)) is not None:
+            return margin
         try:
             scores = self._load(file, Scale.MARGIN, host).model
         except ExplainError:
-            return _UNDECIDED
-        return _as_margin(scores, is_answer=False) or _UNDECIDED
+            return _NO_MARGIN
+        return _as_margin(scores, is_answer=False) or _NO_MARGIN
 
-    def _judged(self, loaded: _Loaded, rows: Table, asked: Question) -> OnnxModel:
-        """Judge a model by some of the rows that it is asked about, once for each of them."""
+    def _checked(self, loaded: _Loaded, rows: Table, parsed: Question) -> OnnxModel:
+        """Check a model's consistency on a sample of the table's rows; memoized by their digest."""
         try:
-            weighed = weigh(rows, asked)
-            features = bind_features(loaded.model, weighed, asked)
-            last = weighed.table.n_rows - 1
-            taken = np.unique(np.linspace(0, last, _JUDGED_ROWS).astype(np.intp))
-            source = weighed.table.as_sent(taken)
-            some = merge(features.take(taken), np.ones(len(taken)), source)
+            weighted = weigh(rows, parsed)
+            features = bind_features(loaded.model, weighted, parsed)
+            last = weighted.table.n_rows - 1
+            positions = np.unique(np.linspace(0, last, _CHECKED_ROWS).astype(np.intp))
+            source = weighted.table.as_sent(positions)
+            sample = merge(features.take(positions), np.ones(len(positions)), source)
         except ExplainError:
-            return loaded.model  # what of the table does not fit is told where it is explained
-        if len(some) < 2:
+            return loaded.model  # explaining the same table raises the error with its field
+        if len(sample) < 2:
             return loaded.model  # equal rows cannot show that they influence each other
         with self._lock:
-            known = loaded.judged.get(some.digest)
-        if known is not None:
-            return known
-        judged = loaded.model.judged(feeds(features, some.columns), some.source)
+            cached = loaded.checked.get(sample.digest)
+        if cached is not None:
+            return cached
+        checked = loaded.model.rechecked(feeds(features, sample.columns), sample.source)
         with self._lock:
-            loaded.judged[some.digest] = judged
-        return judged
+            loaded.checked[sample.digest] = checked
+        return checked
 
     def _load(self, file: _ModelFile, scale: Scale, host: ComputationHost) -> _Loaded:
-        """Load a model, or take the one kept from an earlier request."""
+        """Return a loaded model from the LRU cache, or load it."""
         key = (file.identity, scale)
         with self._lock:
             loaded = self._models.get(key)
@@ -213,52 +211,52 @@ class InProcess:
         return loaded
 
 
-def _file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _ModelFile | None:
-    """Take the model out of a request; None where there is none, and none is needed."""
+def _model_file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _ModelFile | None:
+    """Return the request's model; None where it has none and needs none."""
     if not message.HasField("model") and not question.needs_model(message):
         return None
     content = question.model_content(message.model, blobs)
     return _ModelFile(content, message.model.id or identify(content))
 
 
-def _refuse_inconsistent(message: service_pb2.ExplainRequest, why: str) -> None:
+def _refuse_inconsistent(message: service_pb2.ExplainRequest, inconsistency: str) -> None:
     if not message.allow_inconsistent_model:
         raise ExplainError(
             Reason.INCONSISTENT_MODEL,
-            f"{why} Mend it, or set allow_inconsistent_model to have it explained all the same.",
+            f"{inconsistency} Fix the model, or set allow_inconsistent_model to explain it anyway.",
             "model",
         )
 
 
 def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
-    """Take a model's predictions as what decides, where they are sums."""
-    trees = model.trees if isinstance(model.trees, Ensemble) else _UNDECIDED
+    """Use a model's predictions as class margins where they are sums; None otherwise."""
+    trees = model.trees if isinstance(model.trees, Ensemble) else _NO_MARGIN
     if not (model.is_affine or isinstance(trees, Ensemble)):
         return None
     return ClassMargin(TimedModel(model, current()), trees, model.is_affine, is_answer)
 
 
 def _forest(content: bytes) -> Callable[[int | None], Forest | Refusal]:
-    """Make what finds the trees of a model, once it is asked to, and remembers them."""
+    """Return a memoized reader of the model's forest."""
     return lru_cache(1)(lambda width: read_forest(ModelProto.FromString(content), width))
 
 
 def _receipt(
     message: service_pb2.ExplainRequest, file: _ModelFile | None, seconds: float
 ) -> service_pb2.Receipt:
-    """Write what of the receipt depends on the request and on this installation."""
-    found = versions()
+    """Build the receipt: digests, seed, versions of this installation, elapsed time."""
+    installed = versions()
     return service_pb2.Receipt(
         model_digest=file.identity if file else "",
         table_digest=table.digest(message.table),
         seed=message.seed,
-        server_version=found["onnxplain-server"],
-        library_versions={name: found[name] for name in _LIBRARIES},
+        server_version=installed["onnxplain-server"],
+        library_versions={name: installed[name] for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
     )
 
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Read the versions of the server and of what its numbers depend on, from their files."""
+    """Read the versions of the server and of the libraries that its numbers depend on."""
     return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}

@@ -1,4 +1,4 @@
-"""One computation where several requests of this process ask the same at once."""
+"""Single-flight within this process: one of several equal concurrent requests computes."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# How soon a waiter looks whether it is still wanted; the end of the work wakes it at once.
+# How often a waiter checks `keep_waiting`; the end of the flight wakes it at once.
 _POLL_SECONDS = 0.05
 
 
-class _Work:
-    """A piece of work on its way."""
+class _Flight:
+    """Computation in progress."""
 
     def __init__(self) -> None:
         self.ended = threading.Event()
-        self.done = False
+        self.is_done = False
 
 
 class SingleFlight:
-    """Pieces of work on their way, by name; safe for threads.
+    """Computations in progress, by name; safe for threads.
 
     Attributes
     ----------
     coalesced_count : int
-        How many were left to another asker, who did them.
+        Computations skipped because another request completed them meanwhile.
     """
 
     def __init__(self) -> None:
         self.coalesced_count = 0
         self._lock = threading.Lock()
-        self._running: dict[str, _Work] = {}
+        self._running: dict[str, _Flight] = {}
 
     @contextmanager
     def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.single_flight`. Where work fails, one of those who wait takes it over."""
-        work = self._begin(name, keep_waiting)
-        if work is None:
+        """Compute, or wait for the leader; if the leader fails, a waiter becomes leader."""
+        flight = self._begin(name, keep_waiting)
+        if flight is None:
             yield False
             return
         try:
             yield True
-            work.done = True
+            flight.is_done = True
         finally:
             with self._lock:
                 del self._running[name]
-            work.ended.set()
+            flight.ended.set()
 
-    def _begin(self, name: str, keep_waiting: Callable[[], bool]) -> _Work | None:
-        """Take the work over, or wait; None once another has done it, or patience is over."""
-        own = _Work()
+    def _begin(self, name: str, keep_waiting: Callable[[], bool]) -> _Flight | None:
+        """Become leader, or wait; None once the leader is done, or waiting is given up."""
+        own = _Flight()
         while True:
             with self._lock:
-                work = self._running.setdefault(name, own)
-            if work is own:
+                flight = self._running.setdefault(name, own)
+            if flight is own:
                 return own
-            while not work.ended.wait(_POLL_SECONDS):
+            while not flight.ended.wait(_POLL_SECONDS):
                 if not keep_waiting():
                     return None
-            if work.done:
+            if flight.is_done:
                 with self._lock:
                     self.coalesced_count += 1
                 return None

@@ -1,4 +1,4 @@
-"""Tables that were uploaded: small ones are read once for several requests."""
+"""LRU cache of uploaded tables, parsed: small ones are read once for several requests."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.table import Table
 from onnxplain_server.wire import table
 
-_MOST_BYTES = 4 * 2**20
-"""Of all that are kept. Reading a larger one takes little beside what is done with it."""
+_BYTE_LIMIT = 4 * 2**20
+"""Of all cached tables. Parsing a larger one is cheap compared with explaining it."""
 
 
 class TableCache:
-    """Reads tables, and keeps the last ones; safe for threads."""
+    """Reader of tables with an LRU cache; safe for threads."""
 
     def __init__(self) -> None:
-        self._tables: LRUCache[tuple[str, str], Table] = LRUCache(_MOST_BYTES, _table_bytes)
+        self._tables: LRUCache[tuple[str, str], Table] = LRUCache(_BYTE_LIMIT, _table_bytes)
         self._lock = threading.Lock()
 
     def read(self, message: table_pb2.Table, blobs: Blobs) -> Table:
-        """Read a table, or take the one kept: see `wire.table.read`."""
+        """Read a table through the cache; arguments and errors are those of `wire.table.read`."""
         blob = blobs.get(message.id)
         if blob is None:
             return table.read(message, blobs)
         key = (message.id, blob.form)
         with self._lock:
-            kept = self._tables.get(key)
-        if kept is None:
-            kept = table.read(message, blobs)
-            self._keep(key, kept)
-        return kept
+            cached = self._tables.get(key)
+        if cached is None:
+            cached = table.read(message, blobs)
+            self._store(key, cached)
+        return cached
 
-    def _keep(self, key: tuple[str, str], read: Table) -> None:
-        """Keep a table that is not too large; nobody can write to it from now on."""
-        if _table_bytes(read) > _MOST_BYTES:
+    def _store(self, key: tuple[str, str], parsed: Table) -> None:
+        """Cache a table that is not too large, and make it read-only."""
+        if _table_bytes(parsed) > _BYTE_LIMIT:
             return
-        for column in read.columns.values():
+        for column in parsed.columns.values():
             column.flags.writeable = False
         with self._lock:
-            self._tables[key] = read
+            self._tables[key] = parsed
 
 
-def _table_bytes(read: Table) -> int:
-    return sum(map(_column_bytes, read.columns.values()))
+def _table_bytes(parsed: Table) -> int:
+    return sum(map(_column_bytes, parsed.columns.values()))
 
 
 def _column_bytes(column: Array) -> int:
-    texts = sum(map(sys.getsizeof, column)) if column.dtype == object else 0
-    return column.nbytes + texts
+    text_bytes = sum(map(sys.getsizeof, column)) if column.dtype == object else 0
+    return column.nbytes + text_bytes

@@ -1,4 +1,4 @@
-"""A model whose calls are counted among the spans of a request."""
+"""Timed model: a wrapper that records each call of a model as a span of the request."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onnxplain_server.telemetry.spans import Spans
 
 
 class TimedModel:
-    """The same model; `model.Model` tells what it promises.
+    """`Model` that delegates to another, and times its calls.
 
     Parameters
     ----------
     model : Model
     spans : Spans
-        Of the request; calls come from threads that collect nothing by themselves.
+        Spans of the request; calls come from pool threads, which have none of their own.
     """
 
     def __init__(self, model: Model, spans: Spans) -> None:
@@ -30,15 +30,15 @@ class TimedModel:
 
     @property
     def roundings(self) -> Vector:
-        """See `Model.roundings`."""
+        """Relative rounding errors of the outputs, as `Model.roundings`."""
         return self._model.roundings
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
-        """See `Model.unused`."""
+        """Return the features that cannot reach these outputs, as `Model.unused`."""
         return self._model.unused(n_features, outputs)
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
-        """See `Model.predict`."""
+        """Predict, and record the duration and the row count."""
         start = time.monotonic()
         try:
             return self._model.predict(feeds)

@@ -1,4 +1,4 @@
-"""A host without a cache, for numbers that hold for one computation only."""
+"""Host without a cache, for inconsistent models: their numbers hold for one computation only."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from onnxplain_server.core.interfaces import ComputationHost
 
 
 class UncachedHost:
-    """A `ComputationHost` that passes on the progress, finds nothing, and keeps nothing."""
+    """`ComputationHost` that reports progress, and caches nothing."""
 
     def __init__(self, host: ComputationHost) -> None:
         self.advance = host.advance
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
-        """Enter at once: without a cache, waiting would save no work."""
+        """Never wait: without a cache, nobody finds the result of another."""
         return nullcontext(True)
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `ComputationHost.cache_get`."""
+        """Return None for each name."""
         return [None] * len(names)
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """See `ComputationHost.cache_put`."""
+        """Drop the entries."""

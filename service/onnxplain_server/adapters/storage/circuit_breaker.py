@@ -1,4 +1,4 @@
-"""Whether a service that failed is asked again."""
+"""Circuit breaker: stops calls to a failed service, except for one trial per pause."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ PAUSE_SECONDS = 5.0
 
 
 class CircuitBreaker:
-    """Opens at the first failure; then lets one trial through per pause, until one succeeds.
+    """Circuit breaker that opens at the first failure and closes at the first success.
 
-    Opening at once bounds what a dead service costs: one timeout per pause.
+    Opening at once bounds the cost of a dead service: one timeout per pause.
 
     Parameters
     ----------
     pause : float
         Seconds between trials.
     clock : callable () -> float
-        Seconds; must never go back.
+        Monotonic, in seconds.
     """
 
     def __init__(
@@ -32,25 +32,25 @@ class CircuitBreaker:
         self._next_trial = 0.0
 
     def allows(self) -> bool:
-        """Whether to ask now. Where it is open, one asker per pause is told so."""
+        """Decide whether to call now; while open, True for one caller per pause."""
         with self._lock:
             if not self._open:
                 return True
             now = self._clock()
             if now < self._next_trial:
                 return False
-            # Set before the trial ends, so that one that never ends blocks no other.
+            # Set before the trial ends, so that a trial that hangs blocks no other.
             self._next_trial = now + self._pause
             return True
 
     def succeed(self) -> bool:
-        """Close; whether it was open."""
+        """Close; return whether it was open."""
         with self._lock:
             was_open, self._open = self._open, False
             return was_open
 
     def fail(self) -> bool:
-        """Open, for a pause from now on; whether it was closed."""
+        """Open for a pause from now on; return whether it was closed."""
         with self._lock:
             was_open, self._open = self._open, True
             self._next_trial = self._clock() + self._pause

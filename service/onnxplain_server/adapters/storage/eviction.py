@@ -1,4 +1,7 @@
-"""Whose files go first where room is needed, so that nobody's uploads displace those of others."""
+"""Eviction order of uploaded files: the owner with most bytes loses its least recently used file.
+
+So one caller's uploads never displace those of callers with less.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,20 @@ from collections.abc import Mapping
 
 
 def owner_of(name: str) -> str:
-    """Return whose file it is; see `BlobStore`."""
+    """Return the owner in a file's name; see `BlobStore`."""
     return name.partition(":")[0]
 
 
-def owner_to_evict(held: Mapping[str, int], oldest: Mapping[str, int], newcomer: str) -> str:
-    """Return the owner whose oldest file goes next: who holds most.
+def owner_to_evict(byte_counts: Mapping[str, int], oldest: Mapping[str, int], newcomer: str) -> str:
+    """Return the owner whose oldest file is evicted next: the one with most bytes.
 
     Parameters
     ----------
-    held : mapping of str to int
-        Bytes by owner, with those that are to come.
+    byte_counts : mapping of str to int
+        Bytes by owner, the new file included.
     oldest : mapping of str to int
-        When the oldest file of each owner was used, in any unit; not empty.
+        Last use of the oldest file of each owner, in any unit; not empty.
     newcomer : str
-        Who needs the room. He goes first among equals, then who has the oldest file.
+        Owner of the new file. Loses ties; then the owner of the oldest file does.
     """
-    return max(oldest, key=lambda owner: (held[owner], owner == newcomer, -oldest[owner]))
+    return max(oldest, key=lambda owner: (byte_counts[owner], owner == newcomer, -oldest[owner]))

@@ -1,4 +1,4 @@
-"""Uploaded files in Redis, and those that were used lately in memory."""
+"""Two-level store of uploaded files: memory in front of Redis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnxplain_server.core.interfaces import Blob
 
 
 class LayeredBlobs:
-    """A `BlobStore` that works within this process where Redis does not.
+    """`BlobStore` that falls back to this process's memory while Redis fails.
 
     Parameters
     ----------
@@ -22,13 +22,13 @@ class LayeredBlobs:
         self._back = back
 
     def get(self, name: str) -> Blob | None:
-        """See `BlobStore.get`."""
-        found = self._front.get(name)
-        if found is None and (found := self._back.get(name)) is not None:
-            self._front.put(name, found)
-        return found
+        """Return a file from memory, else from Redis; None where neither has it."""
+        blob = self._front.get(name)
+        if blob is None and (blob := self._back.get(name)) is not None:
+            self._front.put(name, blob)
+        return blob
 
     def put(self, name: str, blob: Blob) -> None:
-        """See `BlobStore.put`."""
+        """Store a file in both."""
         self._front.put(name, blob)
         self._back.put(name, blob)

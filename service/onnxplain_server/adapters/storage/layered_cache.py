@@ -1,4 +1,4 @@
-"""A small fast cache in front of a large shared one."""
+"""Two-level cache: this process's memory in front of Redis, which all replicas share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxplain_server.core.interfaces import CacheCounts
 
 
 class LayeredCache:
-    """A `Cache` that asks Redis only for what this process does not hold.
+    """`Cache` that reads from Redis only the values that memory lacks.
 
     Parameters
     ----------
@@ -24,33 +24,33 @@ class LayeredCache:
         self._back = back
 
     def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Cache.get_many`."""
-        found = dict(zip(names, self._front.get_many(names), strict=True))
-        missing = [name for name, value in found.items() if value is None]
+        """Return values from memory, the missing ones from Redis; None for each in neither."""
+        values = dict(zip(names, self._front.get_many(names), strict=True))
+        missing = [name for name, value in values.items() if value is None]
         if missing:
-            fetched = zip(missing, self._back.get_many(missing), strict=True)
-            more = {name: value for name, value in fetched if value is not None}
-            self._front.put_many(more)
-            found |= more
-        return [found[name] for name in names]
+            replies = zip(missing, self._back.get_many(missing), strict=True)
+            fetched = {name: value for name, value in replies if value is not None}
+            self._front.put_many(fetched)
+            values |= fetched
+        return [values[name] for name in names]
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
-        """See `Cache.put_many`."""
+        """Store values in both."""
         self._front.put_many(entries)
         self._back.put_many(entries)
 
     @contextmanager
     def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.single_flight`: of this process, one asker at a time asks Redis."""
-        with self._front.single_flight(name, keep_waiting) as first:
-            if not first:
+        """Elect a leader in this process, who then competes for the lease in Redis."""
+        with self._front.single_flight(name, keep_waiting) as is_leader:
+            if not is_leader:
                 yield False
                 return
-            with self._back.single_flight(name, keep_waiting) as first_of_all:
-                yield first_of_all
+            with self._back.single_flight(name, keep_waiting) as has_lease:
+                yield has_lease
 
     def counts(self) -> CacheCounts:
-        """Return what happened so far: a number found in either is a hit, in neither a miss."""
+        """Return the counts so far: a value in either level is a hit, in neither a miss."""
         front, back = self._front.counts(), self._back.counts()
         return CacheCounts(
             front.hit_count + back.hit_count,

@@ -1,4 +1,4 @@
-"""Uploaded files in memory: those of who holds most go first."""
+"""In-memory store of uploaded files, evicted from the owner with most bytes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from onnxplain_server.core.interfaces import Blob
 
 @dataclass(slots=True)
 class _StoredFile:
-    """A file, and when it was used: a number that rises."""
+    """File with its last use: a counter that only grows."""
 
     blob: Blob
-    used: int
+    last_use: int
 
 
 class MemoryBlobs:
-    """A `BlobStore` of this process, bounded in bytes; safe for threads.
+    """`BlobStore` of this process, bounded in bytes; safe for threads.
 
-    Where room is needed, whoever holds most loses what he did not use for longest.
+    Eviction takes the least recently used file of the owner with most bytes.
 
     Parameters
     ----------
     byte_limit : int
         For all files together. 0 keeps nothing.
     seconds : float
-        How long a file is kept.
+        Time to live of a file.
     clock : callable () -> float
-        Seconds; must never go back.
+        Monotonic, in seconds.
     """
 
     def __init__(
@@ -42,52 +42,54 @@ class MemoryBlobs:
         self.byte_limit = byte_limit
         self._seconds = seconds
         self._clock = clock
-        # By owner, those that were used first in front.
+        # By owner, in LRU order.
         self._files: dict[str, OrderedDict[str, _StoredFile]] = {}
-        self._held: Counter[str] = Counter()
-        # By name, those that end first in front.
-        self._ends: OrderedDict[str, float] = OrderedDict()
+        self._byte_counts: Counter[str] = Counter()
+        # By name, in order of expiry.
+        self._expiry: OrderedDict[str, float] = OrderedDict()
         self._uses = itertools.count()
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Blob | None:
-        """See `BlobStore.get`."""
+        """Return a file, and mark it as used; None where it expired or never was."""
         with self._lock:
-            if name not in self._ends or self._ends[name] <= self._clock():
+            if name not in self._expiry or self._expiry[name] <= self._clock():
                 return None
             files = self._files[owner_of(name)]
             files.move_to_end(name)
-            files[name].used = next(self._uses)
+            files[name].last_use = next(self._uses)
             return files[name].blob
 
     def put(self, name: str, blob: Blob) -> None:
-        """See `BlobStore.put`."""
+        """Store a file, and evict others to fit; a file above the limit is dropped."""
         size, owner = len(blob.content), owner_of(name)
         with self._lock:
             self._expire()
             if size > self.byte_limit:
                 return
-            if name in self._ends:
+            if name in self._expiry:
                 self._remove(name)
             self._make_room(owner, size)
             self._files.setdefault(owner, OrderedDict())[name] = _StoredFile(blob, next(self._uses))
-            self._held[owner] += size
-            self._ends[name] = self._clock() + self._seconds
+            self._byte_counts[owner] += size
+            self._expiry[name] = self._clock() + self._seconds
 
     def _expire(self) -> None:
         now = self._clock()
-        while self._ends and next(iter(self._ends.values())) <= now:
-            self._remove(next(iter(self._ends)))
+        while self._expiry and next(iter(self._expiry.values())) <= now:
+            self._remove(next(iter(self._expiry)))
 
     def _make_room(self, owner: str, size: int) -> None:
-        while self._held.total() + size > self.byte_limit:
-            held = self._held + Counter({owner: size})
-            oldest = {other: next(iter(f.values())).used for other, f in self._files.items()}
-            self._remove(next(iter(self._files[owner_to_evict(held, oldest, owner)])))
+        while self._byte_counts.total() + size > self.byte_limit:
+            byte_counts = self._byte_counts + Counter({owner: size})
+            oldest = {
+                name: next(iter(files.values())).last_use for name, files in self._files.items()
+            }
+            self._remove(next(iter(self._files[owner_to_evict(byte_counts, oldest, owner)])))
 
     def _remove(self, name: str) -> None:
         owner = owner_of(name)
-        self._held[owner] -= len(self._files[owner].pop(name).blob.content)
-        del self._ends[name]
+        self._byte_counts[owner] -= len(self._files[owner].pop(name).blob.content)
+        del self._expiry[name]
         if not self._files[owner]:
-            del self._files[owner], self._held[owner]
+            del self._files[owner], self._byte_counts[owner]

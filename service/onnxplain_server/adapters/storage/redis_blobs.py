@@ -1,4 +1,4 @@
-"""Uploaded files in Redis, in parts, for all replicas."""
+"""Uploaded files in Redis, shared by all replicas and split into signed parts of 1 MiB."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from onnxplain_server.core.interfaces import Blob
 
 LOG = logging.getLogger(__name__)
 
-# With its signer, a part has 1 MiB: Redis serves one command at a time.
+# A part with its signature has 1 MiB: Redis serves one command at a time.
 _PART_BYTES = 2**20 - SIGNATURE_BYTES
 
 
 class RedisBlobs:
-    """A `BlobStore` in Redis.
+    """`BlobStore` in Redis.
 
-    A head, under the file's name, says where its parts lie. It is written
-    last, and read first: a file is there as a whole or not at all. Each part
-    is sealed under the file's name and its place.
+    A header under the file's name locates its parts. It is written last and
+    read first, so a file is complete or absent. Each part is signed under the
+    file's name and its position.
 
     Parameters
     ----------
     connection : RedisConnection
     signer : Signer
     byte_limit : int
-        For all files of all replicas together; uploads at the same moment may
-        exceed it by their size.
+        For all files of all replicas together; concurrent uploads may exceed it
+        by their size.
     seconds : float
-        How long a file is kept.
+        Time to live of a file.
     """
 
     def __init__(
@@ -53,47 +53,47 @@ class RedisBlobs:
         self._connection = connection
         self._signer = signer
         self._milliseconds = round(1000 * seconds)
-        self._room = BlobIndex(connection, byte_limit, seconds)
+        self._index = BlobIndex(connection, byte_limit, seconds)
 
     def get(self, name: str) -> Blob | None:
-        """See `BlobStore.get`."""
+        """Return a file; None where it is absent or incomplete, or Redis fails."""
         try:
-            head = self._head(name)
-            content = None if head is None else self._content(name, head.entry)
-            if head is None or content is None:
-                self._forget(name, head)
+            header = self._header(name)
+            content = None if header is None else self._content(name, header.entry)
+            if header is None or content is None:
+                self._forget(name, header)
                 return None
         except RedisUnavailableError:
             return None
-        return Blob(head.form, content)
+        return Blob(header.form, content)
 
     def put(self, name: str, blob: Blob) -> None:
-        """See `BlobStore.put`; where Redis has no room, or fails, nothing is kept."""
+        """Store a file, and evict others to fit; dropped where Redis has no room or fails."""
         size = len(blob.content)
         if size > self.byte_limit:
             return
         entry = IndexEntry(secrets.token_hex(16), math.ceil(size / _PART_BYTES), size, _owner(name))
         try:
             if not self._renew(name):
-                self._room.make(entry)
+                self._index.make_room(entry)
                 self._write(name, blob, entry)
         except RedisUnavailableError as error:
             LOG.warning("an uploaded file is not in Redis, but in this process only: %s", error)
             with suppress(RedisUnavailableError):
-                self._room.clear(entry)
+                self._index.delete(entry)
 
-    def _forget(self, name: str, head: _Head | None) -> None:
-        """Delete what is left of a file, so that the next upload does not take it for whole."""
+    def _forget(self, name: str, header: _Header | None) -> None:
+        """Delete the rest of a file, so that the next upload does not take it for complete."""
         self._connection.ask(lambda redis: redis.delete(_key(name)))
-        if head is not None:
-            self._room.clear(head.entry)
+        if header is not None:
+            self._index.delete(header.entry)
 
     def _renew(self, name: str) -> bool:
-        """Prolong the life of a file; whether all of it is there."""
-        head = self._head(name)
-        if head is None:
+        """Extend the time to live of a file; return whether it is complete."""
+        header = self._header(name)
+        if header is None:
             return False
-        keys = [_key(name), *part_keys(head.entry)]
+        keys = [_key(name), *part_keys(header.entry)]
 
         def command(redis: Redis) -> bool:
             pipeline = redis.pipeline(transaction=False)
@@ -101,30 +101,30 @@ class RedisBlobs:
                 pipeline.pexpire(key, self._milliseconds)
             return all(pipeline.execute())
 
-        whole = self._connection.ask(command)
-        if whole:
-            self._room.enter(head.entry)
-        return whole
+        is_complete = self._connection.ask(command)
+        if is_complete:
+            self._index.add(header.entry)
+        return is_complete
 
     def _write(self, name: str, blob: Blob, entry: IndexEntry) -> None:
-        # Entered first, so that what is left of a broken upload is cleared away.
-        self._room.enter(entry)
+        # Indexed first, so that the parts of a failed upload are evicted.
+        self._index.add(entry)
         view = memoryview(blob.content)
         for number, key in enumerate(part_keys(entry)):
             part = bytes(view[number * _PART_BYTES : (number + 1) * _PART_BYTES])
             self._set(key, self._signer.sign(_part_name(name, entry, number), part))
-        head = _Head(blob.form, entry)
-        self._set(_key(name), self._signer.sign(name, head.pack()))
+        header = _Header(blob.form, entry)
+        self._set(_key(name), self._signer.sign(name, header.pack()))
 
     def _set(self, key: str, value: bytes) -> None:
         self._connection.ask(lambda redis: redis.set(key, value, px=self._milliseconds))
 
-    def _head(self, name: str) -> _Head | None:
+    def _header(self, name: str) -> _Header | None:
         payload = self._get(_key(name), name)
-        return None if payload is None else _Head.unpack(payload)
+        return None if payload is None else _Header.unpack(payload)
 
     def _content(self, name: str, entry: IndexEntry) -> bytes | None:
-        """Fetch all parts; None where one of them is not there, or not whole."""
+        """Fetch all parts; None where one is absent or invalid."""
         parts = []
         for number, key in enumerate(part_keys(entry)):
             part = self._get(key, _part_name(name, entry, number))
@@ -134,13 +134,13 @@ class RedisBlobs:
         return b"".join(parts)
 
     def _get(self, key: str, name: str) -> bytes | None:
-        sealed = self._connection.ask(lambda redis: value(redis.get(key)))
-        return None if sealed is None else self._signer.verify(name, sealed)
+        signed = self._connection.ask(lambda redis: value(redis.get(key)))
+        return None if signed is None else self._signer.verify(name, signed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
-    """What a file is, and where its parts lie. Its packed form is read only where it was sealed."""
+class _Header:
+    """Format and location of a file. Its packed form is read only after its signature."""
 
     form: str
     entry: IndexEntry
@@ -149,10 +149,10 @@ class _Head:
         return f"{self.form} {self.entry.pack()}".encode()
 
     @staticmethod
-    def unpack(packed: bytes) -> _Head | None:
+    def unpack(packed: bytes) -> _Header | None:
         form, _, entry = packed.decode().partition(" ")
         unpacked = IndexEntry.unpack(entry)
-        return None if unpacked is None else _Head(form, unpacked)
+        return None if unpacked is None else _Header(form, unpacked)
 
 
 def _part_name(name: str, entry: IndexEntry, number: int) -> str:
@@ -160,7 +160,7 @@ def _part_name(name: str, entry: IndexEntry, number: int) -> str:
 
 
 def _owner(name: str) -> str:
-    """Shorten whose file it is, for the list of files."""
+    """Hash the owner to a fixed length, for the index."""
     return hashlib.sha256(owner_of(name).encode()).hexdigest()[:16]
 
 

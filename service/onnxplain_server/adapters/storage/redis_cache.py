@@ -1,4 +1,4 @@
-"""Cached numbers in Redis, shared by all replicas."""
+"""Cache of numbers in Redis, shared by all replicas: signed values in bounded commands."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from onnxplain_server.core.interfaces import CacheCounts
 VALUE_BYTES = 2**20
 """Larger values are not stored: Redis serves one command at a time."""
 
-# In one command, which must be over in a quarter of a second on a busy machine too: 8 MiB to
-# fetch, at most, take about 40 ms on an idle one.
-_NAMES_AT_ONCE = 8
-_BYTES_AT_ONCE = VALUE_BYTES
+# Bounds of one command, which must end within the timeout of 0.25 s on a busy machine too:
+# fetching 8 MiB takes about 40 ms on an idle one.
+_NAMES_PER_COMMAND = 8
+_BYTES_PER_COMMAND = VALUE_BYTES
 
 
 class RedisCache:
-    """A `Cache` in Redis: whatever is wrong with it, a number is only recomputed.
+    """`Cache` in Redis; any failure of it only means that numbers are computed again.
 
     Parameters
     ----------
     connection : RedisConnection
     signer : Signer
-        Values that it does not open are deleted, counted as errors, and absent.
+        Values with an invalid signature are deleted, counted as errors, and absent.
     seconds : float
-        How long a value is kept.
+        Time to live of a value.
     """
 
     def __init__(self, connection: RedisConnection, signer: Signer, seconds: float) -> None:
@@ -49,35 +49,35 @@ class RedisCache:
         self._hit_count = self._miss_count = self._error_count = 0
 
     def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `Cache.get_many`."""
-        opened: list[bytes | None] = []
-        broken: list[str] = []
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            part = names[start : start + _NAMES_AT_ONCE]
-            for name, sealed in zip(part, self._fetch(part), strict=True):
-                payload = None if sealed is None else self._signer.verify(name, sealed)
-                opened.append(payload)
-                if sealed is not None and payload is None:
-                    broken.append(name)
-        if broken:
-            self._delete(broken)
-        hit_count = sum(payload is not None for payload in opened)
-        self._count(hit_count, len(opened) - hit_count - len(broken), len(broken))
-        return opened
+        """Return verified values; None for each that is absent or invalid."""
+        payloads: list[bytes | None] = []
+        invalid: list[str] = []
+        for start in range(0, len(names), _NAMES_PER_COMMAND):
+            batch = names[start : start + _NAMES_PER_COMMAND]
+            for name, signed in zip(batch, self._fetch(batch), strict=True):
+                payload = None if signed is None else self._signer.verify(name, signed)
+                payloads.append(payload)
+                if signed is not None and payload is None:
+                    invalid.append(name)
+        if invalid:
+            self._delete(invalid)
+        hit_count = sum(payload is not None for payload in payloads)
+        self._count(hit_count, len(payloads) - hit_count - len(invalid), len(invalid))
+        return payloads
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
-        """See `Cache.put_many`."""
+        """Sign and store values, in batches; those above `VALUE_BYTES` are dropped."""
         for batch in _batches(self._signer, entries):
             self._store(batch)
 
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]
     ) -> AbstractContextManager[bool]:
-        """See `Cache.single_flight`."""
+        """Compete for the lease of a name; see `Leases`."""
         return self._leases.single_flight(name, keep_waiting)
 
     def counts(self) -> CacheCounts:
-        """Return what happened so far in this process; bytes are Redis' own affair."""
+        """Return the counts of this process so far; the bytes are in Redis, not here."""
         with self._lock:
             return CacheCounts(
                 self._hit_count,
@@ -98,10 +98,10 @@ class RedisCache:
     def _store(self, batch: Mapping[str, bytes]) -> None:
         def command(redis: Redis) -> int:
             pipeline = redis.pipeline(transaction=False)
-            for name, sealed in batch.items():
-                pipeline.set(_key(name), sealed, px=self._milliseconds)
+            for name, signed in batch.items():
+                pipeline.set(_key(name), signed, px=self._milliseconds)
             replies = pipeline.execute(raise_on_error=False)
-            # Redis that is full refuses each value by itself.
+            # A full Redis refuses each value by itself.
             return sum(isinstance(reply, Exception) for reply in replies)
 
         try:
@@ -124,17 +124,17 @@ class RedisCache:
 
 
 def _batches(signer: Signer, entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """Seal what is small enough to be stored, and pack it into commands of bounded size."""
+    """Sign the values small enough to be stored, in batches of bounded size."""
     batch: dict[str, bytes] = {}
     size = 0
     for name, value in entries.items():
-        if len(sealed := signer.sign(name, value)) > VALUE_BYTES:
+        if len(signed := signer.sign(name, value)) > VALUE_BYTES:
             continue
-        if batch and size + len(sealed) > _BYTES_AT_ONCE:
+        if batch and size + len(signed) > _BYTES_PER_COMMAND:
             yield batch
             batch, size = {}, 0
-        batch[name] = sealed
-        size += len(sealed)
+        batch[name] = signed
+        size += len(signed)
     if batch:
         yield batch
 

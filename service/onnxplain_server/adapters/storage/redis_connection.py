@@ -1,4 +1,4 @@
-"""The way to Redis: each command in bounded time, and none while Redis is gone."""
+"""Redis connection: a timeout for each command as a whole, and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from onnxplain_server.telemetry.spans import span
 LOG = logging.getLogger(__name__)
 
 KEYS = "onnxplain:"
-"""In front of every key, so that Redis' access rules can be limited to them."""
+"""Prefix of every key, so that Redis ACLs can be limited to it."""
 
 TIMEOUT_SECONDS = 0.25
 
-_THREADS = 8
+_THREAD_COUNT = 8
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
 class RedisUnavailableError(Exception):
-    """Redis refused, or did not answer in time, or was not even asked because it did not lately."""
+    """Command refused, timed out, or skipped because the circuit breaker is open."""
 
 
 class RedisConnection:
-    """Runs commands on threads of its own, so that nothing can hold up who asks for them.
+    """Connection that runs commands on a thread pool of its own, so that no caller blocks on it.
 
-    A socket's timeout alone would not: it leaves out the look-up of the
-    address, and starts anew with every piece of a slow reply.
+    A socket timeout alone does not suffice: it excludes the DNS look-up, and
+    starts anew with every chunk of a slow reply.
 
     Parameters
     ----------
     url : str
-        As redis-py takes it: redis://, rediss:// or unix://.
+        In a scheme of redis-py: redis://, rediss:// or unix://.
     breaker : CircuitBreaker
     timeout : float
         Seconds for each command.
@@ -48,7 +48,7 @@ class RedisConnection:
     Raises
     ------
     ValueError
-        Where the URL cannot be used. Nothing is connected to yet.
+        For an invalid URL. Connects at the first command only.
     """
 
     def __init__(
@@ -58,56 +58,56 @@ class RedisConnection:
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            # Said here, because the default differs between the ways to make a client: one of
-            # them tries four times, sleeping in between.
+            # Explicit, because defaults differ between constructors of the client: one of
+            # them retries four times, and sleeps in between.
             retry=Retry(NoBackoff(), 0),
-            # The plainest handshake, which the narrowest access rules let pass.
+            # The simplest handshake, which the narrowest ACLs allow.
             protocol=2,
             driver_info=None,
             maint_notifications_config=MaintNotificationsConfig(enabled=False),
         )
         self._breaker = breaker or CircuitBreaker()
         self._timeout = timeout
-        self._threads = ThreadPoolExecutor(_THREADS, "onnxplain-redis")
+        self._threads = ThreadPoolExecutor(_THREAD_COUNT, "onnxplain-redis")
 
-    def ask(self, command: Callable[[redis.Redis], _Answer]) -> _Answer:
-        """Return what a command answers.
+    def ask(self, command: Callable[[redis.Redis], _Result]) -> _Result:
+        """Run a command, and return its result.
 
         Raises
         ------
-        LinkError
-            Within the timeout, whatever happens. A command that came too late
-            may still have been carried out.
+        RedisUnavailableError
+            Within the timeout, whatever happens. Redis may still have executed a
+            command that timed out.
         """
         if not self._breaker.allows():
             raise RedisUnavailableError("Redis did not answer lately")
         with span("redis"):
             return self._ask(command)
 
-    def _ask(self, command: Callable[[redis.Redis], _Answer]) -> _Answer:
-        answer = self._threads.submit(command, self._redis)
+    def _ask(self, command: Callable[[redis.Redis], _Result]) -> _Result:
+        future = self._threads.submit(command, self._redis)
         try:
-            found = answer.result(self._timeout)
+            result = future.result(self._timeout)
         except redis.ResponseError as error:
-            self._answered()
+            self._record_success()
             raise RedisUnavailableError(f"Redis refused: {error}") from error
         except Exception as error:
-            # Of a damaged reply, the client's parser raises whatever it stumbles over.
-            answer.cancel()
-            self._failed(error)
+            # The client's parser raises exceptions of any type for a damaged reply.
+            future.cancel()
+            self._record_failure(error)
             raise RedisUnavailableError("Redis did not answer") from error
-        self._answered()
-        return found
+        self._record_success()
+        return result
 
     def close(self) -> None:
         """Close the connections."""
         self._threads.shutdown()
         self._redis.close()
 
-    def _answered(self) -> None:
+    def _record_success(self) -> None:
         if self._breaker.succeed():
             LOG.info("Redis answers again")
 
-    def _failed(self, error: Exception) -> None:
+    def _record_failure(self, error: Exception) -> None:
         if self._breaker.fail():
             LOG.warning("Redis is left out until it answers: %s", type(error).__name__)

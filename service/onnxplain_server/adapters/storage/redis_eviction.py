@@ -1,4 +1,4 @@
-"""The room that uploaded files take in Redis."""
+"""Index of uploaded files in Redis, by expiry: enforces the byte limit by eviction."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from onnxplain_server.adapters.storage.redis_replies import scored
 
 _INDEX = f"{KEYS}blobs"
 
-# What a file counts for at least: the list is read as a whole, and must stay short.
-_LEAST_BYTES = 64 * 2**10
+# Minimum charge of a file: the index is read as a whole, and must stay short.
+_MINIMUM_BYTES = 64 * 2**10
 
 _ENTRY = re.compile(r"([0-9a-f]{32}) (\d{1,6}) (\d{1,18}) ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A stored file: a token in the keys of its parts, their number, its bytes, and whose it is."""
+    """Stored file: the token in the keys of its parts, their count, its size, its owner."""
 
     token: str
     part_count: int
@@ -31,31 +31,31 @@ class IndexEntry:
     owner: str
 
     @property
-    def room(self) -> int:
-        """What it counts for, in bytes."""
-        return max(self.size, _LEAST_BYTES)
+    def charge(self) -> int:
+        """Bytes that count against the limit."""
+        return max(self.size, _MINIMUM_BYTES)
 
     def pack(self) -> str:
-        """Write it as text."""
+        """Format as text."""
         return f"{self.token} {self.part_count} {self.size} {self.owner}"
 
     @staticmethod
     def unpack(text: str) -> IndexEntry | None:
-        """Read what `pack` wrote; None where it is something else."""
-        found = _ENTRY.fullmatch(text)
-        return IndexEntry(found[1], int(found[2]), int(found[3]), found[4]) if found else None
+        """Parse the output of `pack`; None for any other text."""
+        match = _ENTRY.fullmatch(text)
+        return IndexEntry(match[1], int(match[2]), int(match[3]), match[4]) if match else None
 
 
 def part_keys(entry: IndexEntry) -> list[str]:
-    """Return the keys of all parts, in their order."""
+    """Return the keys of all parts, in order."""
     return [f"{KEYS}part:{entry.token}:{number}" for number in range(entry.part_count)]
 
 
 class BlobIndex:
-    """A list of all stored files, by the time when they end.
+    """Sorted set of all stored files, by expiry.
 
-    It is not sealed: who can write to Redis can delete files anyway, and does
-    not get any from it.
+    It is not signed: whoever can write to Redis can delete files anyway, and
+    the index discloses none.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class BlobIndex:
     byte_limit : int
         For all files together.
     seconds : float
-        How long a file is kept.
+        Time to live of a file.
     """
 
     def __init__(self, connection: RedisConnection, byte_limit: int, seconds: float) -> None:
@@ -71,45 +71,45 @@ class BlobIndex:
         self._byte_limit = byte_limit
         self._seconds = seconds
 
-    def enter(self, entry: IndexEntry) -> None:
-        """Note a file, or that it has its whole time again; raises LinkError."""
-        # Redis' clock is not asked: some seconds more or less do no harm here.
-        end = time.time() + self._seconds
-        self._connection.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): end}))
+    def add(self, entry: IndexEntry) -> None:
+        """Add a file, or renew its expiry; raises RedisUnavailableError."""
+        # By this machine's clock: a skew of some seconds does no harm here.
+        expiry = time.time() + self._seconds
+        self._connection.ask(lambda redis: redis.zadd(_INDEX, {entry.pack(): expiry}))
 
-    def make(self, wanted: IndexEntry) -> None:
-        """Clear away files until one has room; or LinkError.
+    def make_room(self, newcomer: IndexEntry) -> None:
+        """Evict files until a new one fits; raises RedisUnavailableError.
 
-        Whoever holds most, with the new file, loses those that end first.
+        The owner with most bytes, the new file included, loses those that expire first.
         """
-        entries = self._current()
-        held = Counter({wanted.owner: wanted.room})
+        entries = self._unexpired()
+        byte_counts = Counter({newcomer.owner: newcomer.charge})
         for entry in entries:
-            held[entry.owner] += entry.room
-        while held.total() > self._byte_limit and entries:
-            # Of each owner, the place of what ends first.
-            oldest = {entries[place].owner: place for place in reversed(range(len(entries)))}
-            gone = entries.pop(oldest[owner_to_evict(held, oldest, wanted.owner)])
-            self.clear(gone)
-            held[gone.owner] -= gone.room
+            byte_counts[entry.owner] += entry.charge
+        while byte_counts.total() > self._byte_limit and entries:
+            # For each owner, the position of the file that expires first.
+            oldest = {entries[i].owner: i for i in reversed(range(len(entries)))}
+            victim = entries.pop(oldest[owner_to_evict(byte_counts, oldest, newcomer.owner)])
+            self.delete(victim)
+            byte_counts[victim.owner] -= victim.charge
 
-    def _current(self) -> list[IndexEntry]:
-        """Return the entries that have not ended, those that end first in front."""
+    def _unexpired(self) -> list[IndexEntry]:
+        """Return the unexpired entries, in order of expiry; remove the others."""
         now = time.time()
         entries = []
-        for text, end in self._listed():
+        for text, expiry in self._members():
             entry = IndexEntry.unpack(text)
-            if entry is None or end < now:
-                self._strike(text)
+            if entry is None or expiry < now:
+                self._remove(text)
             else:
                 entries.append(entry)
         return entries
 
-    def _strike(self, text: str) -> None:
+    def _remove(self, text: str) -> None:
         self._connection.ask(lambda redis: redis.zrem(_INDEX, text))
 
-    def clear(self, entry: IndexEntry) -> None:
-        """Delete a file's parts; raises LinkError."""
+    def delete(self, entry: IndexEntry) -> None:
+        """Delete a file's parts and its entry; raises RedisUnavailableError."""
 
         def command(redis: Redis) -> None:
             if keys := part_keys(entry):
@@ -118,10 +118,13 @@ class BlobIndex:
 
         self._connection.ask(command)
 
-    def _listed(self) -> list[tuple[str, float]]:
-        """Return all entries as they are packed, with their ends, ascending."""
+    def _members(self) -> list[tuple[str, float]]:
+        """Return all packed entries with their expiry, ascending."""
 
         def command(redis: Redis) -> list[tuple[bytes, float]]:
             return scored(redis.zrange(_INDEX, 0, -1, withscores=True))
 
-        return [(text.decode(errors="replace"), end) for text, end in self._connection.ask(command)]
+        return [
+            (text.decode(errors="replace"), expiry)
+            for text, expiry in self._connection.ask(command)
+        ]

@@ -1,4 +1,4 @@
-"""One computation where several replicas are asked the same at once."""
+"""Single-flight across replicas: a lease in Redis lets one of several equal requests compute."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from onnxplain_server.adapters.storage.redis_connection import (
 LEASE_SECONDS = 10.0
 
 _DONE = b"done"
-# How long work is known to be done; longer than a waiter sleeps.
+# Time to live of the mark "done"; longer than the poll interval of waiters.
 _DONE_MILLISECONDS = 1_000
 _POLL_SECONDS = 0.1
 
-# Only the holder may end a lease: it may have lost it to another since.
-_END = """
+# Compare-and-delete: the holder may have lost the lease to another replica since.
+_RELEASE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
@@ -35,6 +35,8 @@ return 1
 
 
 class _State(Enum):
+    """State of a lease, as one attempt to acquire it shows."""
+
     OURS = auto()
     TAKEN = auto()
     DONE = auto()
@@ -42,22 +44,22 @@ class _State(Enum):
 
 
 class Leases:
-    """Pieces of work on their way in any replica, by name.
+    """Leases on computations, by name, among all replicas.
 
-    A lease only saves work: losing one, or Redis, leads to the same numbers
-    being computed twice, never to none. One whose holder was killed or frozen
-    ends by itself.
+    A lease only saves work: after the loss of one, or of Redis, the same
+    numbers are computed twice, but never missed. The lease of a holder that
+    was killed or frozen expires.
 
     Parameters
     ----------
     connection : RedisConnection
     seconds : float
-        Until a lease ends that is not renewed.
+        Time to live of a lease that is not renewed.
 
     Attributes
     ----------
     coalesced_count : int
-        Pieces of work that this process left to another, which did them.
+        Computations skipped because another replica completed them meanwhile.
     """
 
     def __init__(self, connection: RedisConnection, seconds: float = LEASE_SECONDS) -> None:
@@ -68,36 +70,36 @@ class Leases:
 
     @contextmanager
     def single_flight(self, name: str, keep_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """See `Cache.single_flight`. Where Redis fails, nobody is waited for."""
+        """Hold the lease while computing, or wait for its holder; never wait where Redis fails."""
         key, token = _key(name), secrets.token_hex(16)
-        if not self._take(key, token, keep_waiting):
+        if not self._acquire(key, token, keep_waiting):
             yield False
             return
         outcome = b""
         stop = threading.Event()
-        keeper = threading.Thread(
+        renewer = threading.Thread(
             target=self._renew, args=(key, token, stop), name="onnxplain-lease", daemon=True
         )
-        keeper.start()
+        renewer.start()
         try:
             yield True
             outcome = _DONE
         finally:
             stop.set()
-            self._end(key, token, outcome)
+            self._release(key, token, outcome)
 
-    def _take(self, key: str, token: str, keep_waiting: Callable[[], bool]) -> bool:
-        """Wait for the lease, and whether it is ours; not where that cannot be told."""
-        state = self._try(key, token)
+    def _acquire(self, key: str, token: str, keep_waiting: Callable[[], bool]) -> bool:
+        """Wait for the lease; return whether to compute as its holder."""
+        state = self._try_acquire(key, token)
         while state is _State.TAKEN and keep_waiting():
             time.sleep(_POLL_SECONDS)
-            state = self._try(key, token)
+            state = self._try_acquire(key, token)
         if state is _State.DONE:
             with self._lock:
                 self.coalesced_count += 1
         return state is _State.OURS
 
-    def _try(self, key: str, token: str) -> _State:
+    def _try_acquire(self, key: str, token: str) -> _State:
         def command(redis: Redis) -> _State:
             if redis.set(key, token, nx=True, px=self._milliseconds):
                 return _State.OURS
@@ -109,11 +111,11 @@ class Leases:
             return _State.UNKNOWN
 
     def _renew(self, key: str, token: str, stop: threading.Event) -> None:
-        """Prolong the lease until told to stop, or it is lost."""
+        """Renew the lease until `stop` is set, or the lease is lost."""
 
         def command(redis: Redis) -> bool:
             ours = redis.get(key) == token.encode()
-            # If it was lost just now, this prolongs another's lease, which harms nobody.
+            # If the lease was lost in between, this extends another's, which does no harm.
             return ours and bool(redis.pexpire(key, self._milliseconds))
 
         ours = True
@@ -121,11 +123,11 @@ class Leases:
             with suppress(RedisUnavailableError):
                 ours = self._connection.ask(command)
 
-    def _end(self, key: str, token: str, outcome: bytes) -> None:
-        # Where scripts are refused, or Redis fails, the lease ends by its time.
+    def _release(self, key: str, token: str, outcome: bytes) -> None:
+        # Where scripts are refused, or Redis fails, the lease expires.
         with suppress(RedisUnavailableError):
             self._connection.ask(
-                lambda redis: redis.eval(_END, 1, key, token, outcome, _DONE_MILLISECONDS)
+                lambda redis: redis.eval(_RELEASE, 1, key, token, outcome, _DONE_MILLISECONDS)
             )
 
     @property

@@ -1,4 +1,4 @@
-"""What Redis replied, taken for no more than it is: on a broken line it can be anything."""
+"""Validation of Redis replies: on a damaged connection, a reply can be of any type."""
 
 from __future__ import annotations
 
@@ -6,34 +6,28 @@ from redis import RedisError
 
 
 class DamagedReplyError(RedisError):
-    """A reply of another kind than the command has."""
+    """Reply of a type that the command does not have."""
 
 
 def value(reply: object) -> bytes | None:
-    """Return the reply to GET.
-
-    Raises
-    ------
-    DamagedReplyError
-        As everywhere here.
-    """
+    """Check the reply to GET; DamagedReplyError, as for all replies here."""
     if reply is None or isinstance(reply, bytes):
         return reply
     raise DamagedReplyError(f"{type(reply).__name__} for a value")
 
 
 def values(reply: object, count: int) -> list[bytes | None]:
-    """Return the reply to MGET of so many keys."""
+    """Check the reply to MGET of `count` keys."""
     if not isinstance(reply, list) or len(reply) != count:
         raise DamagedReplyError("no list of that length")
-    return [value(each) for each in reply]
+    return [value(item) for item in reply]
 
 
 def scored(reply: object) -> list[tuple[bytes, float]]:
-    """Return the reply to ZRANGE with scores."""
+    """Check the reply to ZRANGE with scores."""
     if not isinstance(reply, list):
         raise DamagedReplyError("no list")
-    return [_pair(each) for each in reply]
+    return [_pair(item) for item in reply]
 
 
 def _pair(reply: object) -> tuple[bytes, float]:

@@ -1,4 +1,4 @@
-"""What replicas share: the cache and the uploaded files in one Redis."""
+"""Shared storage of replicas: cache and uploaded files in one Redis, behind each one's memory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from onnxplain_server.adapters.storage.signing import Signer
 
 
 class SharedStorage:
-    """Puts Redis behind what this process holds.
+    """Factory of two-level storage with Redis as the second level.
 
     Parameters
     ----------
     url : str
-        Of Redis.
+        Address of Redis.
     secret : bytes
-        Known to all that share it.
+        Signs values; the same for all replicas.
 
     Raises
     ------
     ValueError
-        Where the URL cannot be used.
+        For an invalid URL.
     """
 
     def __init__(self, url: str, secret: bytes) -> None:
@@ -33,10 +33,10 @@ class SharedStorage:
         self._signer = Signer(secret)
 
     def cache(self, front: MemoryCache, seconds: float) -> LayeredCache:
-        """Make a cache whose values Redis keeps for so long."""
+        """Build a cache; `seconds` is the time to live in Redis."""
         return LayeredCache(front, RedisCache(self._connection, self._signer, seconds))
 
     def blobs(self, front: MemoryBlobs, seconds: float) -> LayeredBlobs:
-        """Make a store of uploaded files, with as much room in Redis as in front of it."""
+        """Build a store of uploaded files, with the same byte limit in Redis as in memory."""
         back = RedisBlobs(self._connection, self._signer, front.byte_limit, seconds)
         return LayeredBlobs(front, back)

@@ -1,4 +1,4 @@
-"""Seals for cached values: whoever lacks the secret can neither make nor move one."""
+"""HMAC signing of stored values: binds each value to its name, so none can be forged or moved."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ _MAGIC = b"ONXS"
 _VERSION = 1
 
 SIGNATURE_BYTES = _HEADER.size
-"""How much longer a sealed value is."""
+"""Length that signing adds to a value."""
 
 
 class Signer:
-    """Binds payloads to their names by HMAC-SHA-256; about 1 ms per MB.
+    """Signer of payloads under their names by HMAC-SHA-256; about 1 ms per MB.
 
     Parameters
     ----------
     secret : bytes
-        Known to all processes that share the values, and to nobody else.
+        Shared by all processes that share the values, and by nobody else.
     """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def sign(self, name: str, payload: bytes) -> bytes:
-        """Return magic, version, code and the payload."""
-        return _HEADER.pack(_MAGIC, _VERSION, self._code(name, payload)) + payload
+        """Return magic, version and signature, followed by the payload."""
+        return _HEADER.pack(_MAGIC, _VERSION, self._signature(name, payload)) + payload
 
-    def verify(self, name: str, sealed: bytes) -> bytes | None:
-        """Return the payload; None unless it was sealed under this name and is whole."""
-        if len(sealed) < _HEADER.size:
+    def verify(self, name: str, signed: bytes) -> bytes | None:
+        """Return the payload; None unless its signature under this name is valid."""
+        if len(signed) < _HEADER.size:
             return None
-        magic, version, code = _HEADER.unpack_from(sealed)
-        payload = sealed[_HEADER.size :]
-        genuine = hmac.compare_digest(code, self._code(name, payload))
-        return payload if genuine and (magic, version) == (_MAGIC, _VERSION) else None
+        magic, version, signature = _HEADER.unpack_from(signed)
+        payload = signed[_HEADER.size :]
+        is_valid = hmac.compare_digest(signature, self._signature(name, payload))
+        return payload if is_valid and (magic, version) == (_MAGIC, _VERSION) else None
 
-    def _code(self, name: str, payload: bytes) -> bytes:
+    def _signature(self, name: str, payload: bytes) -> bytes:
         key = name.encode()
-        code = hmac.new(self._secret, struct.pack("<Q", len(key)) + key, hashlib.sha256)
-        code.update(payload)
-        return code.digest()
+        digest = hmac.new(self._secret, struct.pack("<Q", len(key)) + key, hashlib.sha256)
+        digest.update(payload)
+        return digest.digest()

@@ -167,7 +167,7 @@ def test_the_size_is_told_with_the_rows_of_the_table(make, build, runner: InProc
     assert refused.value.message.startswith(
         "The model is not a function of the row: its answer for a row depends on the rows beside "
         "it, by up to 20 where answers reach 1.6e+02, in rows 0, 1 and 2 (counted from 0) of the "
-        "table. Mend it, or set allow_inconsistent_model"
+        "table. Fix the model, or set allow_inconsistent_model"
     )
 
 
