@@ -18,8 +18,8 @@ _HEAD = """\
 
 <!-- Written by `python -m rig report`: change tests/torture/rig, not this page. -->
 
-Two replicas and a Redis under mixed load, with a fault every ten seconds: `make torture`. How it
-is made, and why so: [tests/torture](../../tests/torture/README.md).
+The report of a run of `make torture`: two replicas and a Redis under mixed load, with a fault every
+ten seconds. See [tests/torture](../../tests/torture/README.md) for its parts and rules.
 """
 
 
@@ -37,7 +37,7 @@ def write(found: History, verdicts: Iterable[Verdict], docs: Path) -> Path:
 def _lines(found: History, verdicts: list[Verdict]) -> Iterator[str]:
     yield _HEAD
     yield _summary(found)
-    yield from ("", "## What had to be so", "", "| | | Found |", "|---|---|---|")
+    yield from ("", "## Rules", "", "| Rule | Verdict | Result |", "|---|---|---|")
     for verdict in verdicts:
         yield f"| {verdict.rule} | {'holds' if verdict.holds else '**broken**'} | {verdict.found} |"
     broken = [each for each in verdicts if each.examples and not each.holds]
@@ -82,8 +82,8 @@ def _row(name: str, calls: list[Call]) -> str:
 
 def _faults(found: History) -> Iterator[str]:
     yield from ("", "## Faults", "")
-    yield "All was well again so long after a fault was mended: every replica took requests."
-    yield from ("", "| Fault | Times | Well again, median | Longest | Calls met | Errors |")
+    yield "Recovery is the time from the end of a fault until every replica accepts requests."
+    yield from ("", "| Fault | Count | Recovery, median | Longest | Calls affected | Errors |")
     yield "|---|---:|---:|---:|---:|---|"
     for kind in sorted({fault.kind for fault in found.faults}):
         yield _fault_row(kind, found)
@@ -113,11 +113,10 @@ def _sizes(found: History) -> Iterator[str]:
         return
     yield ""
     yield (
-        "Of the replica that is never restarted. Slopes are Theil and Sen's, with "
+        "Sizes of the replica that is never restarted. Slopes are Theil-Sen estimates with "
         f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 % or "
-        "5 minutes. A size counts as growing where the whole interval is above the bound, and it "
-        "grows for sure in each half of the time: a leak goes on, a pool that was made larger once "
-        "does not."
+        "5 minutes. A size grows if its whole interval is above the bound, and above 0 in each half "
+        "of the time: a leak continues, a pool that was enlarged once does not."
     )
     yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
     yield "|---|---:|---:|---:|---:|---:|---:|"
