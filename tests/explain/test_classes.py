@@ -364,7 +364,7 @@ def test_class_labels_are_checked_also_where_no_method_compares_classes(ask: Ask
     error = refusal(ask, model, columns, y, method, class_labels=["0", "2"])
 
     assert error.field == "class_labels"
-    assert "the target holds '1', which is none of class_labels" in error.message
+    assert "the target holds '1', which is not in class_labels" in error.message
     assert pairings(ask(model, columns, y, method, class_labels=["0", "1"])) == []
 
 

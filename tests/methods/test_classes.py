@@ -130,9 +130,9 @@ def test_labels_that_are_given_may_be_missing_from_the_target() -> None:
     [
         (("a",), "class_labels has 1 labels, 'a'; the model has 2 outputs, 'u', 'v'"),
         (("a", "b", "c"), "one label for each, in their order"),
-        (("a", "a"), "none twice"),
-        (("a", ""), "none may be empty"),
-        (("a", "c"), "the target holds 'b', which is none of class_labels, 'a', 'c'"),
+        (("a", "a"), "must be distinct"),
+        (("a", ""), "and not empty"),
+        (("a", "c"), "the target holds 'b', which is not in class_labels, 'a', 'c'"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels: tuple[str, ...], words: str) -> None:
@@ -170,8 +170,8 @@ def test_the_only_output_scores_1_or_the_class_of_its_name(
         (["no", "yes"], "p", "the two labels of the target, the negative class first"),
         ([1.0, 2.0], "p", "class_labels"),
         (["-1", "+1"], "p", "class_labels"),
-        ([0.0, 1.0], "0", "the class 0 by its name, or the class 1 by custom"),
-        (["a", "b", "c"], "a", "no more than two classes"),
+        ([0.0, 1.0], "0", "by its name it scores class 0, by convention class 1"),
+        (["a", "b", "c"], "a", "scores at most two classes"),
         (["1", "1.0"], "p", "both labels are the same number"),
     ],
 )

@@ -312,7 +312,7 @@ def test_features_together_have_given_grids_and_a_middle(make) -> None:
 @pytest.mark.parametrize(
     ("together", "message", "field"),
     [
-        (("a",), "joint_features takes two or more", "joint_features[0].names"),
+        (("a",), "joint_features needs at least two", "joint_features[0].names"),
         ((), "is no feature", "joint_features[0].names"),
         (("a", "z"), "'z' is no feature", "joint_features[0].names"),
         (("a", "a"), "named twice", "joint_features[0].names"),

@@ -194,7 +194,10 @@ def test_a_loss_that_is_infinite_before_is_refused_with_its_rows_and_a_cure(make
         measure(make, lambda x: x, {"x": X, "y": np.ones(4)}, loss=Loss.LOGLOSS)
 
     assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "loss")
-    assert "rows 0, 3 (counted from 0) a probability of 0 came true" in refused.value.message
+    assert (
+        "rows 0, 3 (counted from 0) the true class has a predicted probability of 0"
+        in refused.value.message
+    )
     assert "SQUARED_ERROR" in refused.value.message
 
 
@@ -243,7 +246,7 @@ def test_a_loss_that_is_infinite_after_shuffling_is_infinite_and_told(make) -> N
 def test_a_squared_error_beyond_float64_is_refused(make) -> None:
     columns = {"x": [1e200, 2e200], "y": [0.0, 0.0]}
 
-    with pytest.raises(ExplainError, match="beyond the range of float64") as refused:
+    with pytest.raises(ExplainError, match="exceeds the range of float64") as refused:
         measure(make, lambda x: x, columns)
 
     assert "ABSOLUTE_ERROR" in refused.value.message

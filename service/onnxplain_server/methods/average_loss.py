@@ -1,4 +1,4 @@
-"""Average loss: how far predictions are from the true values, over all rows or by group."""
+"""Average loss: mean distance between predictions and true values, overall or by group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnxplain_server.methods.target import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `AverageLossOptions` in the contract."""
+    """Options of the average loss; see `AverageLossOptions` in the contract."""
 
     comparison: Comparison = field(default_factory=Comparison)
     group_column: str = ""
@@ -27,17 +27,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AverageLoss:
-    """The average loss of some rows.
+    """Average loss of a group of rows.
 
     Attributes
     ----------
     group : str
-        Empty where rows are not grouped.
+        Empty if rows are not grouped.
     values : (n_outputs,)
     weight : float
-        Total weight of the rows; infinity where that is beyond float64.
+        Total weight of the rows; infinity if it exceeds float64.
     share : float
-        Of the weight of all rows.
+        Share of the total weight, in [0, 1].
     """
 
     group: str
@@ -56,7 +56,7 @@ class Result:
     losses : tuple of AverageLoss
     loss : Loss
     group_column : str
-        Empty where rows are not grouped.
+        Empty if rows are not grouped.
     """
 
     output_names: tuple[str, ...]
@@ -68,23 +68,23 @@ class Result:
 def resolve(
     options: Options, table: Table, target_column: str, outputs: Outputs, path: str
 ) -> Options:
-    """Fill in defaults that depend on table and model, and refuse what is impossible."""
+    """Fill in defaults that depend on table and model; reject invalid options."""
     within(options.group_count, 1, 100, f"{path}.group_count")
     comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, comparison=comparison)
 
 
 def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence[Group]) -> Result:
-    """Average the losses of each group.
+    """Compute the average loss of each group.
 
     Parameters
     ----------
     effects : Effects
-        On a background that keeps every row.
+        Its background must keep every row (no merged duplicates).
     actual : (n_rows, n_outputs)
         True values of the background's rows.
     groups : sequence of Group
-        Of the background's rows.
+        Groups of the background's rows.
     """
     predicted, weights = effects.outputs(), effects.background.weights
     losses = tuple(

@@ -1,4 +1,4 @@
-"""The grids of curves: given, laid between quantiles, or one point for every step of the model."""
+"""Grids of curves: explicit, uniform or quantile, or one point per step of a tree model."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from onnxplain_server.effects.step_grids import make_step_grid
 from onnxplain_server.methods.partial_dependence import Options, Strategy
 
 MAX_STEPS = 50_000
-"""Points of a grid of steps: its size is the model's, not the caller's, to choose."""
+"""Largest grid of steps, whose size the model decides and not the caller."""
 
 
 def lay_grids(
     effects: Effects, features: Features, options: Options, path: str
 ) -> list[tuple[Array, ...]]:
-    """Lay the grid of each curve, where it is not given.
+    """Lay out the grid of each curve that has no explicit one.
 
     Parameters
     ----------
     effects : Effects
-        Knows the steps of the model, where it has any.
+        For STEPS, an engine that knows the steps of the model.
     features : Features
-        With all rows of the table, not only those drawn.
+        All rows of the table, not only the sample.
     options : Options
         Resolved.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where steps are wanted and not known, or too many.
+        INVALID_OPTION if STEPS is requested and the engine knows no steps, or too many.
     """
     return [
-        tuple(given.values())
-        if given is not None
+        tuple(explicit.values())
+        if explicit is not None
         else _lay(effects, features, [features.index(name) for name in names], options, path)
-        for names, given in zip(options.features, options.grids, strict=True)
+        for names, explicit in zip(options.features, options.grids, strict=True)
     ]
 
 
@@ -66,30 +66,31 @@ def _lay(
 def _lay_steps(
     effects: Effects, features: Features, positions: Sequence[int], layout: GridLayout, path: str
 ) -> tuple[Array, ...]:
-    """Lay a grid of steps; of several features, one point for every cell."""
+    """Lay out a grid of steps; for several features, one point per cell."""
     if not isinstance(effects, PiecewiseConstant):
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "the strategy STEPS needs the trees engine, which knows the thresholds of the model, "
-            "but this model is explained by predicting; take UNIFORM or QUANTILE, or ask for the "
-            "engine TREES to be told why it does not apply",
+            "the strategy STEPS needs the trees engine, which reads the thresholds of the model, "
+            "but this model is explained by the black-box engine; use UNIFORM or QUANTILE, or "
+            "request the engine TREES to see why it does not apply",
             path,
         )
     axes = [
-        make_step_grid(_as_taken(features, j), effects.breakpoints(j), layout) for j in positions
+        make_step_grid(_as_model_input(features, j), effects.breakpoints(j), layout)
+        for j in positions
     ]
     _check_count(axes, tuple(features.names[j] for j in positions), path)
     return cross(axes)
 
 
-def _as_taken(features: Features, feature: int) -> Array:
-    """Return the values that the model takes for a feature: float64, or str objects."""
+def _as_model_input(features: Features, feature: int) -> Array:
+    """Return a feature's values in the model's precision: float64 or str objects."""
     column = features.cast(feature, features.columns[feature])
     return column if column.dtype == object else column.astype(np.float64)
 
 
 def _check_count(axes: Sequence[Array], names: tuple[str, ...], path: str) -> None:
-    """Refuse a grid that is too large."""
+    """Reject a grid that is too large."""
     sizes = [len(axis) for axis in axes]
     count = math.prod(sizes)
     if count <= MAX_STEPS:
@@ -98,7 +99,7 @@ def _check_count(axes: Sequence[Array], names: tuple[str, ...], path: str) -> No
     raise ExplainError(
         Reason.INVALID_OPTION,
         f"the model has {product}{count:,} steps in {listed(names)} between the trimming "
-        f"quantiles; at most {MAX_STEPS:,} are computed: narrow trim_lower and trim_upper, or "
-        "take the strategy QUANTILE",
+        f"quantiles; the limit is {MAX_STEPS:,}: narrow trim_lower and trim_upper, or use the "
+        "strategy QUANTILE",
         path,
     )

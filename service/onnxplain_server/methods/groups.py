@@ -1,4 +1,4 @@
-"""Groups of rows by the values of a column."""
+"""Grouping of rows by a column: by distinct value, or by quantile interval of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.effects.quantiles import inverse_ecdf
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Rows with the same value of a column, or with values in the same interval.
+    """Group of rows with the same value, or with values in the same interval.
 
     Attributes
     ----------
@@ -26,21 +26,21 @@ class Group:
 
 
 def split(column: Array, group_count: int) -> tuple[Group, ...]:
-    """Split rows by a column: groups by ascending value, missing values last.
+    """Split rows into groups by ascending value, missing values last.
 
     Parameters
     ----------
     column : (n_rows,)
-        Text, or numbers: with more than `group_count` distinct ones they are cut at
-        their quantiles into intervals that hold their upper end. Missing values
-        are a group of their own, and count as one distinct value.
+        Text or numbers. More than `group_count` distinct numbers are cut at their quantiles
+        into intervals closed at the upper end. Missing values form a group of their own, and
+        count as one distinct value.
     """
     numeric = column.dtype != object
     labels = _intervals(column, group_count) if numeric else [str(v) or None for v in column]
     rows_of: dict[str | None, list[int]] = {}
     for row, label in enumerate(labels):
         rows_of.setdefault(label, []).append(row)
-    # Groups hold values that are next to each other, so any of them tells the order.
+    # Values of a group are contiguous, so any of them gives its rank.
     ascending = sorted(
         rows_of, key=lambda label: (label is None, label and column[rows_of[label][0]])
     )
@@ -48,7 +48,7 @@ def split(column: Array, group_count: int) -> tuple[Group, ...]:
 
 
 def _intervals(column: Vector, group_count: int) -> list[str | None]:
-    """Label numbers by themselves or by their interval; None where missing."""
+    """Label numbers by value or by interval; None for missing ones."""
     if len(np.unique(column)) <= group_count:
         return [None if np.isnan(value) else f"{value:.15g}" for value in column]
     edges = np.unique(inverse_ecdf(column, np.linspace(0, 1, group_count + 1)))
@@ -59,9 +59,9 @@ def _intervals(column: Vector, group_count: int) -> list[str | None]:
 
 
 def interval_names(edges: Vector) -> list[str]:
-    """Name the intervals between edges, with as few digits (at least 3) as tell them apart.
+    """Name the intervals between edges with the fewest digits, at least 3, that distinguish them.
 
-    The way of R's `cut(include.lowest = TRUE)`: "[0,1.5]", "(1.5,3]".
+    Format of R's `cut(include.lowest = TRUE)`: "[0,1.5]", "(1.5,3]".
     """
     for digits in range(3, 18):
         texts = [f"{edge:.{digits}g}" for edge in edges]

@@ -1,4 +1,4 @@
-"""Individual conditional expectation: how the prediction of single rows changes with features.
+"""Individual conditional expectation (ICE): prediction curves of single rows over features.
 
 Goldstein, Kapelner, Bleich and Pitkin (2015), "Peeking Inside the Black Box",
 Journal of Computational and Graphical Statistics 24(1), 44-65.
@@ -19,15 +19,15 @@ from onnxplain_server.methods.partial_dependence import Strategy
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """What to compute; see `IndividualConditionalExpectationOptions` in the contract.
+    """Options of ICE; see `IndividualConditionalExpectationOptions` in the contract.
 
     Attributes
     ----------
     features : tuple of str
-        To vary by themselves. Empty, before `resolve`, for all where `joint_features` is empty.
+        Features to vary singly. Empty, before `resolve`: all, if `joint_features` is empty.
     joint_features : tuple of tuples of str
-        To vary together.
-    grids : tuple, one entry per entry of both
+        Features to vary together.
+    grids : tuple, one entry per entry of `features`, then of `joint_features`
         As in partial dependence.
     """
 
@@ -46,7 +46,7 @@ class Options:
 
     @property
     def as_partial_dependence(self) -> partial_dependence.Options:
-        """The same grids, asked for by the method that averages over rows."""
+        """Equivalent options of partial dependence, which lays out the same grids."""
         return partial_dependence.Options(
             features=(*((name,) for name in self.features), *self.joint_features),
             grids=self.grids,
@@ -66,7 +66,7 @@ class Curves:
     Attributes
     ----------
     features : tuple of str
-        One, or those varied together.
+        One feature, or those varied together.
     grid : tuple of (n_points,) arrays, one per feature
     values : (n_rows, n_points, n_outputs)
     is_stepped : bool
@@ -81,14 +81,14 @@ class Curves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Curves of all features; see `IndividualConditionalExpectationResult` in the contract.
+    """ICE curves; see `IndividualConditionalExpectationResult` in the contract.
 
     Attributes
     ----------
     row_indices : (n_rows,)
-        Rows of the table that the curves belong to.
+        Rows of the table, one per curve.
     groups : tuple of str tuples, one per group column
-        For each of these rows, its group.
+        Group of each of these rows.
     group_columns : tuple of str
     centered : bool
     """
@@ -102,7 +102,7 @@ class Result:
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
-    """Fill in defaults that depend on the features, and refuse what is impossible."""
+    """Fill in defaults that depend on the features; reject invalid options."""
     features = options.features
     if features or not options.joint_features:
         features = choose(features, names, f"{path}.features")
@@ -111,23 +111,23 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
         if len(together) < 2:
             raise ExplainError(
                 Reason.INVALID_OPTION,
-                f"one feature, {together[0]!r}; joint_features takes two or more, and features one",
+                f"one feature, {together[0]!r}; joint_features needs at least two, features one",
                 f"{path}.joint_features[{i}].names",
             )
     within(options.curve_count, 1, 10_000, f"{path}.curve_count")
     if len(options.group_columns) > 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{len(options.group_columns)} group_columns; at most 2 can be told apart in a plot",
+            f"{len(options.group_columns)} group_columns; a plot can distinguish at most 2",
             f"{path}.group_columns",
         )
-    named = replace(options, features=features)
-    resolved = partial_dependence.resolve(named.as_partial_dependence, names, path)
-    return replace(named, grids=resolved.grids)
+    options = replace(options, features=features)
+    resolved = partial_dependence.resolve(options.as_partial_dependence, names, path)
+    return replace(options, grids=resolved.grids)
 
 
 def cost(effects: Effects, points: Sequence[tuple[Array, ...]]) -> int:
-    """Return the rows to predict; `effects` are on the rows that get curves."""
+    """Return the number of rows to predict; `effects` has the rows that get curves."""
     return len(effects.background) * sum(len(grid[0]) for grid in points)
 
 
@@ -142,14 +142,16 @@ def compute(
     Parameters
     ----------
     effects : Effects
-        On a background that keeps every row, and only those that get curves.
+        Its background has exactly the rows that get curves, without merging duplicates.
     points : one grid per entry of `features`, then of `joint_features`
-    groups : one tuple per group column, of the groups of the background's rows
+    groups : one tuple per group column, with the group of each background row
     """
-    laid = options.as_partial_dependence
+    averaged = options.as_partial_dependence
     curves = tuple(
         replace(_curves(effects, names, grid, centered=options.centered), is_stepped=is_stepped)
-        for names, grid, is_stepped in zip(laid.features, points, laid.are_stepped, strict=True)
+        for names, grid, is_stepped in zip(
+            averaged.features, points, averaged.are_stepped, strict=True
+        )
     )
     rows = effects.background.source
     names = effects.output_names
@@ -164,11 +166,11 @@ def _curves(
     points = [table.cast(j, values) for j, values in zip(features, grid, strict=True)]
     values = effects.individual(features, points)
     if centered:
-        middle = center_index(grid[0])
-        values = values - values[:, middle : middle + 1]
+        center = center_index(grid[0])
+        values = values - values[:, center : center + 1]
     return Curves(names, grid, values)
 
 
 def center_index(grid: Array) -> int:
-    """Return the position of the point at which centred curves are 0."""
+    """Return the index of the grid point at which centred curves are 0."""
     return (len(grid) + 1) // 2 - 1

@@ -1,4 +1,4 @@
-"""Increases of losses that are no numbers: refused, or named where other outputs have some."""
+"""Infinite and zero losses: errors if no output has a defined increase, otherwise notes."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from onnxplain_server.effects.predictor import describe_rows
 from onnxplain_server.methods.losses import Loss
 
 _CAUSES = {
-    Loss.LOGLOSS: "a probability of 0 came true",
-    Loss.MLOGLOSS: "a probability of 0 came true",
-    Loss.POISSON: "a prediction of 0 stands beside a true value above 0",
+    Loss.LOGLOSS: "the true class has a predicted probability of 0",
+    Loss.MLOGLOSS: "the true class has a predicted probability of 0",
+    Loss.POISSON: "the prediction is 0 and the true value above 0",
 }
-_TOO_LARGE = "it is beyond the range of float64"
-_NAMED_ROWS = 5
+_OVERFLOW = "the loss exceeds the range of float64"
+_MAX_LISTED_ROWS = 5
 
 
 def check_finite_baseline(
     loss: Loss, losses: Matrix, baseline: Vector, names: Sequence[str], background: Background
 ) -> tuple[Note, ...]:
-    """Name outputs whose average loss is infinite as it is: no increase over it is a number.
+    """Warn of outputs with an infinite baseline loss, over which no increase is defined.
 
     Parameters
     ----------
     losses : (n_rows, n_outputs)
-        Of the background's rows, before anything is shuffled or moved.
+        Losses of the background's rows, before anything is shuffled or moved.
     baseline : (n_outputs,)
-        Their averages.
+        Average losses.
     names : sequence of str
-        Of the outputs.
+        Names of the outputs.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where that is so for all outputs.
+        INVALID_OPTION if that holds for all outputs.
     """
     wrong = ~np.isfinite(baseline)
     if not wrong.any():
         return ()
     rows = np.flatnonzero(~np.isfinite(losses).all(axis=1))
     message = (
-        f"the average {loss.value} of the rows as they are is infinite{_of(names, wrong)}: in "
-        f"{_some(background, rows)} {_CAUSES.get(loss, _TOO_LARGE)}; an increase over infinity is "
-        f"no number. {_cure(loss)}, or leave these rows out, or give them the weight 0"
+        f"the average {loss.value} before any change is infinite{_for_outputs(names, wrong)}: in "
+        f"{_list_rows(background, rows)} {_CAUSES.get(loss, _OVERFLOW)}, so that no increase is "
+        f"defined. {_cure(loss)}, or leave these rows out, or give them weight 0"
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "loss")
@@ -57,19 +57,19 @@ def check_finite_baseline(
 
 
 def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
-    """Name outputs whose average loss is 0 as it is: nothing is a share of it.
+    """Warn of outputs with a baseline loss of 0, by which nothing can be divided.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where that is so for all outputs.
+        INVALID_OPTION if that holds for all outputs.
     """
     wrong = baseline == 0
     if not wrong.any():
         return ()
     message = (
-        f"normalize divides by the average loss before shuffling, which is 0{_of(names, wrong)}; "
-        "leave normalize out"
+        "normalize divides by the average loss before shuffling, which is "
+        f"0{_for_outputs(names, wrong)}; leave normalize out"
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "normalize")
@@ -79,16 +79,16 @@ def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note
 def infinite_loss_notes(
     loss: Loss, increases: Array, features: Sequence[tuple[str, ...]], change: str
 ) -> tuple[Note, ...]:
-    """Name features that make the loss infinite when changed.
+    """Warn of features whose change makes the loss infinite.
 
     Parameters
     ----------
     increases : (n_entries, n_outputs)
-        Of the average loss.
+        Increases of the average loss.
     features : sequence of tuple of str
-        What each entry changes.
+        Features that each entry changes.
     change : str
-        What is done to them, as a noun.
+        Noun for the change, such as "shuffling".
     """
     rows = np.flatnonzero(np.isposinf(increases).any(axis=1))
     if not len(rows):
@@ -96,27 +96,27 @@ def infinite_loss_notes(
     entries = tuple(" + ".join(features[i]) for i in rows.tolist())
     message = (
         f"The average {loss.value} is infinite after {change} of {listed(entries)}, because in "
-        f"some row {_CAUSES.get(loss, _TOO_LARGE)}: such importances are infinite, and "
-        f"standard errors and shares of them are no numbers. {_cure(loss)}."
+        f"some row {_CAUSES.get(loss, _OVERFLOW)}: these importances are infinite, and their "
+        f"standard errors and shares are NaN. {_cure(loss)}."
     )
     return (Note("INFINITE_LOSS", message),)
 
 
-def _of(names: Sequence[str], wrong: Array) -> str:
-    """Name the outputs, where these are not all."""
+def _for_outputs(names: Sequence[str], wrong: Array) -> str:
+    """List the affected outputs, unless all are affected."""
     if wrong.all():
         return ""
-    named = tuple(name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong)
-    return f" for the outputs {listed(named)}"
+    affected = tuple(name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong)
+    return f" for the outputs {listed(affected)}"
 
 
-def _some(background: Background, rows: Indices) -> str:
-    more = len(rows) - _NAMED_ROWS
-    return describe_rows(background, rows[:_NAMED_ROWS]) + (
+def _list_rows(background: Background, rows: Indices) -> str:
+    more = len(rows) - _MAX_LISTED_ROWS
+    return describe_rows(background, rows[:_MAX_LISTED_ROWS]) + (
         f" and {more:,} more" if more > 0 else ""
     )
 
 
 def _cure(loss: Loss) -> str:
     other = Loss.ABSOLUTE_ERROR if loss is Loss.SQUARED_ERROR else Loss.SQUARED_ERROR
-    return f"Take a loss that stays finite, such as {other.value}"
+    return f"Use a loss that stays finite, such as {other.value}"

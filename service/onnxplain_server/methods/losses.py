@@ -1,4 +1,4 @@
-"""How far predictions are from true values, row by row."""
+"""Losses per row: squared and absolute error, Poisson and Gamma deviance, log loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 
 class Loss(Enum):
-    """How a prediction is compared with the true value; see `AverageLossOptions.Loss`."""
+    """Loss function; see `AverageLossOptions.Loss` in the contract."""
 
     SQUARED_ERROR = "SQUARED_ERROR"
     ABSOLUTE_ERROR = "ABSOLUTE_ERROR"
@@ -23,7 +23,7 @@ class Loss(Enum):
 
 
 def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
-    """Compare row by row.
+    """Compute the loss of each row.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
     Returns
     -------
     (n_rows, n_outputs)
-        Or (n_rows, 1) for MLOGLOSS. Infinite where a probability of 0 came true, or beyond
-        float64: what leaves [0, 1] by rounding is brought back, and nothing else is clipped.
+        Or (n_rows, 1) for MLOGLOSS. Infinite for an event of predicted probability 0, or on
+        float64 overflow. Only values outside [0, 1] by rounding are clipped.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where the loss is not defined for the values.
+        INVALID_OPTION if the loss is undefined for the values.
     """
     _check_domain(loss, actual, "true values")
     _check_domain(loss, predicted, "predictions")
@@ -46,9 +46,9 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
         return _FORMULAS[loss](actual, predicted)
 
 
-def _times_log(factor: Matrix, of: Matrix) -> Matrix:
-    """Return factor · log(of), and 0 where the factor is 0."""
-    product: Matrix = factor * np.log(of, out=np.zeros_like(of), where=factor != 0)
+def _times_log(factor: Matrix, values: Matrix) -> Matrix:
+    """Return factor · log(values), with 0 for a factor of 0."""
+    product: Matrix = factor * np.log(values, out=np.zeros_like(values), where=factor != 0)
     return product
 
 
@@ -82,25 +82,25 @@ _FORMULAS: dict[Loss, Callable[[Matrix, Matrix], Matrix]] = {
 }
 
 _ROUNDING = 1e-6
-"""By how much float32 probabilities may leave [0, 1]."""
+"""Tolerance for float32 probabilities outside [0, 1]."""
 
 
-def _check_domain(loss: Loss, values: Matrix, what: str) -> None:
+def _check_domain(loss: Loss, values: Matrix, subject: str) -> None:
     rules: dict[Loss, tuple[bool, str]] = {
         Loss.POISSON: (bool((values >= 0).all()), "must not be negative"),
         Loss.GAMMA: (bool((values > 0).all()), "must be positive"),
-        Loss.LOGLOSS: (_is_share(values), "must be in [0, 1]"),
-        Loss.MLOGLOSS: (_is_share(values), "must be in [0, 1]"),
+        Loss.LOGLOSS: (_are_probabilities(values), "must be in [0, 1]"),
+        Loss.MLOGLOSS: (_are_probabilities(values), "must be in [0, 1]"),
     }
-    met, rule = rules.get(loss, (True, ""))
-    if not met:
+    is_valid, rule = rules.get(loss, (True, ""))
+    if not is_valid:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"for the loss {loss.value} {what} {rule}; they range from {values.min():g} "
+            f"for the loss {loss.value} {subject} {rule}; they range from {values.min():g} "
             f"to {values.max():g}",
             "loss",
         )
 
 
-def _is_share(values: Matrix) -> bool:
+def _are_probabilities(values: Matrix) -> bool:
     return bool(values.min() >= -_ROUNDING and values.max() <= 1 + _ROUNDING)

@@ -1,4 +1,4 @@
-"""Checks that options of several methods share."""
+"""Option checks shared by several methods: feature names, and numeric ranges."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 
 
-def choose(chosen: Sequence[str], names: Sequence[str], path: str) -> tuple[str, ...]:
-    """Return the chosen names, all where none is; refuse unknown and repeated ones.
+def choose(requested: Sequence[str], names: Sequence[str], path: str) -> tuple[str, ...]:
+    """Return the requested names, or all if none is requested; reject unknown and repeated ones.
 
     Raises
     ------
     ExplainError
         UNKNOWN_FEATURE or INVALID_OPTION.
     """
-    unknown = tuple(name for name in chosen if name not in names)
+    unknown = tuple(name for name in requested if name not in names)
     if unknown:
         raise ExplainError(
             Reason.UNKNOWN_FEATURE,
             f"{listed(unknown)} is no feature of the model; features are {listed(tuple(names))}",
             path,
         )
-    twice = tuple(name for i, name in enumerate(chosen) if name in chosen[:i])
-    if twice:
-        raise ExplainError(Reason.INVALID_OPTION, f"{listed(twice)} is named twice", path)
-    return tuple(chosen) or tuple(names)
+    repeated = tuple(name for i, name in enumerate(requested) if name in requested[:i])
+    if repeated:
+        raise ExplainError(Reason.INVALID_OPTION, f"{listed(repeated)} is named twice", path)
+    return tuple(requested) or tuple(names)
 
 
 def within(value: float, low: float, high: float, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Partial dependence: how the average prediction changes with one or several features."""
+"""Partial dependence: average prediction as a function of one or several features."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods.option_checks import choose, within
 
 _SAMPLE_SIZE = 200
-"""Values of a feature that are enough for the rug under its curve."""
+"""Number of a feature's values in the rug plot under its curve."""
 
 
 class Strategy(Enum):
-    """How a grid is laid over a numeric feature."""
+    """Placement of grid points for a numeric feature."""
 
     UNIFORM = "UNIFORM"
     QUANTILE = "QUANTILE"
@@ -30,16 +30,16 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """What to compute; see `PartialDependenceOptions` in the contract.
+    """Options of partial dependence; see `PartialDependenceOptions` in the contract.
 
     Attributes
     ----------
     features : tuple of tuples of str
-        What to vary: one feature a curve, several together a surface. Empty, before
-        `resolve`, for every feature by itself.
+        Features to vary: a single one gives a curve, several a surface. Empty, before
+        `resolve`: each feature singly.
     grids : tuple, one entry per entry of `features`
-        None: the grid is laid; otherwise (n_points,) values by feature. Empty,
-        before `resolve`, where all are laid.
+        None for an automatic grid; otherwise (n_points,) values by feature. Empty, before
+        `resolve`: all automatic.
     """
 
     features: tuple[tuple[str, ...], ...] = ()
@@ -54,7 +54,7 @@ class Options:
 
     @property
     def are_stepped(self) -> tuple[bool, ...]:
-        """Whether each grid is one of steps; to be asked after `resolve`."""
+        """Whether each grid consists of the model's steps; valid after `resolve` only."""
         return tuple(self.strategy is Strategy.STEPS and grid is None for grid in self.grids)
 
 
@@ -66,15 +66,15 @@ class PartialDependenceCurve:
     ----------
     features : tuple of str
     group : str
-        Group of rows averaged over; empty where rows are not grouped.
+        Group of rows averaged over; empty if rows are not grouped.
     grid : tuple of (n_points,) arrays, one per feature
-        float64, or str objects.
+        float64 or str objects.
     values : (n_points, n_outputs)
         Not centred; output unit.
     weight : float
         Total weight of the rows averaged over.
     is_stepped : bool
-        Whether nothing changes between neighbouring grid points, but at the later one.
+        Whether the curve is constant between grid points and jumps at the later one.
     """
 
     features: tuple[str, ...]
@@ -87,16 +87,16 @@ class PartialDependenceCurve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Curves in the order asked for, each by its groups, by ascending value.
+    """Curves in request order, each split by ascending group.
 
     Attributes
     ----------
     output_names : tuple of str
     curves : tuple of PartialDependenceCurve
     samples : mapping of feature to (n,) array
-        Some of the feature's values in the table, for a rug under the curves.
+        Sample of the feature's values, for a rug plot under the curves.
     group_column : str
-        Empty where rows are not grouped.
+        Empty if rows are not grouped.
     """
 
     output_names: tuple[str, ...]
@@ -107,14 +107,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowGroup:
-    """Rows that are averaged over together: a group, or all of them."""
+    """Rows averaged over together: one group, or all rows."""
 
     group: str
     rows: Background
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
-    """Fill in defaults that depend on the features, and refuse what is impossible.
+    """Fill in defaults that depend on the features; reject invalid options.
 
     Raises
     ------
@@ -148,12 +148,12 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
 
 
 def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str) -> None:
-    """Refuse an explicit grid that does not fit its features."""
+    """Reject an explicit grid that does not match its features."""
     if tuple(grid) != features:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"the grid has columns {listed(tuple(grid))} for features {listed(features)}; "
-            "they must be the same, in the same order",
+            "both must have the same names in the same order",
             path,
         )
     lengths = {len(values) for values in grid.values()}
@@ -165,48 +165,48 @@ def _check_grid(features: tuple[str, ...], grid: Mapping[str, Array], path: str)
         )
 
 
-def cost(points: Sequence[tuple[Array, ...]], parts: Sequence[RowGroup]) -> int:
-    """Return an upper bound of the rows to predict."""
-    return sum(len(part.rows) for part in parts) * sum(len(grid[0]) for grid in points)
+def cost(points: Sequence[tuple[Array, ...]], groups: Sequence[RowGroup]) -> int:
+    """Return an upper bound of the number of rows to predict."""
+    return sum(len(group.rows) for group in groups) * sum(len(grid[0]) for grid in points)
 
 
 def compute(
     effects: Effects,
     options: Options,
     points: Sequence[tuple[Array, ...]],
-    parts: Sequence[RowGroup],
+    groups: Sequence[RowGroup],
 ) -> Result:
-    """Compute curves over grids, for each part of the rows.
+    """Compute the curve over each grid, for each group of rows.
 
     Parameters
     ----------
     points : one grid per entry of `options.features`
     """
-    by_part = [_curves(effects.restrict(part.rows), options, points, part.group) for part in parts]
-    curves = [curve for of_parts in zip(*by_part, strict=True) for curve in of_parts]
-    shown = {name for names in options.features for name in names}
-    samples = _samples(effects.background.features, shown)
+    by_group = [_curves(effects.restrict(g.rows), options, points, g.group) for g in groups]
+    curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
+    varied = {name for names in options.features for name in names}
+    samples = _samples(effects.background.features, varied)
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
 def _curves(
     effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], group: str
 ) -> Iterator[PartialDependenceCurve]:
-    """Average over the rows of one part: a curve for each entry of `options.features`."""
+    """Yield the curve of each entry of `options.features`, averaged over the rows of a group."""
     features, weight = effects.background.features, effects.background.weight()
-    asked = []
+    requests = []
     for names, grid in zip(options.features, points, strict=True):
         positions = [features.index(name) for name in names]
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-        asked.append((positions, cast))
+        requests.append((positions, cast))
     for names, grid, values, is_stepped in zip(
-        options.features, points, effects.curves(asked), options.are_stepped, strict=True
+        options.features, points, effects.curves(requests), options.are_stepped, strict=True
     ):
         yield PartialDependenceCurve(names, group, grid, values, weight, is_stepped)
 
 
 def _samples(features: Features, names: set[str]) -> dict[str, Array]:
-    """Choose some values of each feature, evenly over the table."""
+    """Sample values of each feature from rows evenly spaced over the table."""
     n = features.n_rows
     rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(int))
     return {name: features.columns[features.index(name)][rows] for name in sorted(names)}

@@ -1,4 +1,4 @@
-"""Permutation importance: how much worse predictions get when features are shuffled.
+"""Permutation importance: increase of the average loss when features are shuffled.
 
 Fisher, Rudin and Dominici (2019), "All Models are Wrong, but Many are Useful",
 Journal of Machine Learning Research 20(177), 1-81.
@@ -30,12 +30,12 @@ from onnxplain_server.methods.target import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `PermutationImportanceOptions` in the contract.
+    """Options of permutation importance; see `PermutationImportanceOptions` in the contract.
 
     Attributes
     ----------
     features : tuple of tuples of str
-        Each shuffled together. Empty, before `resolve`, for every feature by itself.
+        Features of an entry are shuffled together. Empty, before `resolve`: each one singly.
     """
 
     features: tuple[tuple[str, ...], ...] = ()
@@ -46,13 +46,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutedLoss:
-    """How much some features are worth for the predictions.
+    """Increase of the loss when some features are shuffled.
 
     Attributes
     ----------
     features : tuple of str
     values, standard_errors : (n_outputs,)
-        Unit of the loss, or shares of the baseline loss where normalised.
+        Unit of the loss; shares of the baseline loss if normalised.
     """
 
     features: tuple[str, ...]
@@ -62,7 +62,7 @@ class PermutedLoss:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Importances in the order asked for; see `PermutationImportanceResult` in the contract.
+    """Importances in request order; see `PermutationImportanceResult` in the contract.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     outputs: Outputs,
     path: str,
 ) -> Options:
-    """Fill in defaults that depend on features, table and model, and refuse what is impossible."""
+    """Fill in defaults that depend on features, table and model; reject invalid options."""
     features = options.features or tuple((name,) for name in names)
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
@@ -97,28 +97,28 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
 
 
 def cost(effects: Effects, options: Options) -> int:
-    """Return the rows to predict."""
+    """Return the number of rows to predict."""
     shuffled = len(options.features) * options.repeat_count
     return len(effects.background) * (1 + shuffled)
 
 
 def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Result:
-    """Shuffle and compare.
+    """Shuffle each entry and compare the average loss with the baseline.
 
-    Weights stay with their rows; only the features' values move.
+    Only the features' values are shuffled; weights and targets stay with their rows.
 
     Parameters
     ----------
     effects : Effects
-        On a background that keeps every row.
+        Its background must keep every row (no merged duplicates).
     actual : (n_rows, n_outputs)
         True values of the background's rows.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where no increase is a number, because the loss is infinite as it is, or a
-        share of 0.
+        INVALID_OPTION if no increase is defined: the baseline loss is infinite, or 0 and to be
+        divided by.
     """
     comparison = options.comparison
     output_names = comparison.output_names(effects.output_names)
@@ -128,7 +128,7 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
     importances, after = [], []
     for i, names in enumerate(options.features):
         losses = _shuffled_losses(effects, options, actual, i, seed)
-        with np.errstate(divide="ignore", invalid="ignore"):  # as the notes say
+        with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
             after.append((losses - before).mean(axis=0))
             increases = (losses - before) / scale
             importances.append(
@@ -143,7 +143,7 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
 def _baseline(
     effects: Effects, options: Options, actual: Matrix, names: tuple[str, ...]
 ) -> tuple[Vector, tuple[Note, ...]]:
-    """Average the losses before shuffling: (n_outputs,), and say where nothing follows of them."""
+    """Return the average losses before shuffling, (n_outputs,), with notes on unusable ones."""
     comparison, predicted = options.comparison, effects.outputs()
     baseline = comparison.average(actual, predicted, effects.background.weights)
     losses = comparison.losses(actual, predicted)
@@ -154,7 +154,7 @@ def _baseline(
 def _shuffled_losses(
     effects: Effects, options: Options, actual: Matrix, entry: int, seed: int
 ) -> Matrix:
-    """Average losses after each shuffle of one entry: (n_repeats, n_outputs)."""
+    """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs)."""
     features, n = effects.background.features, len(effects.background)
     positions = [features.index(name) for name in options.features[entry]]
 
@@ -164,17 +164,17 @@ def _shuffled_losses(
             for repeat in range(options.repeat_count)
         ]
         weights, average = effects.background.weights, options.comparison.average
-        exchanged = effects.permuted(positions, orders)
-        return np.stack([average(actual, predicted, weights) for predicted in exchanged])
+        predictions = effects.permuted(positions, orders)
+        return np.stack([average(actual, predicted, weights) for predicted in predictions])
 
     width = len(options.comparison.output_names(effects.output_names))
-    question = f"{options.comparison} {positions} {seed}".encode() + fingerprint(actual)
+    cache_key = f"{options.comparison} {positions} {seed}".encode() + fingerprint(actual)
     rows = n * options.repeat_count
-    return effects.cached(question, (options.repeat_count, width), rows, shuffle)
+    return effects.cached(cache_key, (options.repeat_count, width), rows, shuffle)
 
 
 def _standard_error(increases: Matrix) -> Vector:
-    """Standard error of the mean over repetitions; NaN for a single one."""
+    """Return the standard error of the mean over repetitions; NaN for a single one."""
     if len(increases) == 1:
         return np.full(increases.shape[1], np.nan)
     error: Vector = increases.std(axis=0, ddof=1) / np.sqrt(len(increases))

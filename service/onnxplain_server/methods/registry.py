@@ -1,4 +1,4 @@
-"""All methods: what any of them takes, and what any of them gives."""
+"""Registry of methods: the unions of their options and of their results."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Result: TypeAlias = (
 
 
 def notes(result: Result) -> tuple[Note, ...]:
-    """Say what should temper the trust in a result."""
-    noted = (
+    """Return the notes of a result; empty for methods without notes."""
+    with_notes = (
         interactions.Result
         | permutation_importance.Result
         | feature_vectors.Result
@@ -52,4 +52,4 @@ def notes(result: Result) -> tuple[Note, ...]:
         | sequences.Result
         | swarm.Result
     )
-    return result.notes if isinstance(result, noted) else ()
+    return result.notes if isinstance(result, with_notes) else ()

@@ -1,8 +1,7 @@
-"""How far numbers would move with other rows: resampling by weights.
+"""Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
 
-Rows are taken as an independent sample of what they stand for. Where they come
-in clusters (several rows of one patient, neighbours of one street), the true
-spread is larger than what resampling single rows shows.
+Rows are assumed to be independent. For clustered rows (several of one patient, neighbours in
+one street), the true spread is larger than resampling of single rows shows.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.methods.option_checks import within
 
 MIN_ROWS = 100
-"""Rows from which intervals are told without a warning; of 50, few hold where tails are heavy."""
-_MOST_SHARE = 0.75
-"""Bound of reach over value, beyond which the upper end would run away."""
+"""Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
+_MAX_RELATIVE_REACH = 0.75
+"""Bound of reach over value; the upper end diverges as the ratio approaches 1."""
 
 
 class Scheme(Enum):
-    """How replicates are made."""
+    """Resampling scheme."""
 
     BOOTSTRAP = "BOOTSTRAP"
     JACKKNIFE = "JACKKNIFE"
@@ -32,12 +31,12 @@ class Scheme(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """See `Resampling` in the contract.
+    """Options of resampling; see `Resampling` in the contract.
 
     Attributes
     ----------
     repeat_count : int
-        Number of replicates; 0: none.
+        Number of replicates; 0: no resampling.
     confidence_level : float
         In (0, 1).
     """
@@ -47,7 +46,7 @@ class Resampling:
     confidence_level: float = 0.95
 
     def check(self, path: str) -> None:
-        """Refuse what is impossible."""
+        """Reject values out of range."""
         if self.repeat_count:
             within(self.repeat_count, 10, 10_000, f"{path}.repeat_count")
         within(self.confidence_level, 0.5, 0.999, f"{path}.confidence_level")
@@ -55,15 +54,14 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicateSpread:
-    """What replicates tell of a number.
+    """Spread of a statistic over replicates.
 
     Attributes
     ----------
     standard_errors, lower, upper : (n_outputs,)
-        Interval of the confidence level, corrected for the bias.
+        Standard errors, and bias-corrected interval at the confidence level.
     biases : (n_outputs,)
-        By how much the number is too large on average, because it is a mean
-        of squares over a finite number of rows.
+        Expected excess of the statistic, a mean of squares over finitely many rows.
     """
 
     standard_errors: Vector
@@ -73,35 +71,34 @@ class ReplicateSpread:
 
 
 def replicate(resampling: Resampling, weights: Vector, seed: int) -> Matrix:
-    """Make replicates of the rows, as weights: (n_replicates, n_rows).
+    """Draw replicates of the rows, as weights: (n_replicates, n_rows).
 
-    A bootstrap replicate draws rows with replacement; a jackknife replicate
-    leaves a random group of rows out, each row once, from background and
-    evaluation alike.
+    A bootstrap replicate draws rows with replacement. A jackknife replicate omits one random
+    group of rows, from background and evaluation alike; each row is in one group.
     """
     n = len(weights)
     random = np.random.default_rng([seed, 1])
     if resampling.scheme is Scheme.BOOTSTRAP:
-        drawn = random.multinomial(n, np.full(n, 1 / n), resampling.repeat_count)
-        counted: Matrix = drawn.astype(np.float64) * weights
-        return counted
+        counts = random.multinomial(n, np.full(n, 1 / n), resampling.repeat_count)
+        replicates: Matrix = counts.astype(np.float64) * weights
+        return replicates
     group_count = min(resampling.repeat_count, n)
     group = random.permutation(np.arange(n) % group_count)
-    stays: Matrix = (group != np.arange(group_count)[:, None]).astype(np.float64)
-    return stays * weights
+    is_kept: Matrix = (group != np.arange(group_count)[:, None]).astype(np.float64)
+    return is_kept * weights
 
 
 def spread(
     resampling: Resampling, value: Vector, replicates: Matrix, row_count: float
 ) -> ReplicateSpread:
-    """Tell the spread of a number that cannot be negative.
+    """Estimate standard error, bias and interval of a statistic that is never negative.
 
     Parameters
     ----------
     value : (n_outputs,)
     replicates : (n_replicates, n_outputs)
     row_count : float
-        As `effective_row_count` counts them.
+        As returned by `effective_row_count`.
     """
     count = len(replicates)
     center = replicates.mean(axis=0)
@@ -117,53 +114,50 @@ def spread(
 
 
 def t_quantile(level: float, row_count: float, repeat_count: int) -> float:
-    """Tell how many standard errors an interval reaches: of Student's t.
+    """Return the quantile of Student's t: half an interval's width in standard errors.
 
-    The standard error is estimated from so many rows, by so many replicates; the fewer of
-    both, the less it is known.
+    Its degrees of freedom are the smaller of row and replicate counts, less 1.
     """
     return float(stats.t.ppf((1 + level) / 2, max(min(row_count, repeat_count) - 1, 1)))
 
 
 def mean_square_interval(value: Vector, corrected: Vector, reach: Vector) -> tuple[Vector, Vector]:
-    """Bound a mean square, whose standard error grows with it.
+    """Return the interval of a mean square, whose standard error grows with its value.
 
-    Samples that lack the few rows of large squares have a small value and a small standard
-    error at once, so that symmetric intervals end too low. The upper end is therefore the
-    largest truth that the value is not too far below, where the standard error is a constant
-    share of the truth: the corrected value over 1 - reach / value. It is at most 4 times the
-    corrected value, and at least as far away as the lower end.
+    A sample without the few rows of large squares has both a small value and a small standard
+    error, so that a symmetric interval ends too low. The upper end therefore assumes a standard
+    error proportional to the true value: corrected / (1 - reach / value). It is at most 4 times
+    the corrected value, and at least as far from it as the lower end.
 
     Parameters
     ----------
     value : (n_outputs,)
         At least 0.
     corrected : (n_outputs,)
-        The same, freed of its bias.
+        Value minus its bias.
     reach : (n_outputs,)
         Quantile times standard error.
     """
     share = np.divide(reach, value, out=np.zeros_like(reach), where=value > 0)
-    stretched = corrected / (1 - np.minimum(share, _MOST_SHARE))
-    lower, upper = corrected - reach, np.maximum(corrected + reach, stretched)
+    proportional = corrected / (1 - np.minimum(share, _MAX_RELATIVE_REACH))
+    lower, upper = corrected - reach, np.maximum(corrected + reach, proportional)
     return np.maximum(lower, 0), np.maximum(upper, 0)
 
 
 def effective_row_count(weights: Vector) -> float:
-    """Count rows, those of unequal weights as fewer equal ones of the same precision (Kish)."""
+    """Return Kish's effective sample size: the count of equal weights with the same precision."""
     shares = weights / weights.max()
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 
 def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
-    """Say where rows are too few for the intervals."""
+    """Warn if rows are too few for the intervals."""
     count = effective_row_count(weights)
     if not resampling.repeat_count or count >= MIN_ROWS:
         return ()
     message = (
-        f"Standard errors and intervals are from {count:.4g} rows, counted as of equal weight; "
-        f"below {MIN_ROWS} intervals may hold less often than their level says where "
-        "predictions have heavy tails, and standard errors may be far off. Give more rows, or "
-        "raise row_count."
+        f"Standard errors and intervals rest on an effective sample of {count:.4g} rows; below "
+        f"{MIN_ROWS}, intervals may cover less often than their level says if predictions have "
+        "heavy tails, and standard errors may be far off. Send more rows, or raise row_count."
     )
     return (Note("FEW_ROWS", message),)

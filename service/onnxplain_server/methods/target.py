@@ -1,4 +1,4 @@
-"""The true values that predictions are compared with."""
+"""Target values: true numbers, or class indicators, that predictions are compared with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxplain_server.methods.losses import Loss, row_losses
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How predictions are compared with true values; shared by the methods that do.
+    """Comparison of predictions with true values, shared by all methods with a loss.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Comparison:
     target_columns : tuple of str
         One, or one per output; empty, before `resolve`, for the request's target column.
     one_hot_target : bool or None
-        Whether the target names classes; None: decided by `resolve`.
+        Whether the target contains class labels; None, before `resolve`: automatic.
     sum_outputs : bool
         Whether losses are summed over outputs.
     """
@@ -36,43 +36,42 @@ class Comparison:
     sum_outputs: bool = False
 
     def output_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the columns of losses, given those of the outputs."""
+        """Return the names of the loss columns, given those of the outputs."""
         return ("total",) if self.sum_outputs or self.loss is Loss.MLOGLOSS else names
 
     def losses(self, actual: Matrix, predicted: Matrix) -> Matrix:
-        """Compare row by row: (n_rows, n_outputs), or (n_rows, 1) where they are summed."""
+        """Return the loss of each row: (n_rows, n_outputs), or (n_rows, 1) if summed."""
         losses = row_losses(self.loss, actual, predicted)
         return losses.sum(axis=1, keepdims=True) if self.sum_outputs else losses
 
     def average(self, actual: Matrix, predicted: Matrix, weights: Array) -> Array:
-        """Average the losses over rows: (n_outputs,), or (1,) where they are summed.
+        """Return the average losses over rows: (n_outputs,), or (1,) if summed.
 
         Raises
         ------
         ExplainError
-            INVALID_WEIGHTS where no row weighs anything.
+            INVALID_WEIGHTS if all weights are 0.
         """
-        # A weight of 0 takes an infinite loss away.
-        kept = weights > 0
-        if not kept.any():
+        # 0 · ∞ is NaN, so rows of weight 0 are left out.
+        is_weighted = weights > 0
+        if not is_weighted.any():
             raise ExplainError(
                 Reason.INVALID_WEIGHTS,
-                "all rows that are compared have weight 0; raise row_count, or leave out rows "
-                "of weight 0",
+                "all compared rows have weight 0; raise row_count, or leave out rows of weight 0",
                 "weight_column",
             )
-        return mean(self.losses(actual[kept], predicted[kept]), weights[kept])
+        return mean(self.losses(actual[is_weighted], predicted[is_weighted]), weights[is_weighted])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """True values, ready to be compared with the explained outputs.
+    """True values, one column per explained output.
 
     Attributes
     ----------
     values : (n_rows, n_outputs)
     pairings : tuple of ClassPairing
-        Empty where the values name no classes.
+        Empty if the target is numeric.
     """
 
     values: Matrix
@@ -90,8 +89,8 @@ def resolve(
     Raises
     ------
     ExplainError
-        INVALID_OPTION where there is no target, or its options contradict each other;
-        MISSING_COLUMN, WRONG_TYPE.
+        INVALID_OPTION without a target, or for contradictory options; MISSING_COLUMN,
+        WRONG_TYPE.
     """
     columns = comparison.target_columns or ((target_column,) if target_column else ())
     if not columns:
@@ -100,27 +99,27 @@ def resolve(
             "no target: name the column with the true values in target_column",
             "target_column",
         )
-    held = [table.column(name, f"{path}.target_columns") for name in columns]
+    targets = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
     if one_hot is None:
-        is_named = comparison.loss is Loss.MLOGLOSS or is_class_target(held[0], outputs)
-        one_hot = any(c.dtype == object for c in held) or (is_named and len(columns) == 1)
+        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
+        one_hot = any(c.dtype == object for c in targets) or (is_class and len(columns) == 1)
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
     return replace(comparison, target_columns=columns, one_hot_target=one_hot)
 
 
 def is_class_target(column: Array, outputs: Outputs) -> bool:
-    """Whether a target names classes unless the request says otherwise: for all methods.
+    """Return whether a target contains class labels by default, for all methods.
 
-    Text does, and so do whole numbers where the outputs score classes. Other numbers do beside
-    several outputs that score classes, where no number would fit each of them: such a target is
-    refused unless it is paired. Beside the only output of a model they are shares of a class.
+    Text does, and so do whole numbers if the outputs score classes. Fractions do if several
+    outputs score classes, since no number fits all of them: such a target is rejected unless its
+    labels pair. With a single output, fractions are class probabilities.
     """
     if column.dtype == object or outputs.class_labels:
         return True
-    filled_in = column[np.isfinite(column)]
-    is_whole = bool((filled_in == np.floor(filled_in)).all())
+    present = column[np.isfinite(column)]
+    is_whole = bool((present == np.floor(present)).all())
     return outputs.are_classes and (is_whole or len(outputs.names) > 1)
 
 
@@ -135,7 +134,7 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     Raises
     ------
     ExplainError
-        INVALID_OPTION, or INVALID_TABLE where a true value is missing.
+        INVALID_OPTION, or INVALID_TABLE if a true value is missing.
     """
     field, count = f"{path}.target_columns", len(outputs.explained)
     columns = [complete_column(table, name, field) for name in comparison.target_columns]
@@ -160,15 +159,15 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
 
 
 def read_column(table: Table, name: str, outputs: Outputs) -> Target:
-    """Return the true values from the request's target column.
+    """Return the true values in the request's target column.
 
-    Beside what `is_class_target` tells, numbers beside several explained outputs name classes: no
-    number is the true value of each of them.
+    Beyond `is_class_target`, numbers are class labels if several outputs are explained: no number
+    is the true value of all of them.
 
     Raises
     ------
     ExplainError
-        MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE where a true value is missing.
+        MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE if a true value is missing.
     """
     column = complete_column(table, name, "target_column")
     if is_class_target(column, outputs) or len(outputs.explained) > 1:
@@ -179,15 +178,15 @@ def read_column(table: Table, name: str, outputs: Outputs) -> Target:
 def read_labels(
     table: Table, target_column: str, outputs: Outputs, one_hot: bool | None, path: str
 ) -> tuple[Array, tuple[ClassPairing, ...], bool]:
-    """Return a target that is looked at by itself, and compared with no output.
+    """Return a target that is explained by itself and not compared with outputs.
 
     Returns
     -------
     column : (n_rows,)
     pairings : tuple of ClassPairing
-        Where the request gives class labels.
+        Empty without `class_labels` in the request.
     is_class : bool
-        Whether it names classes.
+        Whether the column contains class labels.
 
     Raises
     ------
@@ -209,27 +208,27 @@ def read_labels(
 
 
 def text_target_error(path: str) -> ExplainError:
-    """The refusal of text that shall name no classes."""
+    """Build the error for a text target with `one_hot_target` false."""
     return ExplainError(
         Reason.WRONG_TYPE, "a target of text needs one_hot_target", f"{path}.one_hot_target"
     )
 
 
 def _contradiction(columns: Sequence[str], path: str) -> ExplainError:
-    why = (
+    conflict = (
         "one_hot_target is false"
         if len(columns) == 1
         else f"there are {len(columns)} target columns"
     )
     return ExplainError(
         Reason.INVALID_OPTION,
-        f"class_labels say that the target names classes, but {why}; leave one of them out",
+        f"class_labels declare a target of classes, but {conflict}; leave one of them out",
         f"{path}.one_hot_target" if len(columns) == 1 else f"{path}.target_columns",
     )
 
 
 def complete_column(table: Table, name: str, field: str) -> Array:
-    """Return a column of true values, (n_rows,), or raise INVALID_TABLE where one is missing."""
+    """Return a column of true values, (n_rows,); raise INVALID_TABLE if one is missing."""
     column = table.column(name, field)
     missing = column == "" if column.dtype == object else ~np.isfinite(column)
     rows = np.flatnonzero(missing)
@@ -245,7 +244,7 @@ def complete_column(table: Table, name: str, field: str) -> Array:
 
 
 def _indicators(columns: Sequence[Array], outputs: Outputs, field: str, advice: str) -> Target:
-    """Compare with 1 where a row is of an output's class, and with 0 elsewhere."""
+    """Return indicators: 1 if a row is of an output's class, otherwise 0."""
     if len(columns) != 1:
         raise ExplainError(
             Reason.INVALID_OPTION,
