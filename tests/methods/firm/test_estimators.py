@@ -1,4 +1,4 @@
-"""What importances are, whoever estimates them; and when an estimator cannot be."""
+"""FIRM estimators against values by hand, other programs and laws; and invalid choices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -341,12 +341,64 @@ def test_what_cannot_be_told_from_noise_is_no_number(firm: Firm) -> None:
     assert "'x'" in note.message
 
 
+def test_a_spline_without_residuals_says_so_and_not_that_bins_hold_a_single_row(firm: Firm) -> None:
+    """Nearly all weight is on one row, through which the spline passes; every bin has many rows."""
+    columns = {"x": np.repeat(np.arange(12.0), 3)}
+    weights = np.r_[1.0, np.full(35, 1e-18)]
+    score = columns["x"] ** 2
+
+    found = firm(columns, score, ["x"], weights=weights, estimator=Estimator.SMOOTH)
+
+    assert np.isnan(value(found))
+    (note,) = found.notes
+    assert note.code == "FEW_ROWS"
+    assert "the spline of SMOOTH leaves no residuals" in note.message
+    assert "single row" not in note.message
+    kept = firm(columns, score, ["x"], weights=weights, estimator=Estimator.SMOOTH, keep_bias=True)
+    assert np.isfinite(value(kept)), "the cure that the note names"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("estimator", [Estimator.BINNED, Estimator.GAUSSIAN])
+def test_an_importance_lost_to_overflow_is_not_blamed_on_few_rows(
+    firm: Firm, estimator: Estimator
+) -> None:
+    """The columns' squares, or the scores', exceed float64."""
+    x = np.repeat(np.arange(4.0), 25)
+    large = 1e200 * x
+    moments = Moments(("x",), large[:, None], np.ones((1, 1)), Covariance.EMPIRICAL)
+
+    found = firm({"x": large}, large, ["x"], moments=moments, estimator=estimator)
+
+    assert np.isnan(value(found))
+    assert [note.code for note in found.notes] == ["FIRM_OVERFLOW"]
+    assert "'x'" in found.notes[0].message
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1e-14], [0.0, 5.0, 0.0]])
+def test_a_single_row_has_the_covariance_0_and_is_shrunk_entirely(weights: list[float]) -> None:
+    rows = np.arange(3.0 * len(weights)).reshape(-1, 3)
+
+    covariance, intensity = shrunk(rows, np.array(weights))
+
+    assert covariance.tolist() == np.zeros((3, 3)).tolist()
+    assert intensity == 1.0
+
+
+def test_two_rows_are_not_taken_for_a_single_one() -> None:
+    """By hand: the unbiased variance of 0 and 2 is 2, also where one weighs a thousandth."""
+    for weights in ([1.0, 1.0], [1.0, 1e-3]):
+        covariance, _ = shrunk(np.array([[0.0], [2.0]]), np.array(weights))
+
+        assert covariance == pytest.approx(np.array([[2.0]]))
+
+
 @pytest.mark.parametrize(
     ("estimator", "feature", "told"),
     [
         (Estimator.TWO_VALUED, "x", "a feature of two values"),
-        (Estimator.SLOPE, "t", "there is text"),
-        (Estimator.SMOOTH, "m", "there is missing values"),
+        (Estimator.SLOPE, "t", "the feature has text"),
+        (Estimator.SMOOTH, "m", "the feature has missing values"),
         (Estimator.GAUSSIAN, "x * x", "needs columns of numbers, sums"),
         (Estimator.TAYLOR, "t", "needs columns of numbers, sums"),
     ],

@@ -1,4 +1,7 @@
-"""FIRM: the importance of any feature, also of one that the model never saw.
+"""FIRM: importance of any feature of the data, including features the model does not take.
+
+Read `options`, `language` (features as expressions), `binding` (feature and estimator),
+`measures` and `compute`. Only `gradients` and `contrasts` call the engine; all else takes arrays.
 
 Zien, Krämer, Sonnenburg and Rätsch (2009), "The Feature Importance Ranking Measure", European
 Conference on Machine Learning, Lecture Notes in Computer Science 5782. arXiv:0906.4258

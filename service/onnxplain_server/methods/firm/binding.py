@@ -1,4 +1,4 @@
-"""Estimators bound to features: which one, and whether it can be."""
+"""Binding of estimators to features: choose one per feature, reject impossible choices."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from onnxplain_server.methods.firm.measures import (
     TwoValued,
 )
 from onnxplain_server.methods.firm.options import Estimator, Options
-from onnxplain_server.methods.firm.spline import FEWEST_VALUES, Spline
+from onnxplain_server.methods.firm.spline import MIN_VALUES, Spline
 from onnxplain_server.methods.firm.weighted_scores import Moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundFeature:
-    """A feature with its estimator.
+    """Feature with its values binned and its estimator chosen.
 
     Attributes
     ----------
     expression : Expression
     bins : Bins
-        Of the feature, whatever the estimator.
+        Bins of the feature, used by the curve for every estimator.
     measure : BoundEstimator
     """
 
@@ -47,12 +47,12 @@ def bind(
     options: Options,
     moments: Moments | None,
 ) -> BoundFeature:
-    """Compute a feature and choose its estimator.
+    """Evaluate a feature and choose its estimator.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where the estimator that is asked for cannot be.
+        INVALID_OPTION if the requested estimator does not apply.
     """
     values = evaluate(expression, columns)
     bins = cut(values, weights, options.bin_count)
@@ -64,11 +64,11 @@ def _measure(
 ) -> BoundEstimator:
     match options.estimator:
         case Estimator.GAUSSIAN | Estimator.TAYLOR:
-            return _closed(expression, options.estimator, moments)
+            return _closed_form(expression, options.estimator, moments)
         case Estimator.SLOPE:
             return Slope(_numbers(expression, values, Estimator.SLOPE))
         case Estimator.TWO_VALUED if bins.count > 2 or (bins.count == 2 and not bins.is_two_valued):
-            raise _refused(
+            raise _invalid(
                 expression,
                 "TWO_VALUED needs a feature of two values, none missing; compare it, as in x > 0",
             )
@@ -79,20 +79,22 @@ def _measure(
 def _conditional(
     expression: Expression, values: Array, bins: Bins, options: Options
 ) -> BoundEstimator:
-    """Estimate conditional expectations: exactly where there are two values."""
+    """Choose an estimator of the conditional expectation: exact for two values."""
     if bins.is_two_valued:
         return TwoValued(bins)
     if options.estimator is Estimator.SMOOTH:
         numbers = _numbers(expression, values, Estimator.SMOOTH)
-        if bins.count >= FEWEST_VALUES or len(np.unique(numbers)) >= FEWEST_VALUES:
+        if bins.count >= MIN_VALUES or len(np.unique(numbers)) >= MIN_VALUES:
             return Smooth(Spline(numbers), options.keep_bias)
     return Binned(bins, options.keep_bias)
 
 
-def _closed(expression: Expression, estimator: Estimator, moments: Moments | None) -> ClosedForm:
+def _closed_form(
+    expression: Expression, estimator: Estimator, moments: Moments | None
+) -> ClosedForm:
     form = form_of(expression)
     if form is None:
-        raise _refused(
+        raise _invalid(
             expression,
             f"{estimator.value} needs columns of numbers, sums of them, or thresholds of these",
         )
@@ -103,12 +105,13 @@ def _closed(expression: Expression, estimator: Estimator, moments: Moments | Non
 
 def _numbers(expression: Expression, values: Array, estimator: Estimator) -> Vector:
     if values.dtype == object or np.isnan(values).any():
-        held = "text" if values.dtype == object else "missing values"
-        raise _refused(
-            expression, f"{estimator.value} needs numbers, but there is {held}; ask for BINNED"
+        content = "text" if values.dtype == object else "missing values"
+        raise _invalid(
+            expression,
+            f"{estimator.value} needs numbers, but the feature has {content}; use BINNED",
         )
     return values
 
 
-def _refused(expression: Expression, why: str) -> ExplainError:
-    return ExplainError(Reason.INVALID_OPTION, f"{expression.text!r}: {why}", expression.path)
+def _invalid(expression: Expression, reason: str) -> ExplainError:
+    return ExplainError(Reason.INVALID_OPTION, f"{expression.text!r}: {reason}", expression.path)

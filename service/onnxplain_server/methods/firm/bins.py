@@ -1,4 +1,4 @@
-"""Bins of a feature: its distinct values where they are few, quantiles of it otherwise."""
+"""Binning of a feature: one bin per distinct value if they are few, otherwise quantile bins."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from onnxplain_server.core.arrays import Array, Indices, Vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Which bin each row is in.
+    """Bin of each row, with the values of the bins.
 
     Attributes
     ----------
     codes : (n,), int16
     levels : (n_bins,)
-        The value of each bin, or, of quantile bins, the mean; ascending, NaN or "" last.
+        Value of each bin, or the mean of a quantile bin; ascending, NaN or "" last.
     is_by_value : bool
-        Whether each bin holds one value only.
+        Whether each bin holds a single value.
     """
 
     codes: Array
@@ -40,13 +40,13 @@ class Bins:
 
 
 def cut(values: Array, weights: Vector, bin_count: int) -> Bins:
-    """Put rows into bins of about equal weight.
+    """Assign rows to bins of about equal weight.
 
-    A feature of at most `bin_count` distinct values gets a bin for each. Otherwise its
-    distinct values are split, in order, into `bin_count` groups that hold equal numbers of
-    them where all weigh the same, the first groups one more where that does not come out
-    even; a value belongs where the middle of its weight lies. So rows of one value stay
-    together, and repeating every row changes nothing. Missing values are a bin of their own.
+    A feature of at most `bin_count` distinct values gets one bin per value. Otherwise the
+    distinct values are split, in order, into `bin_count` groups. With equal weights, groups hold
+    equal numbers of values, the first ones one more if there is a remainder; otherwise, a value
+    belongs to the group that contains the midpoint of its weight. Rows of one value share a bin,
+    so repeating every row changes nothing. Missing values have a bin of their own.
 
     Parameters
     ----------
@@ -75,40 +75,39 @@ def _cut_numbers(values: Vector, weights: Vector, bin_count: int) -> Bins:
         return Bins(np.searchsorted(levels, values).astype(np.int16), levels, True)
     ends = np.append(starts[1:], len(values))
     if order is not None:
-        reached = np.append(0.0, np.cumsum(weights[order]))
-        starts, ends = reached[starts], reached[ends]
-    edges = levels[_firsts((starts + ends) / (2 * ends[-1]), bin_count)]
+        cumulated = np.append(0.0, np.cumsum(weights[order]))
+        starts, ends = cumulated[starts], cumulated[ends]
+    edges = levels[_first_values((starts + ends) / (2 * ends[-1]), bin_count)]
     codes = np.searchsorted(edges[1:], values, side="right")
     totals = np.bincount(codes, weights)
     means = np.bincount(codes, weights / totals[codes] * values)
     return Bins(codes.astype(np.int16), means, False)
 
 
-def _firsts(middles: Vector, bin_count: int) -> Indices:
-    """Find the first value of each bin, from the share of the weight up to each value's middle."""
-    sizes = np.full(bin_count, len(middles) // bin_count)
-    sizes[: len(middles) % bin_count] += 1
-    borders = np.cumsum(sizes)[:-1] / len(middles)
-    placed = np.searchsorted(borders, middles, side="right")
-    return np.flatnonzero(np.append(True, placed[1:] != placed[:-1]))
+def _first_values(midpoints: Vector, bin_count: int) -> Indices:
+    """Return the first value of each bin, given the weight share up to each value's midpoint."""
+    sizes = np.full(bin_count, len(midpoints) // bin_count)
+    sizes[: len(midpoints) % bin_count] += 1
+    borders = np.cumsum(sizes)[:-1] / len(midpoints)
+    bins = np.searchsorted(borders, midpoints, side="right")
+    return np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
 
 
 def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
-    """Give the texts of most weight a bin each, and the others one together."""
+    """Give the heaviest texts a bin each, and all others a common one."""
     levels, codes = np.unique(values, return_inverse=True)
-    kept = np.arange(len(levels))
+    own_bin = np.arange(len(levels))
     if len(levels) > bin_count:
         heaviest = np.argsort(-np.bincount(codes, weights), kind="stable")
-        kept = np.sort(heaviest[: bin_count - 1])
-    # Missing ones, which are "", go last; what has no bin of its own goes behind them.
-    named = [level for level in levels[kept] if level != ""]
-    shown = [*named, *([""] if "" in levels[kept] else [])]
-    place = {level: i for i, level in enumerate(shown)}
-    rest = len(shown)
-    found = np.array([place.get(level, rest) for level in levels], dtype=np.int16)[codes]
-    others = [OTHERS] if len(kept) < len(levels) else []
-    return Bins(found, np.array([*shown, *others], dtype=object), not others)
+        own_bin = np.sort(heaviest[: bin_count - 1])
+    # Missing values, "", go last, before the common bin only.
+    texts = [level for level in levels[own_bin] if level != ""]
+    ordered = [*texts, *([""] if "" in levels[own_bin] else [])]
+    bin_of = {level: i for i, level in enumerate(ordered)}
+    bins = np.array([bin_of.get(level, len(ordered)) for level in levels], dtype=np.int16)[codes]
+    others = [OTHERS] if len(own_bin) < len(levels) else []
+    return Bins(bins, np.array([*ordered, *others], dtype=object), not others)
 
 
 OTHERS = "(others)"
-"""The bin of texts that are too many for bins of their own."""
+"""Label of the common bin of all texts without a bin of their own."""

@@ -1,4 +1,4 @@
-"""What the data say against an estimator that assumes something."""
+"""Diagnostics of FIRM: notes on estimators whose assumptions the data contradict."""
 
 from __future__ import annotations
 
@@ -6,61 +6,80 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.binding import BoundFeature
+from onnxplain_server.methods.firm.measures import Binned, Smooth
 from onnxplain_server.methods.firm.options import Estimator
 from onnxplain_server.methods.firm.weighted_scores import WeightedScores
 
-_TOLD = 0.25
-"""Difference from the spread of bin means, as a share of it, from which it is told."""
+_TOLERANCE = 0.25
+"""Relative difference from the spread of bin means, beyond which an estimator is reported."""
 MIN_ROWS_PER_VALUE = 5
-"""Rows of each of two values from which the spread of their difference is told."""
+"""Least number of rows of each of two values for a standard error of their difference."""
 
 _BLIND = {
     Estimator.SLOPE: Note(
         "SLOPE_BLIND",
-        "A slope does not see a score that rises and falls again; ask for BINNED. The expected "
-        "score of these features is no straight line: ",
+        "SLOPE does not detect a score that rises and falls again; use BINNED. The expected "
+        "score is not linear in these features: ",
     ),
     Estimator.TAYLOR: Note(
         "TAYLOR_BLIND",
-        "The gradient at the mean does not see curvature; ask for BINNED. The expected score of "
-        "these features spreads otherwise than it says: ",
+        "The gradient at the mean does not detect curvature; use BINNED. The spread of the "
+        "expected score differs from the estimate for these features: ",
     ),
     Estimator.GAUSSIAN: Note(
         "GAUSSIAN_OFF",
-        "The closed form is for columns that are jointly Gaussian; ask for BINNED. The expected "
-        "score of these features spreads otherwise than it says: ",
+        "The closed form assumes jointly Gaussian columns; use BINNED. The spread of the "
+        "expected score differs from the estimate for these features: ",
     ),
 }
 
+_SINGLE_ROWS = Note(
+    "FEW_ROWS",
+    "Each bin has the weight of a single row, so noise cannot be separated from signal, and the "
+    "importance is NaN; more rows or fewer bins (`bin_count`) give a number, and so does "
+    "`keep_bias`, one that is too large: ",
+)
+_NO_RESIDUALS = Note(
+    "FEW_ROWS",
+    "A few rows hold nearly all the weight, so the spline of SMOOTH leaves no residuals to "
+    "estimate noise from, and the importance is NaN; more rows or less unequal weights give a "
+    "number, and so does `keep_bias`, one that is too large: ",
+)
+_OVERFLOW = Note(
+    "FIRM_OVERFLOW",
+    "Squares or sums of the score or of columns exceed the range of float64, so the importance "
+    "is NaN; rescale the model's output or these features: ",
+)
 
-def notes(bounds: Sequence[BoundFeature], draw: WeightedScores) -> Iterator[Note]:
-    """Tell which features an estimator is blind to."""
+
+def notes(bounds: Sequence[BoundFeature], scores: WeightedScores) -> Iterator[Note]:
+    """Warn of features for which an estimator disagrees with the bins."""
     for estimator, note in _BLIND.items():
         wrong = tuple(
             bound.expression.text
             for bound in bounds
-            if bound.measure.estimator is estimator and _disagrees(bound, draw)
+            if bound.measure.estimator is estimator and _disagrees(bound, scores)
         )
         if wrong:
             yield Note(note.code, f"{note.message}{listed(wrong)}.")
 
 
 def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
-    """Name features of which nothing can be said."""
-    same = tuple(bound.expression.text for bound in bounds if bound.bins.count == 1)
-    if same:
+    """Warn of features with a single value."""
+    constant = tuple(bound.expression.text for bound in bounds if bound.bins.count == 1)
+    if constant:
         yield Note(
             "CONSTANT_FIRM_FEATURE",
-            f"The same in every row, so their importance is 0: {listed(same)}.",
+            f"Constant in all rows, so their importance is 0: {listed(constant)}.",
         )
 
 
 def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterator[Note]:
-    """Name features of which a handful of rows has one value, so that no spread is told."""
+    """Warn of features with two values, one of them too rare for a standard error."""
     rare = tuple(
         bound.expression.text
         for bound in bounds
@@ -74,34 +93,45 @@ def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterato
         )
 
 
-def unmeasured_notes(bounds: Sequence[BoundFeature], raws: Matrix) -> Iterator[Note]:
-    """Name features whose importance is NaN, since each of their bins is one row's."""
-    unknown = tuple(
-        bound.expression.text
-        for bound, raw in zip(bounds, raws, strict=True)
-        if np.isnan(raw).any()
-    )
-    if unknown:
-        yield Note(
-            "FEW_ROWS",
-            "Each bin has the weight of a single row, so noise cannot be told from signal, and the "
-            "importance is NaN; more rows or fewer bins (`bin_count`) give a number, and so does "
-            f"`keep_bias`, one that is too large: {listed(unknown)}.",
-        )
+def unmeasured_notes(
+    bounds: Sequence[BoundFeature], raws: Matrix, scores: WeightedScores
+) -> Iterator[Note]:
+    """Warn of features with importance NaN, grouped by cause."""
+    features: dict[Note, list[str]] = {}
+    for bound, raw in zip(bounds, raws, strict=True):
+        if np.isnan(raw).any():
+            note = _unmeasured(bound, np.isnan(raw), scores)
+            features.setdefault(note, []).append(bound.expression.text)
+    for note, texts in features.items():
+        yield Note(note.code, f"{note.message}{listed(tuple(texts))}.")
+
+
+def _unmeasured(bound: BoundFeature, is_nan: Array, scores: WeightedScores) -> Note:
+    """Return the cause of NaN: noise without residuals to estimate it, or else overflow."""
+    match bound.measure:
+        case Binned():
+            between, note = scores.bin_statistics(bound.bins).between, _SINGLE_ROWS
+        case Smooth(spline=spline):
+            between, note = spline.measure(scores.centered, scores.weights).between, _NO_RESIDUALS
+        case _:
+            return _OVERFLOW
+    return note if np.isfinite(between[is_nan]).any() else _OVERFLOW
 
 
 def rarer_count(bound: BoundFeature) -> int:
-    """Count the rows of the rarer value."""
+    """Count the rows of the rarest value."""
     return int(np.bincount(bound.bins.codes.astype(np.intp), minlength=bound.bins.count).min())
 
 
-def _disagrees(bound: BoundFeature, draw: WeightedScores) -> bool:
-    """Compare with the spread of bin means, by more than rows make them scatter."""
-    found = draw.bin_statistics(bound.bins)
-    seen = np.maximum(found.between - found.noise, 0.0)
-    raw = bound.measure.raw(draw)
-    told = raw**2 if bound.measure.is_signed else raw
-    bins = max(bound.bins.count - 1, 1)
-    chance = 4 * (found.noise * np.sqrt(2 / bins) + 2 * np.sqrt(seen * found.noise / bins))
-    apart = np.abs(np.sqrt(seen) - np.sqrt(told)) > _TOLD * np.sqrt(np.maximum(seen, told))
-    return bool((apart & (np.abs(seen - told) > chance)).any())
+def _disagrees(bound: BoundFeature, scores: WeightedScores) -> bool:
+    """Return whether an estimate differs from the spread of bin means by more than chance."""
+    statistics = scores.bin_statistics(bound.bins)
+    noise = statistics.noise
+    binned = np.maximum(statistics.between - noise, 0.0)
+    raw = bound.measure.raw(scores)
+    estimate = raw**2 if bound.measure.is_signed else raw
+    freedom = max(bound.bins.count - 1, 1)
+    chance = 4 * (noise * np.sqrt(2 / freedom) + 2 * np.sqrt(binned * noise / freedom))
+    tolerance = _TOLERANCE * np.sqrt(np.maximum(binned, estimate))
+    differs = np.abs(np.sqrt(binned) - np.sqrt(estimate)) > tolerance
+    return bool((differs & (np.abs(binned - estimate) > chance)).any())

@@ -1,4 +1,4 @@
-"""From features and scores to importances."""
+"""FIRM computation: from features and scores to importances, curves, intervals and notes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.model import Note
 from onnxplain_server.methods.firm import checks
 from onnxplain_server.methods.firm.binding import BoundFeature, bind
 from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate
@@ -32,19 +33,19 @@ from onnxplain_server.methods.resampling import (
 )
 
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
-"""Runs a function on parts, side by side; results in the order of the parts."""
+"""Parallel map: applies a function to parts; results in the order of the parts."""
 
-_SAME = 4 * np.finfo(np.float64).eps
-"""Share of the largest score up to which all scores are the same."""
-_REPLICATE_NUMBERS = 4_000_000
-"""Weights of replicates that are held at once."""
-_SHOWN_ROWS = 400
-_SHOWN_FEATURES = 12
+_ROUNDING = 4 * np.finfo(np.float64).eps
+"""Deviations up to this share of the largest score count as rounding of constant scores."""
+_MAX_REPLICATE_WEIGHTS = 4_000_000
+"""Largest number of replicate weights in memory at once."""
+_SCATTER_ROWS = 400
+_SCATTER_FEATURES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRows:
-    """Rows to learn from.
+    """Rows with weights and scores.
 
     Attributes
     ----------
@@ -61,15 +62,15 @@ class ScoredRows:
     output_names: tuple[str, ...]
 
 
-def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
+def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     expressions: Sequence[Expression],
-    sheet: ScoredRows,
+    rows: ScoredRows,
     options: Options,
     moments: Moments | None,
     seed: int,
     run: Run,
 ) -> Result:
-    """Measure features; see `Result`.
+    """Measure the importance of features.
 
     Parameters
     ----------
@@ -77,97 +78,105 @@ def compute(  # noqa: PLR0917 - all that the numbers depend on, and what runs it
     options : Options
         Resolved.
     moments : Moments or None
-        For the estimators GAUSSIAN and TAYLOR.
+        Required by the estimators GAUSSIAN and TAYLOR.
     """
-    means = np.average(sheet.scores, axis=0, weights=sheet.weights)
-    draw = WeightedScores(_centered(sheet.scores, means), sheet.weights, moments)
+    means = np.average(rows.scores, axis=0, weights=rows.weights)
+    scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
 
-    def one(expression: Expression) -> BoundFeature:
-        return bind(expression, sheet.columns, sheet.weights, options, moments)
+    def bound_feature(expression: Expression) -> BoundFeature:
+        return bind(expression, rows.columns, rows.weights, options, moments)
 
-    bounds = run(one, expressions)
-    raws = np.array([_raw(bound, draw, options) for bound in bounds])
-    spreads = _spreads(bounds, draw, options, seed, run)
+    bounds = run(bound_feature, expressions)
+    raws = np.array([_raw(bound, scores, options) for bound in bounds])
+    spreads = _spreads(bounds, scores, options, seed, run)
     importances = [
         FirmImportance(
             bound.expression.text,
             bound.measure.estimator,
             _finish(bound, raw),
             spread,
-            _curve(bound, draw, means),
+            _curve(bound, scores, means),
         )
         for bound, raw, spread in zip(bounds, raws, spreads, strict=True)
     ]
-    told = (
-        *checks.notes(bounds, draw),
-        *checks.constant_notes(bounds),
-        *checks.unmeasured_notes(bounds, raws),
-        *few_rows_notes(options.resampling, sheet.weights),
-        *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
-    )
+    resampling = options.resampling
     return Result(
-        sheet.output_names,
+        rows.output_names,
         tuple(importances),
         (),
         means,
-        draw.deviations,
+        scores.deviations,
         options.standardize,
-        options.resampling.confidence_level if options.resampling.repeat_count else 0.0,
-        _cloud(expressions, importances, sheet),
+        resampling.confidence_level if resampling.repeat_count else 0.0,
+        _scatter(expressions, importances, rows),
         (),
-        told,
+        _notes(bounds, raws, scores, options),
+    )
+
+
+def _notes(
+    bounds: Sequence[BoundFeature], raws: Matrix, scores: WeightedScores, options: Options
+) -> tuple[Note, ...]:
+    return (
+        *checks.notes(bounds, scores),
+        *checks.constant_notes(bounds),
+        *checks.unmeasured_notes(bounds, raws, scores),
+        *few_rows_notes(options.resampling, scores.weights),
+        *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
     )
 
 
 def complete(
     result: Result, contrasts: tuple[ContrastImportance, ...], pair_grids: tuple[PairGrid, ...]
 ) -> Result:
-    """Add what is not computed from rows and scores alone."""
+    """Add the parts of a result that need the engine or the request."""
     return replace(result, contrasts=contrasts, pair_grids=pair_grids)
 
 
 def _centered(scores: Matrix, means: Vector) -> Matrix:
-    """Take the means from scores; exactly 0 where scores are the same but for rounding."""
+    """Subtract the means from scores; exactly 0 for scores constant up to rounding."""
     centered = scores - means
     largest = np.abs(scores).max(axis=0)
-    centered[:, np.abs(centered).max(axis=0) <= _SAME * largest] = 0.0
+    centered[:, np.abs(centered).max(axis=0) <= _ROUNDING * largest] = 0.0
     return centered
 
 
-def _raw(bound: BoundFeature, draw: WeightedScores, options: Options) -> Vector:
-    """Measure in the unit of the score, or of its standard deviation; squared where unsigned."""
-    raw = bound.measure.raw(draw)
+def _raw(bound: BoundFeature, scores: WeightedScores, options: Options) -> Vector:
+    """Measure in units of the score or of its standard deviation; squared if unsigned."""
+    raw = bound.measure.raw(scores)
     if not options.standardize:
         return raw
-    unit = draw.deviations if bound.measure.is_signed else draw.deviations**2
+    unit = scores.deviations if bound.measure.is_signed else scores.deviations**2
     return np.divide(raw, unit, out=np.zeros_like(raw), where=unit > 0)
 
 
 def _finish(bound: BoundFeature, raw: Array) -> Array:
-    """Bring raw numbers, (..., n_outputs), to importances."""
+    """Convert raw measurements, (..., n_outputs), to importances."""
     return raw if bound.measure.is_signed else np.sqrt(np.maximum(raw, 0.0))
 
 
 def _spreads(
-    bounds: Sequence[BoundFeature], draw: WeightedScores, options: Options, seed: int, run: Run
+    bounds: Sequence[BoundFeature], scores: WeightedScores, options: Options, seed: int, run: Run
 ) -> list[ImportanceSpread | None]:
-    """Measure under replicates of the rows; no row is predicted again."""
+    """Measure under replicates of the rows, without further predictions."""
     resampling = options.resampling
     if not resampling.repeat_count:
         return [None] * len(bounds)
-    size = max(1, _REPLICATE_NUMBERS // len(draw.weights))
+    size = max(1, _MAX_REPLICATE_WEIGHTS // len(scores.weights))
 
-    def some(start: int) -> list[list[Vector]]:
+    def replicated(start: int) -> list[list[Vector]]:
         count = min(size, resampling.repeat_count - start)
-        weights = replicate(Resampling(repeat_count=count), draw.weights, seed * 10_007 + start)
-        drawn = [WeightedScores(draw.scores, w, draw.moments, is_replicate=True) for w in weights]
-        return [[_raw(bound, one, options) for bound in bounds] for one in drawn]
+        weights = replicate(Resampling(repeat_count=count), scores.weights, seed * 10_007 + start)
+        draws = [
+            WeightedScores(scores.centered, w, scores.moments, is_replicate=True) for w in weights
+        ]
+        return [[_raw(bound, replica, options) for bound in bounds] for replica in draws]
 
-    parts = run(some, range(0, resampling.repeat_count, size))
-    raws = np.array([replicated for part in parts for replicated in part])
-    own = [_raw(bound, draw, options) for bound in bounds]
+    parts = run(replicated, range(0, resampling.repeat_count, size))
+    raws = np.array([values for part in parts for values in part])
+    estimates = [_raw(bound, scores, options) for bound in bounds]
     return [
-        _spread(bound, own[i], raws[:, i], resampling, draw.weights)
+        _spread(bound, estimates[i], raws[:, i], resampling, scores.weights)
         for i, bound in enumerate(bounds)
     ]
 
@@ -175,10 +184,10 @@ def _spreads(
 def _spread(
     bound: BoundFeature, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
 ) -> ImportanceSpread:
-    """Tell the spread of a number from replicates, (n_replicates, n_outputs), around itself.
+    """Estimate the spread of a measurement from its replicates, (n_replicates, n_outputs).
 
-    The interval is that of the raw number, which is freed of its bias. Nothing is told of a
-    feature of two values of which one is that of a handful of rows.
+    The interval is that of the raw, bias-corrected number. It is NaN for a feature with two
+    values of which one has fewer than `checks.MIN_ROWS_PER_VALUE` rows.
     """
     count = _row_count(bound, weights)
     if count < checks.MIN_ROWS_PER_VALUE:
@@ -190,29 +199,29 @@ def _spread(
 
 
 def _row_count(bound: BoundFeature, weights: Vector) -> float:
-    """Count the rows that a number rests on: of two values, those of the rarer one."""
+    """Return the effective row count; for two values, the rows of the rarer one."""
     return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_row_count(weights)
 
 
-def _curve(bound: BoundFeature, draw: WeightedScores, means: Vector) -> ConditionalExpectation:
+def _curve(bound: BoundFeature, scores: WeightedScores, means: Vector) -> ConditionalExpectation:
     bins = bound.bins
-    shares = np.bincount(bins.codes.astype(np.intp), draw.weights, bins.count)
+    shares = np.bincount(bins.codes.astype(np.intp), scores.weights, bins.count)
     return ConditionalExpectation(
         bins.levels,
         bins.is_by_value,
-        bound.measure.curve(draw, bins.levels) + means,
+        bound.measure.curve(scores, bins.levels) + means,
         shares / shares.sum(),
     )
 
 
-def _cloud(
-    expressions: Sequence[Expression], importances: Sequence[FirmImportance], sheet: ScoredRows
+def _scatter(
+    expressions: Sequence[Expression], importances: Sequence[FirmImportance], rows: ScoredRows
 ) -> ScatterSample:
-    """Choose some rows, evenly over the table, and the features that show in plots."""
-    n = len(sheet.weights)
-    rows = np.unique(np.linspace(0, n - 1, min(n, _SHOWN_ROWS)).astype(np.intp))
+    """Sample rows evenly over the table, for the most important features."""
+    n = len(rows.weights)
+    indices = np.unique(np.linspace(0, n - 1, min(n, _SCATTER_ROWS)).astype(np.intp))
     strength = [-np.nan_to_num(np.abs(importance.values)).sum() for importance in importances]
-    shown = np.argsort(strength, kind="stable")[:_SHOWN_FEATURES]
-    some = sheet.columns.take(rows)
-    values = {expressions[i].text: evaluate(expressions[i], some) for i in np.sort(shown)}
-    return ScatterSample(values, sheet.scores[rows])
+    chosen = np.argsort(strength, kind="stable")[:_SCATTER_FEATURES]
+    sample = rows.columns.take(indices)
+    values = {expressions[i].text: evaluate(expressions[i], sample) for i in np.sort(chosen)}
+    return ScatterSample(values, rows.scores[indices])

@@ -1,4 +1,4 @@
-"""Measures of single columns that are not this method's, to be set beside it.
+"""Contrast measures of single columns: alternatives to FIRM, for comparison.
 
 Greenwell, Boehmke and McCarthy (2018), "A Simple and Effective Model-Based Variable Importance
 Measure", arXiv:1805.04755. Friedman (2001), "Greedy Function Approximation: A Gradient Boosting
@@ -22,14 +22,14 @@ from onnxplain_server.methods.partial_dependence import RowGroup, Strategy
 
 
 def wants_gradient(options: Options) -> str:
-    """Name what of the options needs derivatives; empty where nothing does."""
+    """Return the name of an option that needs derivatives; empty if none does."""
     closed = {Estimator.GAUSSIAN, Estimator.TAYLOR} & {options.estimator}
     contrasts = {Contrast.SENSITIVITY, Contrast.WEIGHT} & set(options.contrasts)
-    return next((wanted.value for wanted in (*closed, *contrasts)), "")
+    return next((option.value for option in (*closed, *contrasts)), "")
 
 
 def cost(effects: Effects, features: Sequence[str], options: Options) -> int:
-    """Return an upper bound of the rows to predict."""
+    """Return an upper bound of the number of rows to predict."""
     n, count = len(effects.background), len(features)
     costs = {
         Contrast.PARTIAL_DEPENDENCE: partial_dependence.Options().grid_size * n * count,
@@ -42,48 +42,49 @@ def cost(effects: Effects, features: Sequence[str], options: Options) -> int:
 def compare(
     effects: Effects, features: Sequence[str], options: Options, path: str
 ) -> tuple[ContrastImportance, ...]:
-    """Compute the measures asked for, each of all columns.
+    """Compute the requested measures, each for all columns.
 
     Parameters
     ----------
     effects : Effects
-        On the rows to average over.
+        Its background has the rows to average over.
     features : sequence of str
         Columns that the model takes.
     """
     if not features:
         return ()
-    found = []
+    importances = []
     for contrast in options.contrasts:
         values = _measure(effects, features, contrast, path)
         pairs = zip(features, values, strict=True)
-        found += [ContrastImportance(contrast, feature, row) for feature, row in pairs]
-    return tuple(found)
+        importances += [ContrastImportance(contrast, feature, row) for feature, row in pairs]
+    return tuple(importances)
 
 
 def _measure(effects: Effects, features: Sequence[str], contrast: Contrast, path: str) -> Matrix:
-    """Compute one measure: (n_asked, n_outputs)."""
+    """Compute one measure: (n_columns, n_outputs)."""
     positions = [effects.background.features.index(name) for name in features]
     match contrast:
         case Contrast.PARTIAL_DEPENDENCE:
-            return _dependence(effects, features, path)
+            return _dependence_spread(effects, features, path)
         case Contrast.SENSITIVITY:
             deviations = gradients.moments_of(effects)[1][positions]
-            found: Matrix = gradients.root_mean_squares(effects, positions) * deviations[:, None]
-            return found
+            derivatives = gradients.root_mean_squares(effects, positions)
+            sensitivities: Matrix = derivatives * deviations[:, None]
+            return sensitivities
         case Contrast.WEIGHT:
             return gradients.weights(effects, f"{path}.contrasts")[positions]
 
 
-def _dependence(effects: Effects, features: Sequence[str], path: str) -> Matrix:
-    """Spread of the partial dependence over a grid, whatever number of rows is near a point."""
-    asked = partial_dependence.Options(
+def _dependence_spread(effects: Effects, features: Sequence[str], path: str) -> Matrix:
+    """Compute the spread of partial dependence over a grid, each point with equal weight."""
+    options = partial_dependence.Options(
         features=tuple((name,) for name in features), strategy=Strategy.QUANTILE
     )
-    asked = partial_dependence.resolve(asked, effects.background.features.names, path)
-    points = lay_grids(effects, effects.background.features, asked, path)
+    options = partial_dependence.resolve(options, effects.background.features.names, path)
+    points = lay_grids(effects, effects.background.features, options, path)
     curves = partial_dependence.compute(
-        effects, asked, points, [RowGroup("", effects.background)]
+        effects, options, points, [RowGroup("", effects.background)]
     ).curves
     return np.array(
         [

@@ -1,4 +1,4 @@
-"""Covariance matrices: as the rows have it, or shrunk to what rows are too few to tell.
+"""Covariance matrices: empirical, or shrunk towards uncorrelated columns if rows are few.
 
 Schäfer and Strimmer (2005), "A Shrinkage Approach to Large-Scale Covariance Matrix Estimation
 and Implications for Functional Genomics", Statistical Applications in Genetics and Molecular
@@ -16,7 +16,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 
 
 class Covariance(Enum):
-    """How covariances are estimated."""
+    """Covariance estimator."""
 
     EMPIRICAL = "EMPIRICAL"
     SHRUNK = "SHRUNK"
@@ -24,7 +24,7 @@ class Covariance(Enum):
 
 
 _SINGLE_ROW = 1e-12
-"""Share of the weight that lies beside one row, below which that row has it all."""
+"""Share of the weight outside the heaviest row, up to which that row counts as the only one."""
 
 
 def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
@@ -34,7 +34,7 @@ def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
     ----------
     rows : (n, n_columns)
     weights : (n,)
-        For LEDOIT_WOLF multiples of the smallest: how often each row counts.
+        For LEDOIT_WOLF, multiples of the smallest weight, used as repeat counts.
     """
     match kind:
         case Covariance.EMPIRICAL:
@@ -49,7 +49,7 @@ def covariance(kind: Covariance, rows: Matrix, weights: Vector) -> Matrix:
 
 
 def empirical(rows: Matrix, weights: Vector) -> Matrix:
-    """Average the products of deviations; divided by the weight, not by one less."""
+    """Average the products of deviations, divided by the total weight (not by n - 1)."""
     shares = weights / weights.sum()
     centered = rows - shares @ rows
     products: Matrix = (centered * shares[:, None]).T @ centered
@@ -57,14 +57,14 @@ def empirical(rows: Matrix, weights: Vector) -> Matrix:
 
 
 def shrunk(rows: Matrix, weights: Vector) -> tuple[Matrix, float]:
-    """Shrink correlations to 0 by as much as their sampling variances ask for; keep variances.
+    """Shrink correlations towards 0 by their sampling variances; variances are kept.
 
     Returns
     -------
     covariance : (n_columns, n_columns)
-        Its variances are unbiased: for equal weights, divided by n - 1.
+        With unbiased variances: for equal weights, divided by n - 1. All 0 for a single row.
     intensity : float
-        In [0, 1]: 0 leaves correlations as they are.
+        In [0, 1]; 0 keeps the correlations, 1 removes them.
     """
     shares = weights / weights.sum()
     squares = shares @ shares
@@ -72,25 +72,25 @@ def shrunk(rows: Matrix, weights: Vector) -> tuple[Matrix, float]:
     if 1 - squares <= _SINGLE_ROW:
         return np.zeros((rows.shape[1], rows.shape[1])), 1.0
     variances = shares @ centered**2 / (1 - squares)
-    known = variances > 0
-    scale = np.sqrt(np.where(known, variances, 1.0))
-    standard = np.where(known, centered / scale, 0.0)
+    varies = variances > 0
+    scale = np.sqrt(np.where(varies, variances, 1.0))
+    standard = np.where(varies, centered / scale, 0.0)
     correlation = (standard * shares[:, None]).T @ standard / (1 - squares)
     np.fill_diagonal(correlation, 1.0)
     intensity = _intensity(standard, shares, correlation)
-    kept = (1 - intensity) * correlation
-    np.fill_diagonal(kept, 1.0)
-    return kept * np.outer(np.sqrt(variances), np.sqrt(variances)), intensity
+    shrunken = (1 - intensity) * correlation
+    np.fill_diagonal(shrunken, 1.0)
+    return shrunken * np.outer(np.sqrt(variances), np.sqrt(variances)), intensity
 
 
 def _intensity(standard: Matrix, shares: Vector, correlation: Matrix) -> float:
-    """Sum of the variances of the correlations over the sum of their squares, at most 1."""
+    """Return the sum of the correlations' variances over that of their squares, at most 1."""
     squares = float(shares @ shares)
     mean = (standard * shares[:, None]).T @ standard
     mean_square = (standard**2 * shares[:, None]).T @ standard**2
     variances = (mean_square - mean**2) * squares / (1 - squares) ** 3
-    apart = ~np.eye(len(correlation), dtype=bool)
-    total = float((correlation[apart] ** 2).sum())
+    off_diagonal = ~np.eye(len(correlation), dtype=bool)
+    total = float((correlation[off_diagonal] ** 2).sum())
     if total <= 0:
         return 1.0
-    return float(np.clip(variances[apart].sum() / total, 0.0, 1.0))
+    return float(np.clip(variances[off_diagonal].sum() / total, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Closed forms for Gaussian columns and linear scores; for others, by the gradient at the mean."""
+"""Closed forms of FIRM: exact for Gaussian columns and linear scores, else first-order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NORMAL = NormalDist()
 
 
 def of_sum(coefficients: Vector, covariance: Matrix, gradient: Matrix) -> Vector:
-    """Signed importance of a sum of columns times coefficients: (n_outputs,)."""
+    """Return the signed importance of a linear combination of columns: (n_outputs,)."""
     variance = float(coefficients @ covariance @ coefficients)
     if variance <= 0:
         return np.zeros(gradient.shape[1])
@@ -23,18 +23,18 @@ def of_sum(coefficients: Vector, covariance: Matrix, gradient: Matrix) -> Vector
 def of_threshold(
     coefficients: Vector, constant: float, mean: Vector, covariance: Matrix, gradient: Matrix
 ) -> Vector:
-    """Signed importance of the condition that a sum plus a constant is above 0: (n_outputs,)."""
+    """Return the signed importance of the condition "sum + constant > 0": (n_outputs,)."""
     deviation = float(np.sqrt(coefficients @ covariance @ coefficients))
     if deviation <= 0:
         return np.zeros(gradient.shape[1])
     reach = -(float(coefficients @ mean) + constant) / deviation
-    # The smaller tail by itself, which 1 - cdf would lose to rounding.
+    # 1 - cdf would lose the smaller tail to rounding.
     tails = _NORMAL.cdf(reach) * _NORMAL.cdf(-reach)
     factor = _NORMAL.pdf(reach) / np.sqrt(tails) if tails > 0 else 0.0
     return of_sum(coefficients, covariance, gradient) * factor
 
 
 def mean_above(reach: float) -> float:
-    """Mean of a standard normal variable above a threshold."""
+    """Return the mean of a standard normal variable above a threshold."""
     tail = _NORMAL.cdf(-reach)
     return _NORMAL.pdf(reach) / tail if tail > 0 else reach

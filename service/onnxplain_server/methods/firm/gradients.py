@@ -1,4 +1,4 @@
-"""Gradients and weights of a model, from predictions at points around the rows."""
+"""Numerical gradients: central differences of predictions at the mean or at the rows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from onnxplain_server.effects.background import unmerged
 from onnxplain_server.effects.engine import Effects
 
 _STEP = 0.05
-"""Step of a central difference, in standard deviations: two of them, extrapolated."""
-_LEAST = 1_000.0
-"""Deviation of a column from which steps have three digits, in units of its mean's rounding."""
-_SPAN = 2.0
-"""The same for models that are linear, where a long one loses least to rounding."""
-_LINEAR = 1e-4
-"""Residual of a linear model, as a share of the score's standard deviation."""
+"""Step of a central difference, in standard deviations; a second step of twice it extrapolates."""
+_LINEAR_STEP = 2.0
+"""The same for linear models, where long steps lose least to rounding."""
+_MIN_DEVIATION = 1_000.0
+"""Least deviation of a column for steps of three digits, in units of its mean's rounding."""
+_LINEAR_TOLERANCE = 1e-4
+"""Largest residual of a linear model, as a share of the score's standard deviation."""
 
 
-def check_smooth(effects: Effects, why: str, path: str) -> None:
-    """Refuse columns along which there is no derivative.
+def check_smooth(effects: Effects, option: str, path: str) -> None:
+    """Reject columns without a derivative: integers, text, or missing values.
 
     Raises
     ------
@@ -40,14 +40,14 @@ def check_smooth(effects: Effects, why: str, path: str) -> None:
     if wrong:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{why} needs columns of numbers that may have fractions, none missing; the model "
-            f"takes others: {listed(wrong)}",
+            f"{option} needs floating-point columns, none missing; the model takes others: "
+            f"{listed(wrong)}",
             path,
         )
 
 
 def moments_of(effects: Effects) -> tuple[Vector, Vector]:
-    """Give the means and standard deviations of the model's columns: (n_features,) each."""
+    """Return the means and standard deviations of the model's columns: (n_features,) each."""
     weights, columns = effects.background.weights, effects.background.features.columns
     means = np.array([np.average(column, weights=weights) for column in columns])
     deviations = [
@@ -58,85 +58,87 @@ def moments_of(effects: Effects) -> tuple[Vector, Vector]:
 
 
 def gradient_cost(effects: Effects) -> int:
-    """Rows that `gradient_at_mean` predicts; `weights` half of it."""
+    """Return the number of rows that `gradient_at_mean` predicts; `weights` needs half of it."""
     return 4 * len(effects.background.features.names)
 
 
 def gradient_at_mean(effects: Effects) -> Matrix:
-    """Gradient of the outputs at the mean of the rows: (n_features, n_outputs).
+    """Return the gradient of the outputs at the mean of the rows: (n_features, n_outputs).
 
-    Central differences of two steps, extrapolated: the error falls with the fourth power of
-    the step.
+    Richardson extrapolation of central differences with two steps: the error falls with the
+    fourth power of the step.
     """
     means, deviations = moments_of(effects)
-    steps = _STEP * _filled(effects, means, deviations)
+    steps = _STEP * _usable_deviations(effects, means, deviations)
     near, far = (_differences(effects, means, factor * steps) for factor in (1.0, 2.0))
     extrapolated: Matrix = (4 * near - far) / 3
     return extrapolated
 
 
 def weights(effects: Effects, path: str) -> Matrix:
-    """Weights of a linear model: (n_features, n_outputs).
+    """Return the weights of a linear model: (n_features, n_outputs).
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where the model is not linear on the rows.
+        INVALID_OPTION if the model is not linear on the rows.
     """
     means, deviations = moments_of(effects)
-    found = _differences(effects, means, _SPAN * _filled(effects, means, deviations))
+    slopes = _differences(
+        effects, means, _LINEAR_STEP * _usable_deviations(effects, means, deviations)
+    )
     scores = effects.outputs()
     shares = effects.background.weights / effects.background.weights.sum()
     rows = np.stack(effects.background.columns, axis=1).astype(np.float64)
-    left = scores - rows @ found
-    left = np.abs(left - shares @ left).max(axis=0)
+    residuals = scores - rows @ slopes
+    residual = np.abs(residuals - shares @ residuals).max(axis=0)
     spread = np.sqrt(shares @ (scores - shares @ scores) ** 2)
-    rounding = 4 * _digits(effects).max() * np.abs(scores).max(axis=0)
-    if (left > np.maximum(_LINEAR * spread, rounding)).any():
+    rounding = 4 * _epsilons(effects).max() * np.abs(scores).max(axis=0)
+    if (residual > np.maximum(_LINEAR_TOLERANCE * spread, rounding)).any():
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "the model is not linear in its columns, as this needs; ask for TAYLOR or BINNED",
+            "the model is not linear in its columns, as required here; use TAYLOR or BINNED",
             path,
         )
-    return found
+    return slopes
 
 
 def root_mean_squares(effects: Effects, features: Sequence[int]) -> Matrix:
-    """Root of the mean squared derivative at the rows: (n_asked, n_outputs).
+    """Return the root mean squared derivative at the rows: (len(features), n_outputs).
 
     Predicts each row twice for each feature.
     """
     background = effects.background
     shares = background.weights / background.weights.sum()
     means, deviations = moments_of(effects)
-    steps = _STEP * _filled(effects, means, deviations)
-    found = []
+    steps = _STEP * _usable_deviations(effects, means, deviations)
+    roots = []
     for j in features:
         ahead, behind = (_moved(effects, j, sign * steps[j]) for sign in (1.0, -1.0))
-        apart = ahead[0] - behind[0]
-        found.append(np.sqrt(shares @ ((ahead[1] - behind[1]) / apart[:, None]) ** 2))
-    return np.array(found)
+        distance = ahead[0] - behind[0]
+        roots.append(np.sqrt(shares @ ((ahead[1] - behind[1]) / distance[:, None]) ** 2))
+    return np.array(roots)
 
 
 def _moved(effects: Effects, feature: int, step: float) -> tuple[Vector, Matrix]:
-    """Predict the rows with a feature moved: its values as the model has them, and outputs."""
+    """Predict the rows with a feature moved: its values in the model's precision, and outputs."""
     columns = list(effects.background.features.columns)
     columns[feature] = columns[feature] + step
     return _predict(effects, columns, feature)
 
 
 def _differences(effects: Effects, means: Vector, steps: Vector) -> Matrix:
-    """Central differences at a point, one feature after the other: (n_features, n_outputs)."""
+    """Return central differences at a point, per feature: (n_features, n_outputs)."""
     count = len(means)
     points = np.concatenate([means + np.diag(steps), means - np.diag(steps)])
     features = replace(effects.background.features, columns=tuple(points.T))
     background = unmerged(features, np.ones(2 * count), np.arange(2 * count))
     outputs = effects.restrict(background).outputs()
-    each = np.arange(count)
-    # As the model has them: its type may hold fewer digits.
-    held = np.stack(background.columns, axis=1).astype(np.float64)
-    apart = held[each, each] - held[count + each, each]
-    differences: Matrix = (outputs[:count] - outputs[count:]) / apart[:, None]
+    diagonal = np.arange(count)
+    # The model's type may have fewer digits than the points.
+    rounded = np.stack(background.columns, axis=1).astype(np.float64)
+    distances = rounded[diagonal, diagonal] - rounded[count + diagonal, diagonal]
+    differences: Matrix = (outputs[:count] - outputs[count:]) / distances[:, None]
     return differences
 
 
@@ -147,12 +149,12 @@ def _predict(effects: Effects, columns: Sequence[Array], feature: int) -> tuple[
     return moved.columns[feature].astype(np.float64), effects.restrict(moved).outputs()
 
 
-def _filled(effects: Effects, means: Vector, deviations: Vector) -> Vector:
-    """Put a scale of their own in place of deviations that the model's types cannot tell from 0."""
-    least = _LEAST * _digits(effects) * np.abs(means)
+def _usable_deviations(effects: Effects, means: Vector, deviations: Vector) -> Vector:
+    """Replace deviations too small for the model's types by the size of the mean, at least 1."""
+    least = _MIN_DEVIATION * _epsilons(effects) * np.abs(means)
     return np.where(deviations > least, deviations, np.maximum(np.abs(means), 1.0))
 
 
-def _digits(effects: Effects) -> Vector:
-    """Relative rounding of the model's columns: (n_features,)."""
+def _epsilons(effects: Effects) -> Vector:
+    """Return the machine epsilon of each of the model's columns: (n_features,)."""
     return np.array([np.finfo(column.dtype).eps for column in effects.background.columns])

@@ -1,8 +1,7 @@
-"""The estimators: each bound to a feature, ready for any weights of the rows.
+"""Estimators of FIRM, each bound to a feature and applicable to any weighting of the rows.
 
-A measure gives `raw` numbers whose average over replicates is that of the data:
-importances where these are signed, else their squares, since a square can be freed of
-its bias, and its root cannot.
+`raw` returns signed importances, or else squared ones: the bias of a square can be subtracted,
+that of its root cannot.
 """
 
 from __future__ import annotations
@@ -23,81 +22,81 @@ from onnxplain_server.methods.firm.weighted_scores import Moments, WeightedScore
 
 
 class BoundEstimator(Protocol):
-    """An estimator bound to a feature."""
+    """Estimator bound to a feature."""
 
     @property
     def estimator(self) -> Estimator:
-        """Its name."""
+        """Name of the estimator."""
 
     @property
     def is_signed(self) -> bool:
-        """Whether `raw` gives importances, and not their squares."""
+        """Whether `raw` returns importances and not their squares."""
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """Measure under some weights: (n_outputs,)."""
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Measure the feature under the weights of the scores: (n_outputs,)."""
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
-        """Expected scores, minus that of all rows, at values: (n_levels, n_outputs)."""
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:
+        """Return expected scores at values, minus the overall mean: (n_levels, n_outputs)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoValued:
-    """Difference of two means times the root of p (1 - p): Equation 10; exact."""
+    """Difference of two means times √(p (1 - p)), exactly: Equation 10."""
 
     bins: Bins
     estimator = Estimator.TWO_VALUED
     is_signed = True
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """See `BoundEstimator.raw`; positive where the larger value has the larger score."""
-        found = draw.bin_statistics(self.bins)
-        low, high = found.shares
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Return the signed importance; positive if the larger value has the larger score."""
+        bins = scores.bin_statistics(self.bins)
+        low, high = bins.shares
         if not low * high:
-            return np.zeros(draw.scores.shape[1])
-        difference: Vector = (found.means[1] - found.means[0]) * np.sqrt(low * high)
+            return np.zeros(scores.centered.shape[1])
+        difference: Vector = (bins.means[1] - bins.means[0]) * np.sqrt(low * high)
         return difference
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
-        """See `BoundEstimator.curve`."""
-        return draw.bin_statistics(self.bins).means
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - always the levels of the bins
+        """Return the means of the bins."""
+        return scores.bin_statistics(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binned:
-    """Spread of the means of bins, freed of what means of few rows scatter."""
+    """Spread of bin means, minus their sampling noise."""
 
     bins: Bins
     keep_bias: bool
     estimator = Estimator.BINNED
     is_signed = False
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """See `BoundEstimator.raw`."""
-        return _unbiased(draw.bin_statistics(self.bins), draw, keep_bias=self.keep_bias)
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Return the squared importance."""
+        return _unbiased(scores.bin_statistics(self.bins), scores, keep_bias=self.keep_bias)
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - those of the bins
-        """See `BoundEstimator.curve`."""
-        return draw.bin_statistics(self.bins).means
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:  # noqa: ARG002 - always the levels of the bins
+        """Return the means of the bins."""
+        return scores.bin_statistics(self.bins).means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Smooth:
-    """Spread of a regression spline, freed of what it follows the noise."""
+    """Spread of a regression spline, minus its overfitting of noise."""
 
     spline: Spline
     keep_bias: bool
     estimator = Estimator.SMOOTH
     is_signed = False
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """See `BoundEstimator.raw`."""
-        found = self.spline.measure(draw.scores, draw.weights)
-        return _unbiased(found, draw, keep_bias=self.keep_bias)
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Return the squared importance."""
+        statistics = self.spline.measure(scores.centered, scores.weights)
+        return _unbiased(statistics, scores, keep_bias=self.keep_bias)
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
-        """See `BoundEstimator.curve`."""
-        fitted = self.spline.at(levels) @ self.spline.fit(draw.scores, draw.weights)
-        return fitted - np.average(draw.scores, axis=0, weights=draw.weights)
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:
+        """Evaluate the spline."""
+        fitted = self.spline.at(levels) @ self.spline.fit(scores.centered, scores.weights)
+        return fitted - np.average(scores.centered, axis=0, weights=scores.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,23 +107,23 @@ class Slope:
     estimator = Estimator.SLOPE
     is_signed = True
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """See `BoundEstimator.raw`."""
-        return slope(self.values, draw.scores, draw.weights)
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Return the signed importance."""
+        return slope(self.values, scores.centered, scores.weights)
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
-        """See `BoundEstimator.curve`."""
-        shares = draw.weights / draw.weights.sum()
-        unit = np.abs(self.values).max() or 1.0  # so that no square overflows
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:
+        """Evaluate the regression line."""
+        shares = scores.weights / scores.weights.sum()
+        unit = np.abs(self.values).max() or 1.0  # prevents overflow of squares
         values = self.values / unit
         mean = shares @ values
         deviation = np.sqrt(shares @ (values - mean) ** 2)
-        return _line(levels / unit, mean, deviation, self.raw(draw))
+        return _line(levels / unit, mean, deviation, self.raw(scores))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedForm:
-    """The closed form for Gaussian columns, of a sum of columns or a threshold of one."""
+    """Closed form for Gaussian columns, of a linear combination or a threshold of one."""
 
     form: Linear | Threshold
     moments: Moments
@@ -132,34 +131,34 @@ class ClosedForm:
 
     @property
     def is_signed(self) -> bool:
-        """Equation 9 has no sign."""
+        """Whether the estimator is GAUSSIAN; Equation 9 (TAYLOR) has no sign."""
         return self.estimator is Estimator.GAUSSIAN
 
-    def raw(self, draw: WeightedScores) -> Vector:
-        """See `BoundEstimator.raw`."""
-        signed = self._signed(draw)
+    def raw(self, scores: WeightedScores) -> Vector:
+        """Return the signed importance, or its square for TAYLOR."""
+        signed = self._signed(scores)
         return signed if self.is_signed else signed**2
 
-    def _signed(self, draw: WeightedScores) -> Vector:
+    def _signed(self, scores: WeightedScores) -> Vector:
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
         gradient = self.moments.gradient
         if isinstance(self.form, Linear):
-            return gaussian.of_sum(coefficients, draw.covariance, gradient)
+            return gaussian.of_sum(coefficients, scores.covariance, gradient)
         above = gaussian.of_threshold(
-            coefficients, linear.constant, draw.mean, draw.covariance, gradient
+            coefficients, linear.constant, scores.mean, scores.covariance, gradient
         )
         return above if self.form.is_above else -above
 
-    def curve(self, draw: WeightedScores, levels: Array) -> Matrix:
-        """See `BoundEstimator.curve`."""
+    def curve(self, scores: WeightedScores, levels: Array) -> Matrix:
+        """Evaluate the line, or the two means beside a threshold."""
         linear = self.form.linear if isinstance(self.form, Threshold) else self.form
         coefficients = self.moments.coefficients(dict(linear.coefficients))
-        deviation = float(np.sqrt(coefficients @ draw.covariance @ coefficients))
-        mean = float(coefficients @ draw.mean) + linear.constant
+        deviation = float(np.sqrt(coefficients @ scores.covariance @ coefficients))
+        mean = float(coefficients @ scores.mean) + linear.constant
         if isinstance(self.form, Linear):
-            return _line(levels, mean, deviation, self._signed(draw))
-        rising = gaussian.of_sum(coefficients, draw.covariance, self.moments.gradient)
+            return _line(levels, mean, deviation, self._signed(scores))
+        rising = gaussian.of_sum(coefficients, scores.covariance, self.moments.gradient)
         above = gaussian.mean_above(-mean / deviation if deviation else 0.0)
         below = -gaussian.mean_above(mean / deviation if deviation else 0.0)
         holds, fails = (above, below) if self.form.is_above else (below, above)
@@ -167,18 +166,18 @@ class ClosedForm:
 
 
 def _line(levels: Array, mean: float, deviation: float, rise: Vector) -> Matrix:
-    """Evaluate a line through 0 at the mean, with its rise over one standard deviation."""
-    places = (levels - mean) / deviation if deviation > 0 else np.zeros(len(levels))
-    line: Matrix = places[:, None] * rise
+    """Evaluate the line that is 0 at the mean and rises by `rise` per standard deviation."""
+    standardized = (levels - mean) / deviation if deviation > 0 else np.zeros(len(levels))
+    line: Matrix = standardized[:, None] * rise
     return line
 
 
-def _unbiased(found: BinStatistics, draw: WeightedScores, *, keep_bias: bool) -> Vector:
-    """Take the noise from a spread.
+def _unbiased(statistics: BinStatistics, scores: WeightedScores, *, keep_bias: bool) -> Vector:
+    """Subtract the noise from a spread.
 
-    Where the bias is to stay, a replicate still loses the part of its own that it has on top
-    of the data's, which is half of it.
+    With `keep_bias`, a replicate still loses half of its noise: the part that resampling adds to
+    the bias of the data.
     """
     if not keep_bias:
-        return found.between - found.noise
-    return found.between - (found.noise / 2 if draw.is_replicate else 0.0)
+        return statistics.between - statistics.noise
+    return statistics.between - (statistics.noise / 2 if scores.is_replicate else 0.0)

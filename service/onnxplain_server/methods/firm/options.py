@@ -1,4 +1,4 @@
-"""What to compute."""
+"""Options of FIRM, and the checks that need no table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_FEATURES = 50_000
 
 
 class Estimator(Enum):
-    """How importance is estimated."""
+    """Estimator of importance."""
 
     GAUSSIAN = "GAUSSIAN"
     TAYLOR = "TAYLOR"
@@ -25,7 +25,7 @@ class Estimator(Enum):
 
 
 class ScoreSource(Enum):
-    """What the score is."""
+    """Source of the score."""
 
     MODEL = "MODEL"
     LABELS = "LABELS"
@@ -33,7 +33,7 @@ class ScoreSource(Enum):
 
 
 class Contrast(Enum):
-    """Other measures, to be set beside."""
+    """Alternative measure, computed for comparison."""
 
     PARTIAL_DEPENDENCE = "PARTIAL_DEPENDENCE"
     SENSITIVITY = "SENSITIVITY"
@@ -41,7 +41,7 @@ class Contrast(Enum):
 
 
 class Combination(Enum):
-    """What is made of two features."""
+    """Combination of two features."""
 
     CONJUNCTION = "CONJUNCTION"
     DISJUNCTION = "DISJUNCTION"
@@ -60,14 +60,14 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `FirmOptions` in the contract.
+    """Options of FIRM; see `FirmOptions` in the contract.
 
     Attributes
     ----------
     features : tuple of str
-        Empty, before they are resolved, for every column that the model takes.
+        Expressions; empty, before they are expanded: every column of the model.
     estimator : Estimator or None
-        None: chosen for each feature.
+        None: chosen per feature.
     """
 
     features: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Options:
 
 
 def check(options: Options, path: str) -> None:
-    """Refuse what is impossible whatever the table."""
+    """Reject options that are invalid for any table."""
     within(options.bin_count, 2, 1_000, f"{path}.bin_count")
     options.resampling.check(path)
     for i, pairs in enumerate(options.pairs):

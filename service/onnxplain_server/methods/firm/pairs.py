@@ -1,4 +1,4 @@
-"""All pairs of some features, as expressions."""
+"""Expansion of pairs: all pairs of some features, as expressions without duplicates."""
 
 from __future__ import annotations
 
@@ -23,69 +23,69 @@ _JOINTS = {
 
 @dataclass(slots=True)
 class FeatureList:
-    """Texts of features, each once, and what shows which are pairs of which.
+    """Features to measure, without duplicates, and the grids of pairs among them.
 
     Attributes
     ----------
     texts : list of str
     paths : list of str
-        Fields of the request that they come from.
+        Request field of each text.
     pair_grids : list of PairGrid
     """
 
     texts: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     pair_grids: list[PairGrid] = field(default_factory=list)
-    _places: dict[str, int] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)
 
     def add(self, text: str, path: str) -> int:
-        """Take a feature, unless it is there, and return its position."""
-        if text not in self._places:
+        """Add a feature unless it is present; return its position."""
+        if text not in self._positions:
             if len(self.texts) == MAX_FEATURES:
                 raise ExplainError(
                     Reason.INVALID_OPTION, f"more than {MAX_FEATURES:,} features", path
                 )
-            self._places[text] = len(self.texts)
+            self._positions[text] = len(self.texts)
             self.texts.append(text)
             self.paths.append(path)
-        return self._places[text]
+        return self._positions[text]
 
 
 def expand(
     options: Options, names: Sequence[str], columns: Collection[str], path: str
 ) -> FeatureList:
-    """List all features: those named, or all that the model takes, then pairs.
+    """List all features: the requested ones, or all columns of the model, then pairs.
 
     Parameters
     ----------
     names : sequence of str
         Columns that the model takes.
     columns : collection of str
-        All of the table.
+        All columns of the table.
 
     Raises
     ------
     ExplainError
         INVALID_OPTION.
     """
-    wanted = FeatureList()
-    twice = tuple(text for text, count in Counter(options.features).items() if count > 1)
-    if twice:
+    feature_list = FeatureList()
+    repeated = tuple(text for text, count in Counter(options.features).items() if count > 1)
+    if repeated:
         raise ExplainError(
-            Reason.INVALID_OPTION, f"{listed(twice)} is named twice", f"{path}.features"
+            Reason.INVALID_OPTION, f"{listed(repeated)} is named twice", f"{path}.features"
         )
     for i, text in enumerate(options.features or (() if options.pairs else names)):
-        wanted.add(text, f"{path}.features[{i}]")
+        feature_list.add(text, f"{path}.features[{i}]")
     for i, pairs in enumerate(options.pairs):
-        wanted.pair_grids.append(_pair(pairs, wanted, columns, f"{path}.pairs[{i}]"))
-    return wanted
+        feature_list.pair_grids.append(_pair(pairs, feature_list, columns, f"{path}.pairs[{i}]"))
+    return feature_list
 
 
-def _pair(pairs: Pairs, wanted: FeatureList, columns: Collection[str], path: str) -> PairGrid:
+def _pair(pairs: Pairs, feature_list: FeatureList, columns: Collection[str], path: str) -> PairGrid:
     if pairs.include_negations and pairs.combination is Combination.PRODUCT:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "a product has no negations; leave include_negations out, or ask for CONJUNCTION",
+            "a product has no negations; leave include_negations out, or use CONJUNCTION",
             f"{path}.include_negations",
         )
     literals = []
@@ -96,9 +96,9 @@ def _pair(pairs: Pairs, wanted: FeatureList, columns: Collection[str], path: str
             negated = f"not {quoted}"
             literals.append((owner, negated, negated))
     joint = _JOINTS[pairs.combination]
-    singles = [wanted.add(text, f"{path}.features[{owner}]") for owner, text, _ in literals]
+    singles = [feature_list.add(text, f"{path}.features[{owner}]") for owner, text, _ in literals]
     cells = [
-        (i, j, wanted.add(joint.format(first[2], second[2]), path))
+        (i, j, feature_list.add(joint.format(first[2], second[2]), path))
         for (i, first), (j, second) in combinations(enumerate(literals), 2)
         if first[0] != second[0]
     ]
@@ -107,7 +107,7 @@ def _pair(pairs: Pairs, wanted: FeatureList, columns: Collection[str], path: str
 
 
 def _quoted(text: str, columns: Collection[str], path: str) -> str:
-    """Write a feature so that it can be a part of an expression."""
+    """Quote a feature for use inside an expression."""
     if text not in columns:
         return f"({text})"
     if text.isidentifier() and not keyword.iskeyword(text):

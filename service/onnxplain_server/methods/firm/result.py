@@ -1,4 +1,4 @@
-"""What is found."""
+"""Result of FIRM: importances with curves and intervals, contrasts, grids of pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxplain_server.methods.firm.options import Contrast, Estimator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportanceSpread:
-    """What resampling tells of an importance.
+    """Spread of an importance over replicates.
 
     Attributes
     ----------
@@ -25,18 +25,18 @@ class ImportanceSpread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionalExpectation:
-    """The conditional expected score of a feature, as the estimator has it.
+    """Conditional expectation of the score given a feature, as estimated.
 
     Attributes
     ----------
     levels : (n_points,)
-        Values of the feature, float64 or str objects; NaN or "" where it is missing.
+        Values of the feature, float64 or str objects; NaN or "" if missing.
     is_by_value : bool
-        Whether these are all the values; otherwise means of bins.
+        Whether `levels` are all distinct values; otherwise means of bins.
     expected : (n_points, n_outputs)
-        Unit of the output.
+        Expected scores; unit of the output.
     shares : (n_points,)
-        Of the weight.
+        Shares of the weight.
     """
 
     levels: Array
@@ -47,17 +47,16 @@ class ConditionalExpectation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirmImportance:
-    """How far a feature moves the expected score.
+    """Importance of a feature: standard deviation of the expected score given its value.
 
     Attributes
     ----------
     feature : str
-        As it was asked for.
+        As requested.
     estimator : Estimator
-        Which one was used.
+        The one used.
     values : (n_outputs,)
-        Unit of the output, or without one where standardised; signed by GAUSSIAN, TWO_VALUED
-        and SLOPE.
+        Unit of the output, or none if standardised; signed by GAUSSIAN, TWO_VALUED and SLOPE.
     spread : ImportanceSpread or None
     curve : ConditionalExpectation
     """
@@ -71,7 +70,7 @@ class FirmImportance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContrastImportance:
-    """Another measure of a column, which is not this method's."""
+    """Contrast measure of a column, computed beside FIRM."""
 
     contrast: Contrast
     feature: str
@@ -80,13 +79,13 @@ class ContrastImportance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScatterSample:
-    """Some rows, to be drawn behind the curves.
+    """Sample of rows, for scatter plots behind the curves.
 
     Attributes
     ----------
-    values : mapping of feature to (n_shown,)
-        Of the most important features only.
-    scores : (n_shown, n_outputs)
+    values : mapping of feature to (n_sample,)
+        Most important features only.
+    scores : (n_sample, n_outputs)
     """
 
     values: dict[str, Array]
@@ -95,16 +94,16 @@ class ScatterSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairGrid:
-    """Features of which all pairs were asked for, as `plots` sets them into a square.
+    """Grid of all pairs of some literals (features or their negations), for plots.
 
     Attributes
     ----------
     names : tuple of str
-        Literals, each once, in order.
+        Literals in order, without duplicates.
     cells : tuple of (int, int, int)
-        Positions of two literals, and of their pair among the importances.
+        Positions of two literals, and of their pair in the importances.
     singles : tuple of int
-        Positions of the literals among the importances.
+        Positions of the literals in the importances.
     combination : str
     """
 
@@ -116,14 +115,14 @@ class PairGrid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Importances in the order asked for; see `FirmResult` in the contract.
+    """Importances in request order; see `FirmResult` in the contract.
 
     Attributes
     ----------
     output_names : tuple of str
-        The model's, then those of the target.
+        Outputs of the model, then scores from the target.
     means, deviations : (n_outputs,)
-        Of the scores.
+        Means and standard deviations of the scores.
     confidence_level : float
         0 without resampling.
     """

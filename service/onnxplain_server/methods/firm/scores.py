@@ -1,4 +1,4 @@
-"""Scores by bins: their means, their spread between bins, and what of it is noise."""
+"""Bin statistics of scores: means, variance between bins, and its sampling noise."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinStatistics:
-    """Scores in bins that weigh something.
+    """Means and variances of scores by bin.
 
     Attributes
     ----------
     shares : (n_bins,)
-        Of the weight; 0 for bins without any.
+        Shares of the weight; 0 for empty bins.
     means : (n_bins, n_outputs)
-        Expected score in each bin, minus that of all rows; NaN in bins without weight.
+        Mean score of each bin, minus the overall mean; NaN for empty bins.
     between : (n_outputs,)
         Variance of the means.
     noise : (n_outputs,)
-        By how much `between` is too large on average, because means of finitely many rows
-        scatter; NaN where each bin has one row only.
+        Expected excess of `between`, because means of finitely many rows scatter; NaN if each
+        bin has the weight of a single row.
     within : (n_outputs,)
-        Variance of scores around the means.
+        Variance of scores within bins.
     """
 
     shares: Vector
@@ -36,10 +36,10 @@ class BinStatistics:
 
 
 def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) -> BinStatistics:
-    """Average scores by bins.
+    """Compute bin statistics.
 
-    With W the weight of a bin and S the sum of its squared weights, means scatter by
-    σ² S / W² around their expectation, so `between` is too large by
+    With W the weight of a bin and S the sum of its squared weights, a mean has the variance
+    σ² S / W² around its expectation, so `between` is too large by
     σ² (Σ S / (W ΣW) - ΣS / (ΣW)²); for equal weights by σ² (n_bins - 1) / n.
 
     Parameters
@@ -55,26 +55,26 @@ def bin_statistics(codes: Array, count: int, scores: Matrix, weights: Vector) ->
     bins = codes.astype(np.intp)
     sums, squares = _totals(bins, count, weights)
     totals = np.stack([np.bincount(bins, weights * s, count) for s in scores.T], axis=1)
-    whole, filled = sums.sum(), sums > 0
+    total, filled = sums.sum(), sums > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         means = totals / sums[:, None]
-    shares, kept = sums / whole, np.where(filled[:, None], means, 0.0)
-    middle = shares @ kept
-    between = shares @ (kept - middle) ** 2
-    # Not by the linear algebra library, whose threads cost more here than they save.
+    shares, finite = sums / total, np.where(filled[:, None], means, 0.0)
+    mean = shares @ finite
+    between = shares @ (finite - mean) ** 2
+    # No matrix product: the threads of BLAS cost more here than they save.
     square = np.array([(weights * s**2).sum() for s in scores.T])
-    residual = np.maximum(square - sums @ kept**2, 0.0)
+    residual = np.maximum(square - sums @ finite**2, 0.0)
     ratio = squares[filled] / sums[filled]
-    freedom = whole - ratio.sum()
-    # All but rounding: every bin has a single row.
-    has_spread = freedom > 1e-9 * whole
+    freedom = total - ratio.sum()
+    # Otherwise each bin has a single row, up to rounding.
+    has_spread = freedom > 1e-9 * total
     within = residual / freedom if has_spread else np.full(scores.shape[1], np.nan)
-    noise = within * max(ratio.sum() / whole - squares.sum() / whole**2, 0.0)
-    return BinStatistics(shares, means - middle, between, noise, within)
+    noise = within * max(ratio.sum() / total - squares.sum() / total**2, 0.0)
+    return BinStatistics(shares, means - mean, between, noise, within)
 
 
 def _totals(bins: Indices, count: int, weights: Vector) -> tuple[Vector, Vector]:
-    """Sum weights and their squares by bins; where all are equal, by counting."""
+    """Sum weights and their squares by bin; equal weights by counting."""
     if (weights == weights[0]).all():
         rows = np.bincount(bins, minlength=count).astype(np.float64)
         weight = np.float64(weights[0])
@@ -87,19 +87,19 @@ def _sum(bins: Indices, count: int, values: Vector) -> Vector:
 
 
 def slope(values: Vector, scores: Matrix, weights: Vector) -> Vector:
-    """Rise of the regression line over one standard deviation of the feature: (n_outputs,)."""
+    """Return the regression line's rise per standard deviation of the feature: (n_outputs,)."""
     shares = weights / weights.sum()
     centered = np.where(shares > 0, values - shares @ values, 0.0)
     largest = np.abs(centered).max()
     if not largest:
         return np.zeros(scores.shape[1])
-    centered = centered / largest  # so that no square overflows, and none vanishes
+    centered = centered / largest  # prevents overflow and underflow of squares
     rise: Vector = (shares * centered) @ scores / np.sqrt(shares @ centered**2)
     return rise
 
 
 def spread(scores: Matrix, weights: Vector) -> Vector:
-    """Standard deviation of the scores: (n_outputs,)."""
+    """Return the standard deviation of the scores: (n_outputs,)."""
     shares = weights / weights.sum()
     deviation: Vector = np.sqrt(shares @ (scores - shares @ scores) ** 2)
     return deviation

@@ -1,6 +1,6 @@
-"""The conditional expectation as a smooth curve: a cubic regression spline.
+"""Cubic regression spline: a smooth estimate of the conditional expectation.
 
-Its knots lie at quantiles of the feature, so that each stretch holds as many rows.
+Knots are quantiles of the feature, so that each interval holds as many rows.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from scipy.interpolate import BSpline
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.firm.scores import BinStatistics
 
-_STRETCHES = 6
+_INTERVALS = 6
 _DEGREE = 3
-FEWEST_VALUES = 12
-"""Distinct values below which there is no curve."""
+MIN_VALUES = 12
+"""Least number of distinct values for a spline."""
 
 
 class Spline:
-    """A basis of cubic splines over a feature.
+    """B-spline basis over a feature.
 
     Parameters
     ----------
     values : (n,)
-        At least `FEWEST_VALUES` distinct ones, none missing.
+        At least `MIN_VALUES` distinct ones, none missing.
     """
 
     def __init__(self, values: Vector) -> None:
         self._low, self._span = float(values.min()), float(np.ptp(values))
         places = (values - self._low) / self._span
-        inner = np.unique(np.quantile(places, np.linspace(0, 1, _STRETCHES + 1)))
+        inner = np.unique(np.quantile(places, np.linspace(0, 1, _INTERVALS + 1)))
         self._knots: Vector = np.concatenate([np.zeros(_DEGREE), inner, np.ones(_DEGREE)])
         self.basis = self.at(values)
 
@@ -46,19 +46,21 @@ class Spline:
         return fitted.astype(np.float64)
 
     def measure(self, scores: Matrix, weights: Vector) -> BinStatistics:
-        """Tell the spread of the curve, as `by_bin` does of bins; `means` are those of rows.
+        """Measure the spread of the curve, as `bin_statistics` that of bins; `means` are per row.
 
         With H the projection and S the squared weights, the variance of the curve is too
-        large by σ² (Σ w_i Var(fit_i) / ΣW - ΣS / (ΣW)²).
+        large by σ² (Σ w_i Var(fit_i) / ΣW - ΣS / (ΣW)²). `noise` is NaN where the spline passes
+        through the few rows that hold nearly all the weight, which leaves no residuals.
         """
         fitted = self.basis @ self.fit(scores, weights)
         shares = weights / weights.sum()
-        middle = shares @ fitted
-        between = shares @ (fitted - middle) ** 2
+        mean = shares @ fitted
+        between = shares @ (fitted - mean) ** 2
         gram = (self.basis * shares[:, None]).T @ self.basis
         squared = (self.basis * (shares**2)[:, None]).T @ self.basis
-        taken = float(np.trace(np.linalg.lstsq(gram, squared, rcond=1e-12)[0]))
-        freedom = 1.0 - taken
-        within = shares @ (scores - fitted) ** 2 / freedom
-        noise = within * (taken - float(shares @ shares))
-        return BinStatistics(shares, fitted - middle, between, noise, within)
+        used = float(np.trace(np.linalg.lstsq(gram, squared, rcond=1e-12)[0]))
+        freedom = 1.0 - used
+        with np.errstate(divide="ignore", invalid="ignore"):
+            within = shares @ (scores - fitted) ** 2 / freedom
+            noise = within * (used - float(shares @ shares))
+        return BinStatistics(shares, fitted - mean, between, noise, within)

@@ -1,4 +1,4 @@
-"""One weighting of the rows: the data themselves, or a replicate of them."""
+"""Scores under one weighting of the rows: the data, or a bootstrap replicate of them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from onnxplain_server.methods.firm.scores import BinStatistics, bin_statistics, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """What closed forms are made of.
+    """Inputs of the closed forms: rows, gradient, and covariance estimator.
 
     Attributes
     ----------
     names : tuple of str
-        Columns: those of the model, then others that features need.
+        Columns of the model, then others that features need.
     rows : (n, n_columns)
     gradient : (n_columns, n_outputs)
-        Of the score; 0 for columns that the model does not take.
+        Gradient of the score; 0 for columns the model does not take.
     kind : Covariance
     """
 
@@ -32,47 +32,49 @@ class Moments:
     gradient: Matrix
     kind: Covariance
 
-    def coefficients(self, of: dict[str, float]) -> Vector:
-        """Put coefficients by name into the order of the columns: (n_columns,)."""
-        return np.array([of.get(name, 0.0) for name in self.names])
+    def coefficients(self, by_name: dict[str, float]) -> Vector:
+        """Arrange coefficients in column order: (n_columns,)."""
+        return np.array([by_name.get(name, 0.0) for name in self.names])
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedScores:
-    """Scores under some weights.
+    """Centred scores with weights, and statistics cached for the data (not for replicates).
 
     Attributes
     ----------
-    scores : (n, n_outputs)
-        Centered.
+    centered : (n, n_outputs)
+        Scores minus their means.
     weights : (n,)
         Not negative.
     moments : Moments or None
-        None where no feature needs them.
+        None unless an estimator needs them.
     is_replicate : bool
     """
 
-    scores: Matrix
+    centered: Matrix
     weights: Vector
     moments: Moments | None
     is_replicate: bool = False
 
     def bin_statistics(self, bins: Bins) -> BinStatistics:
-        """Average the scores by bins; of the data themselves once only."""
+        """Average the scores by bin; memoized unless this is a replicate."""
         if self.is_replicate:
-            return bin_statistics(bins.codes, bins.count, self.scores, self.weights)
-        if bins not in self._known:
-            self._known[bins] = bin_statistics(bins.codes, bins.count, self.scores, self.weights)
-        return self._known[bins]
+            return bin_statistics(bins.codes, bins.count, self.centered, self.weights)
+        if bins not in self._statistics:
+            self._statistics[bins] = bin_statistics(
+                bins.codes, bins.count, self.centered, self.weights
+            )
+        return self._statistics[bins]
 
     @cached_property
-    def _known(self) -> dict[Bins, BinStatistics]:
+    def _statistics(self) -> dict[Bins, BinStatistics]:
         return {}
 
     @cached_property
     def deviations(self) -> Vector:
         """Standard deviations of the scores: (n_outputs,)."""
-        return spread(self.scores, self.weights)
+        return spread(self.centered, self.weights)
 
     @cached_property
     def mean(self) -> Vector:
