@@ -45,7 +45,7 @@ def test_rows_are_taken_in_the_order_asked_for() -> None:
 
 def test_long_lists_of_names_are_cut() -> None:
     assert listed(("a", "b")) == "'a', 'b'"
-    assert listed(tuple("abc"), most=2) == "'a', 'b' and 1 more"
+    assert listed(tuple("abc"), limit=2) == "'a', 'b' and 1 more"
 
 
 @given(n_rows=st.integers(0, 200), row_count=st.integers(1, 200), seed=st.integers(0, 2**31))

@@ -28,7 +28,7 @@ def app() -> Flask:
         MemoryCache(_MIB, Signer(b"secret")),
         MemoryBlobs(_MIB, 60),
         limits=RequestLimits(_MIB, _MIB, seconds=1, row_count=20_000),
-        turns=Scheduler(2, 100),
+        scheduler=Scheduler(2, 100),
         metrics=Metrics(),
     )
     return create_app(service, Metrics(), _MIB)

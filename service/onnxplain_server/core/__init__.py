@@ -1,1 +1,5 @@
-"""Core types that every other package uses: arrays, tables, models, rows, errors, interfaces."""
+"""Core types that every other package builds on.
+
+Read `errors`, `table`, `model`, `rows` (the table's columns bound to the model's inputs) and
+`interfaces`. No module here knows a transport, a runtime, a contract message or a setting.
+"""

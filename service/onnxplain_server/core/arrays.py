@@ -1,4 +1,4 @@
-"""Names for arrays by their shape, and arrays as bytes for the cache."""
+"""Array types named by their shape, and the byte format of arrays in the cache."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _VERSION = 1
 
 
 def pack(values: Matrix) -> bytes:
-    """Write float64 numbers as magic, version, rank, shape and little-endian values."""
+    """Encode float64 numbers: magic, version, rank, shape, little-endian values."""
     shape = struct.pack(f"<{values.ndim}Q", *values.shape)
     return _HEADER.pack(_MAGIC, _VERSION, values.ndim) + shape + values.astype("<f8").tobytes()
 
 
 def unpack(packed: bytes, shape: tuple[int, ...]) -> Matrix | None:
-    """Read what `pack` wrote; None unless it is whole and has the expected shape."""
-    start = _HEADER.size + 8 * len(shape)
-    if len(packed) != start + 8 * int(np.prod(shape)):
+    """Decode bytes of `pack`; None if they are damaged or have another shape."""
+    offset = _HEADER.size + 8 * len(shape)
+    if len(packed) != offset + 8 * int(np.prod(shape)):
         return None
     header = _HEADER.unpack_from(packed)
     if header != (_MAGIC, _VERSION, len(shape)):
         return None
     if struct.unpack_from(f"<{len(shape)}Q", packed, _HEADER.size) != shape:
         return None
-    return np.frombuffer(packed, "<f8", offset=start).reshape(shape).astype(np.float64)
+    return np.frombuffer(packed, "<f8", offset=offset).reshape(shape).astype(np.float64)

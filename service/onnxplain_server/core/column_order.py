@@ -1,4 +1,4 @@
-"""The order of a matrix's columns: by the names that the model carries, or by position."""
+"""Column order of a matrix input: by the names that the model carries, else by position."""
 
 from __future__ import annotations
 
@@ -11,42 +11,45 @@ from onnxplain_server.core.table import listed
 _NUMBERED = re.compile(r"(\D*)(\d{1,9})")
 
 
-def ordered(
-    carried: Sequence[str], stated: Sequence[str], table: Sequence[str], others: Sequence[str]
+def column_order(
+    carried: Sequence[str],
+    requested: Sequence[str],
+    table: Sequence[str],
+    non_features: Sequence[str],
 ) -> tuple[tuple[str, ...], bool]:
-    """Choose the columns that a matrix is made of.
+    """Choose the columns of a matrix input.
 
     Parameters
     ----------
     carried : sequence of str
-        Names of its columns that the model carries; empty where it carries none.
-    stated : sequence of str
-        Columns that the request names in their order, which may be called otherwise than in the
-        model; empty for none.
+        Column names stored in the model; empty if it stores none.
+    requested : sequence of str
+        Columns that the request names, in order; their names may differ from the model's. May be
+        empty.
     table : sequence of str
         Columns of the table, in its order.
-    others : sequence of str
-        Of these, target and weight.
+    non_features : sequence of str
+        Target and weight columns of the table.
 
     Returns
     -------
     names : tuple of str
     by_position : bool
-        Whether nothing but the table's order tells which column is which.
+        Whether only the order of the table assigns the columns.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where the request puts a column elsewhere than the model; MISSING_COLUMN
-        where the table lacks columns that the model names.
+        INVALID_OPTION if the request orders columns otherwise than the model; MISSING_COLUMN if
+        the table lacks columns that the model names.
     """
-    if stated:
-        _check_stated(carried, stated)
-        return tuple(stated), False
+    if requested:
+        _check_requested(carried, requested)
+        return tuple(requested), False
     missing = tuple(name for name in carried if name not in table)
     if carried and not missing:
         return tuple(carried), False
-    rest = tuple(name for name in table if name not in others)
+    rest = tuple(name for name in table if name not in non_features)
     is_unnamed = _is_numbered(rest) and not set(rest) & set(carried)
     if missing and not (_is_numbered(carried) or is_unnamed):
         raise _mismatch(missing, tuple(name for name in rest if name not in carried))
@@ -54,7 +57,7 @@ def ordered(
 
 
 def _is_numbered(names: Sequence[str]) -> bool:
-    """Whether names only count, as f0, f1, ... do, and so say nothing of the columns."""
+    """Whether names only count, like f0, f1, ..., and so do not identify columns."""
     matches = [_NUMBERED.fullmatch(name) for name in names]
     if not names:
         return False
@@ -65,16 +68,16 @@ def _is_numbered(names: Sequence[str]) -> bool:
     return first in {0, 1} and parts == [(prefix, first + j) for j in range(len(names))]
 
 
-def _check_stated(carried: Sequence[str], stated: Sequence[str]) -> None:
-    """Refuse a column of the model's at another place; other names may be renamed columns."""
-    place = {name: j for j, name in enumerate(carried)}
-    moved = [(j, name) for j, name in enumerate(stated) if place.get(name, j) != j]
+def _check_requested(carried: Sequence[str], requested: Sequence[str]) -> None:
+    """Refuse a model column at another position; unknown names may be renamed columns."""
+    position = {name: j for j, name in enumerate(carried)}
+    moved = [(j, name) for j, name in enumerate(requested) if position.get(name, j) != j]
     if moved:
         (j, name) = moved[0]
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"feature_columns has {name!r} in place {j + 1}, but the model names {carried[j]!r} "
-            f"there and {name!r} in place {place[name] + 1}; leave feature_columns out to have "
+            f"there and {name!r} in place {position[name] + 1}; leave feature_columns out to have "
             "the columns matched by name",
             "feature_columns",
         )

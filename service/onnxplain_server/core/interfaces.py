@@ -1,4 +1,7 @@
-"""What a computation and its surroundings ask of each other."""
+"""Protocols between layers: hosts of computations, the cache, the store of uploads, and runners.
+
+Transports, adapters and computations see each other only through these.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,28 @@ from typing import Protocol, TypeAlias
 
 
 class ComputationHost(Protocol):
-    """All that a computation may ask of its surroundings."""
+    """Host of a computation: receives its progress and offers it a cache."""
 
     def advance(self, done: float, planned: float) -> None:
-        """Tell the progress, in rows: `planned` is an upper bound that never rises.
+        """Report progress, in rows: `planned` is an upper bound that never rises.
 
         Raises
         ------
         ExplainError
-            DEADLINE_EXCEEDED or CANCELLED where the answer is no longer wanted.
+            DEADLINE_EXCEEDED or CANCELLED; the computation then ends.
         """
 
     def single_flight(self, name: str) -> AbstractContextManager[bool]:
-        """Do a piece of work, inside the context, while others that were asked for it wait.
+        """Deduplicate concurrent work: inside the context, others with the same name wait.
 
-        Inside, what was missing is to be recalled once more: who has waited
-        finds what was remembered. Only work is saved by it, and nothing is
-        promised: two may well be inside.
+        Inside, look into the cache once more: after waiting, the result may be
+        there. This saves work but guarantees nothing: two may be inside at once.
 
         Returns
         -------
         context manager of bool
-            Whether it is the first one inside; not where another has done the
-            work meanwhile, or cannot be waited for any longer.
+            Whether no other did the work meanwhile; False too when waiting took
+            too long.
 
         Raises
         ------
@@ -41,36 +43,36 @@ class ComputationHost(Protocol):
         """
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return cached numbers in one round trip; None for each that is not there."""
+        """Return cached numbers in one round trip; None for each miss."""
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """Offer numbers to the cache; it may drop them."""
+        """Offer numbers to the cache, which may drop them."""
 
 
 class RequestHost(ComputationHost, Protocol):
-    """What a runner is given: a host, and for whom it works."""
+    """Host of a request in a runner: adds the keys for sharing processes and processor time."""
 
     @property
     def model_key(self) -> str:
-        """Caller and model: requests with the same ones may share a process."""
+        """Key of caller and model: only requests with the same key may share a process."""
 
     @property
     def caller_key(self) -> Hashable:
-        """As who its caller shares the processor with others."""
+        """Key of the caller, for sharing the processor fairly."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheCounts:
-    """What happened since the start.
+    """Cache statistics since the start.
 
     Attributes
     ----------
     hit_count, miss_count, error_count : int
-        Numbers found, not found, and not readable; errors of storing count too.
+        Numbers found, not found, and unreadable; failed stores count as errors too.
     byte_count : int
-        What this process holds now.
+        Current size in this process.
     coalesced_count : int
-        Pieces of work that another asker has done meanwhile; see `Cache.single_flight`.
+        Computations deduplicated by `Cache.single_flight`.
     """
 
     hit_count: int
@@ -81,7 +83,7 @@ class CacheCounts:
 
 
 class Cache(Protocol):
-    """Numbers by name, shared by requests. Absent or failing, it costs time, never an answer."""
+    """Cache of numbers by name, shared by requests. A failing cache costs time, never an answer."""
 
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]
@@ -92,28 +94,28 @@ class Cache(Protocol):
         ----------
         name : str
         keep_waiting : callable () -> bool
-            Asked several times per second while another is inside; what it
-            raises ends the waiting.
+            Called several times per second while another is inside; an error
+            that it raises ends the waiting.
         """
 
     def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return the values in one round trip; None for each that is not there or not whole."""
+        """Return values in one round trip; None for each that is missing or damaged."""
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
-        """Keep the values, or drop them."""
+        """Store the values, or drop them."""
 
     def counts(self) -> CacheCounts:
-        """Return what happened so far."""
+        """Return the statistics."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blob:
-    """A file that was uploaded.
+    """Uploaded file.
 
     Attributes
     ----------
     form : str
-        What it is: "onnx", or the name of a table's format in the contract, like "csv".
+        "onnx", or the name of a table's format in the contract, like "csv".
     content : bytes
     """
 
@@ -122,34 +124,34 @@ class Blob:
 
 
 Blobs: TypeAlias = Mapping[str, Blob]
-"""The files that a request names, by their id."""
+"""Uploaded files that a request refers to, by id."""
 
 NO_BLOBS: Blobs = MappingProxyType({})
 
 
 class BlobStore(Protocol):
-    """Uploaded files by name, for some time. A file may go at any moment.
+    """Store of uploaded files, by name and for a limited time. Any file may be evicted at any time.
 
-    A name begins with whose file it is, up to the first colon: where room is
-    needed, files of whoever holds most go first.
+    A name begins with its owner, up to the first colon: eviction takes files of
+    the owner with most bytes first.
     """
 
     @property
     def byte_limit(self) -> int:
-        """The largest file that it keeps."""
+        """Size of the largest file that it stores."""
 
     def get(self, name: str) -> Blob | None:
-        """Return a file; None where it is not there, or not whole."""
+        """Return a file; None if it is missing or damaged."""
 
     def put(self, name: str, blob: Blob) -> None:
-        """Keep a file, even if others have to go; for the whole time anew if it is there."""
+        """Store a file, evicting others if necessary; storing it again renews its time."""
 
 
 class Runner(Protocol):
-    """All that a transport sees of a computation. Requests and replies are serialised messages.
+    """Runner of computations, as transports see it. Requests and replies are serialised messages.
 
-    The files that a request names are looked up before, and handed over beside
-    it: so what computes needs no way to them, and no copy of them is made.
+    Uploaded files are looked up before and passed beside the request: the runner
+    needs no access to the store, and the files are not copied.
     """
 
     def explain(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:
@@ -158,7 +160,7 @@ class Runner(Protocol):
         Raises
         ------
         ExplainError
-            Whatever the reason: nothing else leaves a runner.
+            For every failure: a runner raises nothing else.
         """
 
     def describe(self, request: bytes, blobs: Blobs, host: RequestHost) -> bytes:

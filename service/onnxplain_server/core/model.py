@@ -1,4 +1,4 @@
-"""A model, as far as explanations are concerned: it takes columns and gives predictions."""
+"""Model interface: inputs, outputs and predictions. Protocols and data only; no ONNX runtime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxplain_server.core.arrays import Array, Indices, Vector
 
 
 class Scale(Enum):
-    """What is explained: the model's answer, or the additive score before it."""
+    """Scale of the explained predictions: the model's answer, or the additive score before it."""
 
     RESPONSE = "RESPONSE"
     MARGIN = "MARGIN"
@@ -19,16 +19,16 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of a model.
+    """Input of a model.
 
     Attributes
     ----------
     name : str
-        Name of the input; for models with one input per column, of the column too.
+        Name of the input; in models with one input per column, also the name of the column.
     type : str
         Element type as ONNX names it: "float", "double", "int64", "bool", "string", ...
     width : int or None
-        Number of columns; None where the model leaves it open.
+        Number of columns; None if the model does not fix it.
     columns : tuple of str
         Names of the columns that the model carries, in its order; empty where it carries none.
     """
@@ -41,7 +41,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a model takes and gives, read from the model itself.
+    """Description of a model's inputs and outputs, read from the model itself.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Description:
     inputs, output_names
         As in `Model`, on the RESPONSE scale.
     margin_refusal : str
-        Why MARGIN cannot be explained; empty where it can.
+        Why MARGIN cannot be explained; empty if it can.
     operators : tuple of str
         As "domain:Operator", or "Operator" in the default domain; each once, sorted.
     producer : str
-        Program that wrote the file, as it says itself.
+        Name of the program that wrote the file, from the file.
     has_class_scores : bool
         As in `Model`.
     """
@@ -69,10 +69,10 @@ class Description:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features that the model carries; empty where it carries none."""
+        """Feature names that the model carries; empty if it carries none."""
         if len(self.inputs) == 1:
             return self.inputs[0].columns
-        return tuple(taken.name for taken in self.inputs)
+        return tuple(column.name for column in self.inputs)
 
     @property
     def scales(self) -> tuple[Scale, ...]:
@@ -82,53 +82,53 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to know before trusting a number: a stable code and what it means here."""
+    """Warning about a result: a stable code, and what it means here."""
 
     code: str
     message: str
 
 
 class Model(Protocol):
-    """Something that predicts. Calls from several threads at once are allowed."""
+    """Model that predicts. Thread-safe."""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """What it takes: one matrix, or one input per column."""
+        """Inputs: one matrix, or one input per column."""
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of its prediction columns."""
+        """Names of the prediction columns."""
 
     @property
     def has_class_scores(self) -> bool:
-        """Whether its prediction columns score classes, on whatever scale."""
+        """Whether the prediction columns score classes, on any scale."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What to know before trusting its predictions."""
+        """Warnings about its predictions."""
 
     @property
     def roundings(self) -> Vector:
         """Relative error of a single rounding in each prediction column: (n_outputs,).
 
-        2^-24 for what is computed in float32, even if it is given as float64; 0 for labels.
+        2^-24 if computed in float32, even if returned as float64; 0 for labels.
         """
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
-        """Features that certainly change nothing in some of the prediction columns.
+        """Return features that provably do not affect the given prediction columns.
 
         Parameters
         ----------
         n_features : int
-            Columns that it is fed.
+            Number of feature columns.
         outputs : (n_outputs,)
             Positions of prediction columns.
 
         Returns
         -------
         frozenset of int
-            Positions of features whose finite values, whatever they are, leave these predictions
-            as they are to the last bit. More features may in fact have no effect.
+            Positions of features whose finite values never change a bit of these predictions.
+            Other features may have no effect either.
         """
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
@@ -137,15 +137,15 @@ class Model(Protocol):
         Parameters
         ----------
         feeds : mapping of input name to (n_rows, width)
-            In the dtype of each input. Not kept after the call, so buffers can be reused.
+            In the dtype of each input. Buffers can be reused after the call.
 
         Returns
         -------
         (n_rows, n_outputs), float32 or float64
-            May be overwritten by nobody; not finite where the model's answer is not.
+            Read-only for the caller; may contain NaN and infinity if the model returns them.
 
         Raises
         ------
         ExplainError
-            PREDICTION_FAILED where the model cannot be evaluated.
+            PREDICTION_FAILED if the model cannot be evaluated.
         """

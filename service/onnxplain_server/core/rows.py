@@ -1,4 +1,4 @@
-"""The feature columns of a table, bound to what a model takes."""
+"""Feature columns of a table, bound to a model's inputs. Values stay as sent until `cast`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxplain_server.core.arrays import Array, Indices
-from onnxplain_server.core.column_order import ordered
+from onnxplain_server.core.column_order import column_order
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.table import Table, listed
@@ -30,26 +30,26 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "bool": np.bool_,
     "string": np.object_,
 }
-_EXACT = 2.0**53
+_EXACT = 2.0**53  # largest integer up to which float64 holds all integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Feature columns as the table gave them, and the types in which the model takes them.
+    """Feature columns with the table's values, and the types of the model's inputs.
 
     Attributes
     ----------
     names : tuple of str
     columns : tuple of (n_rows,) arrays
         float64, or str objects: not yet in the model's type, so that grids and
-        quantiles are computed on what the user sees.
+        quantiles are computed on the values that the user sees.
     dtypes : tuple of numpy dtypes
-        In which the model takes each.
+        The model's type of each feature.
     matrix : str
-        Name of the one input that takes all features; empty where each feature
-        is an input of its own.
+        Name of the one input that takes all features; empty if each feature is
+        an input of its own.
     by_position : bool
-        Whether nothing but the table's order says which column is which.
+        Whether only the order of the table assigns the columns.
     """
 
     names: tuple[str, ...]
@@ -78,33 +78,36 @@ class Features:
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def is_whole(self, feature: int) -> bool:
-        """Whether the model takes nothing but whole numbers for a feature."""
+        """Whether the model takes only whole numbers for a feature."""
         return self.dtypes[feature].kind in "iub"
 
     def cast(self, feature: int, values: Array, path: str = "table") -> Array:
-        """Bring values of a feature, as users see them, into the type the model takes.
+        """Cast values of a feature, as users see them, to the model's type.
 
         Raises
         ------
         ExplainError
-            WRONG_TYPE where that would change them. `path` is the field of the
-            request that holds them.
+            WRONG_TYPE if that would change them. `path` is the field of the request
+            with the values.
         """
         return _cast(values, self.dtypes[feature], self.names[feature], path)
 
 
 def bind(
-    inputs: Sequence[Input], table: Table, feature_columns: Sequence[str], others: Sequence[str]
+    inputs: Sequence[Input],
+    table: Table,
+    feature_columns: Sequence[str],
+    non_features: Sequence[str],
 ) -> Features:
-    """Find the columns that a model takes in a table.
+    """Find the columns of a model's inputs in a table, and check that they can be cast.
 
     Parameters
     ----------
     feature_columns : sequence of str
-        For a model that takes one matrix: its columns; empty means those that the model names,
-        and all but `others` where it names none.
-    others : sequence of str
-        Target and weight columns, which are no features unless named as such.
+        For a model that takes one matrix: its columns. Empty: those that the model names, or all
+        but `non_features` if it names none.
+    non_features : sequence of str
+        Target and weight columns, which are features only if `feature_columns` names them.
 
     Raises
     ------
@@ -113,8 +116,8 @@ def bind(
     """
     matrix = inputs[0].name if _takes_matrix(inputs, table) else ""
     if matrix:
-        held = (*table.columns, *table.unreadable)
-        names, by_position = ordered(inputs[0].columns, feature_columns, held, others)
+        present = (*table.columns, *table.unreadable)
+        names, by_position = column_order(inputs[0].columns, feature_columns, present, non_features)
         _check_width(inputs[0], names, named=bool(feature_columns))
         types = [inputs[0].type] * len(names)
     else:
@@ -126,36 +129,36 @@ def bind(
     columns = tuple(table.column(name, "feature_columns") for name in names)
     features = Features(names, columns, dtypes, matrix, by_position)
     for j, column in enumerate(columns):
-        _check_filled(names[j], column)
+        _check_not_empty(names[j], column)
         features.cast(j, column)
     return features
 
 
 def feeds(features: Features, columns: Sequence[Array]) -> Mapping[str, Array]:
-    """Arrange cast columns, (n,) each, as the model takes them: input name to (n, width)."""
+    """Arrange cast columns, (n,) each, as a model's feeds: input name to (n, width)."""
     if features.matrix:
         return {features.matrix: np.stack(columns, axis=1)}
     return {name: column[:, None] for name, column in zip(features.names, columns, strict=True)}
 
 
 def _takes_matrix(inputs: Sequence[Input], table: Table) -> bool:
-    """One input is a matrix, unless it is one column that the table has by its name."""
+    """Whether the only input is a matrix, not a column that the table has by its name."""
     return len(inputs) == 1 and not (inputs[0].width == 1 and inputs[0].name in table.columns)
 
 
-def _check_width(taken: Input, names: tuple[str, ...], *, named: bool) -> None:
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
+def _check_width(matrix: Input, names: tuple[str, ...], *, named: bool) -> None:
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"feature_columns names {listed(tuple(twice))} twice",
+            f"feature_columns names {listed(tuple(repeated))} twice",
             "feature_columns",
         )
-    if taken.width is not None and len(names) != taken.width:
-        given = "feature_columns names" if named else "the table, without target and weight, has"
+    if matrix.width is not None and len(names) != matrix.width:
+        source = "feature_columns names" if named else "the table, without target and weight, has"
         raise ExplainError(
-            Reason.MISSING_COLUMN if len(names) < taken.width else Reason.INVALID_OPTION,
-            f"the model takes {taken.width} columns, but {given} {len(names)} ({listed(names)}); "
+            Reason.MISSING_COLUMN if len(names) < matrix.width else Reason.INVALID_OPTION,
+            f"the model takes {matrix.width} columns, but {source} {len(names)} ({listed(names)}); "
             "name the model's columns, in its order, in feature_columns",
             "feature_columns",
         )
@@ -163,8 +166,8 @@ def _check_width(taken: Input, names: tuple[str, ...], *, named: bool) -> None:
 
 def _check_subset(names: tuple[str, ...], feature_columns: Sequence[str]) -> None:
     unknown = tuple(name for name in feature_columns if name not in names)
-    left_out = tuple(name for name in names if feature_columns and name not in feature_columns)
-    if unknown or left_out:
+    missing = tuple(name for name in names if feature_columns and name not in feature_columns)
+    if unknown or missing:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"the model takes its columns by name, {listed(names)}, so feature_columns cannot "
@@ -173,7 +176,7 @@ def _check_subset(names: tuple[str, ...], feature_columns: Sequence[str]) -> Non
         )
 
 
-def _check_filled(name: str, column: Array) -> None:
+def _check_not_empty(name: str, column: Array) -> None:
     empty = column == "" if column.dtype == object else np.isnan(column)
     if np.all(empty):
         raise ExplainError(
@@ -186,18 +189,18 @@ def _check_filled(name: str, column: Array) -> None:
 
 def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
     if (values.dtype == object) != (dtype == np.dtype(object)):
-        held, taken = (
+        actual, expected = (
             ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
         )
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {held}, but the model takes {taken} there",
+            f"column {name!r} holds {actual}, but the model takes {expected} there",
             path,
         )
     if dtype == np.dtype(object):
         return values
     if dtype.kind != "f":
-        return _whole(values, dtype, name, path)
+        return _cast_whole(values, dtype, name, path)
     if dtype.itemsize < values.dtype.itemsize:
         _check_range(values, dtype, name, path)
     return values.astype(dtype)
@@ -205,26 +208,26 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
 
 def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:
     with np.errstate(over="ignore"):
-        lost = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
-    if lost.any():
+        overflow = np.isfinite(values) & ~np.isfinite(values.astype(dtype))
+    if overflow.any():
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {values[lost][0]:g}, too large for the {dtype} numbers that "
-            "the model takes",
+            f"column {name!r} holds {values[overflow][0]:g}, too large for the {dtype} numbers "
+            "that the model takes",
             path,
         )
 
 
-def _whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
-    """Cast to an integer type or bool, refusing what would change."""
+def _cast_whole(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> Array:
+    """Cast to an integer type or bool; refuse values that would change."""
     low, high = (0.0, 1.0) if dtype.kind == "b" else _limits(dtype)
     wrong = ~((values >= low) & (values <= high) & (values == np.floor(values)))
     if wrong.any():
         value = values[wrong][0]
-        held = "a missing value" if np.isnan(value) else f"{value:g}"
+        shown = "a missing value" if np.isnan(value) else f"{value:g}"
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {held}, but the model takes {dtype} there",
+            f"column {name!r} holds {shown}, but the model takes {dtype} there",
             path,
         )
     return values.astype(dtype)

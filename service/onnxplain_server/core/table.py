@@ -1,4 +1,4 @@
-"""A table as its sender meant it: named columns of numbers or strings."""
+"""Table of named columns of numbers or strings, with case weights and sampling of rows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Named columns of one length.
+    """Named columns of equal length.
 
     Attributes
     ----------
     columns : mapping of name to (n_rows,)
-        float64 with NaN where a value is missing, or str objects with "" there.
+        float64 with NaN for missing values, or str objects with "" for missing values.
     n_rows : int
     unreadable : mapping of name to str
-        Columns of a type that is neither number nor string, and that type's name.
+        Columns of types other than numbers and strings, with the name of the type.
     sent_rows : (n_rows,) or None
-        Position of each row in the table as sent; None: these are all its rows.
+        Position of each row in the table as sent; None if no row was removed.
     """
 
     columns: Mapping[str, Array]
@@ -33,7 +33,7 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that can be read, in order."""
+        """Names of the readable columns, in order."""
         return tuple(self.columns)
 
     def column(self, name: str, path: str = "") -> Array:
@@ -42,7 +42,7 @@ class Table:
         Raises
         ------
         ExplainError
-            MISSING_COLUMN, or WRONG_TYPE where it is neither numeric nor text.
+            MISSING_COLUMN, or WRONG_TYPE if it is neither numeric nor text.
             `path` is the field of the request that named the column.
         """
         if name in self.unreadable:
@@ -70,19 +70,19 @@ class Table:
         return rows if self.sent_rows is None else self.sent_rows[rows]
 
 
-def listed(names: tuple[object, ...], most: int = 12) -> str:
-    """Write names for a message, the first few where there are many."""
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def listed(names: tuple[object, ...], limit: int = 12) -> str:
+    """Join names for a message; of many, only the first `limit`."""
+    shown = ", ".join(map(repr, names[:limit]))
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
 def sample_rows(n_rows: int, row_count: int, seed: int) -> Indices:
-    """Draw rows without replacement, each set equally likely; table order is kept.
+    """Sample rows uniformly without replacement, in the order of the table.
 
     Returns
     -------
     (min(n_rows, row_count),)
-        All rows, without drawing, where the table has no more than asked for.
+        All rows if the table has no more than `row_count`.
     """
     if n_rows <= row_count:
         return np.arange(n_rows)
@@ -90,12 +90,12 @@ def sample_rows(n_rows: int, row_count: int, seed: int) -> Indices:
 
 
 def weights(table: Table, name: str) -> Vector:
-    """Return the case weights in column `name`: (n_rows,); ones where `name` is empty.
+    """Return the case weights in column `name`: (n_rows,); ones if `name` is empty.
 
     Raises
     ------
     ExplainError
-        INVALID_WEIGHTS where one is negative, missing or infinite, or all are 0.
+        INVALID_WEIGHTS if one is negative, missing or infinite, or all are 0.
     """
     if not name:
         return np.ones(table.n_rows)
@@ -106,13 +106,12 @@ def weights(table: Table, name: str) -> Vector:
             f"weight column {name!r} holds text; it needs numbers",
             "weight_column",
         )
-    wrong = np.flatnonzero(~np.isfinite(values) | (values < 0))
-    if len(wrong):
+    invalid = np.flatnonzero(~np.isfinite(values) | (values < 0))
+    if len(invalid):
         raise ExplainError(
             Reason.INVALID_WEIGHTS,
-            f"weight column {name!r} holds {values[wrong[0]]:g} in row {wrong[0]} (counted "
-            "from 0); "
-            "weights must be finite and not negative",
+            f"weight column {name!r} holds {values[invalid[0]]:g} in row {invalid[0]} (counted "
+            "from 0); weights must be finite and not negative",
             "weight_column",
         )
     if len(values) and not values.any():

@@ -77,7 +77,7 @@ class _Child:
         except (ExplainError, ClosedError):
             raise
         except MemoryError:
-            message = "The request needs more memory than this server gives to one."
+            message = "The request needs more memory than this server allows for one request."
             raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
         except Exception as fault:  # noqa: BLE001 - nothing else may leave a runner
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None
