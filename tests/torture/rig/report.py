@@ -115,8 +115,8 @@ def _sizes(found: History) -> Iterator[str]:
     yield (
         "Sizes of the replica that is never restarted. Slopes are Theil-Sen estimates with "
         f"{slopes.CONFIDENCE:.0%} confidence, over medians of 15 s, without the first 30 % or "
-        "5 minutes. A size grows if its whole interval is above the bound, and above 0 in each half "
-        "of the time: a leak continues, a pool that was enlarged once does not."
+        "5 minutes. A size grows if its whole interval is above the bound, and above 0 in each "
+        "half of the time: a leak continues, a pool that was enlarged once does not."
     )
     yield from ("", "| Size | First | Last | Per hour | Interval | Bound | Minutes |")
     yield "|---|---:|---:|---:|---:|---:|---:|"
