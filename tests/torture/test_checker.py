@@ -170,7 +170,7 @@ def test_a_connection_that_broke_is_explained_by_faults_of_connections_only(past
 def test_a_message_that_tells_of_the_inside_is_found(past: Past, message: str) -> None:
     past.call(manner="hurried", reason="DEADLINE_EXCEEDED", message=message)
 
-    assert broken(past) == {"No message tells of the inside"}
+    assert broken(past) == {"No message leaks internals"}
 
 
 def test_a_hostile_call_may_be_refused_for_its_model_but_not_answered(
@@ -242,4 +242,4 @@ def test_a_line_that_was_cut_off_is_left_out(past: Past, right: dict[str, Any]) 
 def test_an_error_in_the_server_s_log_is_found(past: Past) -> None:
     (past.folder / "replica-A.log").write_text("all is well\nTraceback (most recent call last):\n")
 
-    assert broken(past) == {"All ends well"}
+    assert broken(past) == {"Shutdown is clean"}

@@ -134,7 +134,7 @@ def nothing_lost(found: History) -> Verdict:
     excused = ", ".join(sorted(allowed.UNSAFE))
     text = (
         f"{len(found.whole):,} calls with a minute and one retry; {len(bad)} lost, and "
-        f"{len(lost) - len(bad)} more during faults that a retry cannot help: {excused}"
+        f"{len(lost) - len(bad)} more during faults where a retry does not help: {excused}"
     )
     return Verdict("Nothing is lost with one retry", not bad, text, _told(bad))
 
@@ -153,8 +153,8 @@ def nothing_private(found: History) -> Verdict:
     """Messages of the server tell nothing of its inside."""
     told = [call for call in found.errors if call.origin == "server"]
     bad = [call for call in told if allowed.is_private(call.message)]
-    text = f"{len(told):,} messages without a path, a place in code or an address; {len(bad)} with"
-    return Verdict("No message tells of the inside", not bad, text, _told(bad))
+    text = f"{len(told):,} messages without a path, a code position or an address; {len(bad)} with"
+    return Verdict("No message leaks internals", not bad, text, _told(bad))
 
 
 def hostile_calls_end(found: History) -> Verdict:
@@ -170,11 +170,13 @@ def hostile_calls_end(found: History) -> Verdict:
         ]
     )
     if not len(over):
-        return Verdict("Endless calls end", holds=True, found="none was asked for without a fault")
+        return Verdict(
+            "Endless calls end", holds=True, found="no such call was made outside faults"
+        )
     share = float(np.mean(over <= HOSTILE_SECONDS))
     text = (
-        f"{len(over):,} calls without end, each over by its deadline of {hostiles.SECONDS:g} s and "
-        f"{np.median(over):.2f} s at the median, {over.max():.2f} s at most; {share:.1%} within "
+        f"{len(over):,} endless calls with a deadline of {hostiles.SECONDS:g} s; they ended "
+        f"{np.median(over):.2f} s after it at the median, {over.max():.2f} s at most; {share:.1%} within "
         f"{HOSTILE_SECONDS:g} s"
     )
     return Verdict("Endless calls end", share >= HOSTILE_SHARE, text)
@@ -187,7 +189,7 @@ def health_is_right(found: History) -> Verdict:
     quick = float(np.mean([p.seconds <= HEALTH_SECONDS for p in calm])) if calm else 1.0
     took = np.array([p.seconds for p in calm] or [0.0])
     text = (
-        f"{len(calm):,} probes of replicas that nothing was done to: {len(bad)} wrong, "
+        f"{len(calm):,} probes of replicas without a fault: {len(bad)} wrong, "
         f"{1000 * np.median(took):.0f} ms at the median, {took.max():.2f} s at most, "
         f"{quick:.2%} within {HEALTH_SECONDS:g} s"
     )
@@ -199,7 +201,7 @@ def nothing_grows(found: History) -> Verdict:
     """Memory, descriptors, threads and shared memory stay."""
     bad = [each for each in found.trends if each.grows(ALLOWANCES[each.name.rpartition(" ")[2]])]
     text = (
-        f"{len(found.trends)} sizes, {len(bad)} of which grow for sure"
+        f"{len(found.trends)} sizes, {len(bad)} of which grow significantly"
         if found.trends
         else "the run was too short to tell"
     )
@@ -210,7 +212,7 @@ def all_ends_well(found: History) -> Verdict:
     """Replicas end by themselves when told to, and leave no process."""
     asked = found.run
     if not asked.end:
-        return Verdict("All ends well", holds=True, found="the run was ended before its end")
+        return Verdict("Shutdown is clean", holds=True, found="the run was ended before its end")
     ended = all(code == 0 for code in asked.exit_codes)
     broken = [line for name in ("A", "B") for line in _tracebacks(found.folder, name)]
     text = (
@@ -218,7 +220,7 @@ def all_ends_well(found: History) -> Verdict:
         f"{len(broken)} tracebacks in the logs"
     )
     holds = ended and not asked.leftovers and not broken
-    return Verdict("All ends well", holds, text, tuple(broken[:5]))
+    return Verdict("Shutdown is clean", holds, text, tuple(broken[:5]))
 
 
 def everything_was_asked(found: History) -> Verdict:
@@ -227,9 +229,9 @@ def everything_was_asked(found: History) -> Verdict:
     wanted = {field.json_name for field in MethodOptions.DESCRIPTOR.fields} | _SURFACES
     seen = {part for call in answered for part in (*call.case.split("-"), call.surface)}
     missing = sorted(wanted - seen)
-    text = f"{len(wanted)} methods of explaining and ways to ask, {len(missing)} not answered"
+    text = f"{len(wanted)} methods and surfaces, {len(missing)} without an answer"
     holds = not missing or len(found.calls) < _FEW_CALLS
-    return Verdict("Everything was asked", holds, text, tuple(missing))
+    return Verdict("Everything was covered", holds, text, tuple(missing))
 
 
 def _has_cause(call: Call, faults: Iterable[Fault]) -> bool:
