@@ -176,8 +176,8 @@ def hostile_calls_end(found: History) -> Verdict:
     share = float(np.mean(over <= HOSTILE_SECONDS))
     text = (
         f"{len(over):,} endless calls with a deadline of {hostiles.SECONDS:g} s; they ended "
-        f"{np.median(over):.2f} s after it at the median, {over.max():.2f} s at most; {share:.1%} within "
-        f"{HOSTILE_SECONDS:g} s"
+        f"{np.median(over):.2f} s after it at the median, {over.max():.2f} s at most; "
+        f"{share:.1%} within {HOSTILE_SECONDS:g} s"
     )
     return Verdict("Endless calls end", share >= HOSTILE_SHARE, text)
 
