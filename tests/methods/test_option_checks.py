@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.limits import Limits
 from onnxplain_server.methods import interactions, partial_dependence
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose, within
 
 NAMES = ("x", "y", "t")
 
@@ -26,23 +28,55 @@ def test_chosen_names_are_kept_and_no_choice_means_all() -> None:
 
 @pytest.mark.parametrize("value", [2, 2.5, 5])
 def test_a_number_may_lie_on_a_bound(value: float) -> None:
-    within(value, 2, 5, "p.count")
+    within(value, Limits(default=3, min=2, max=5), "p.count")
+
+
+def test_0_may_turn_off_what_has_a_larger_minimum() -> None:
+    within(0, Limits(default=0, min=2, max=5, zero_is_off=True), "p.count")
 
 
 @pytest.mark.parametrize(
-    ("value", "high", "words"),
+    ("value", "limits", "words"),
     [
-        (1, 5, "count is 1; it must be in [2, 5]"),
-        (6, 5, "count is 6; it must be in [2, 5]"),
-        (float("nan"), 5, "count is nan; it must be in [2, 5]"),
-        (-1, float("inf"), "count is -1; it must be at least 2"),
+        (1, {"max": 5}, "count is 1; it must be in [2, 5]"),
+        (6, {"max": 5}, "count is 6; it must be in [2, 5]"),
+        (float("nan"), {"max": 5}, "count is nan; it must be in [2, 5]"),
+        (-1, {}, "count is -1; it must be at least 2"),
+        (2, {"max": 5, "exclusive_min": True}, "count is 2; it must be in (2, 5]"),
+        (5, {"max": 5, "exclusive_max": True}, "count is 5; it must be in [2, 5)"),
+        (1, {"max": 5, "zero_is_off": True}, "count is 1; it must be 0, or in [2, 5]"),
+        (0, {"max": 5}, "count is 0; it must be in [2, 5]"),
     ],
 )
-def test_a_number_outside_is_refused(value: float, high: float, words: str) -> None:
+def test_a_number_outside_is_refused(value: float, limits: dict[str, Any], words: str) -> None:
     with pytest.raises(ExplainError) as refused:
-        within(value, 2, high, "p.count")
+        within(value, Limits(default=3, min=2, **limits), "p.count")
 
     assert refused.value.message == words
+    assert refused.value.field == "p.count"
+
+
+@dataclass
+class Part:
+    count: int | None = None
+
+
+@dataclass
+class Whole:
+    part: Part
+    other: int = 9
+    is_on: bool = True
+
+
+class Message:
+    count = Limits(default=3, min=2, max=5)
+
+
+def test_every_number_of_the_options_is_checked_and_no_other() -> None:
+    check_limits(Message, Whole(Part()), "p")
+    with pytest.raises(ExplainError) as refused:
+        check_limits(Message, Whole(Part(6)), "p")
+
     assert refused.value.field == "p.count"
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions import Options
+from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.resampling import (
     MIN_ROWS,
     Resampling,
@@ -242,4 +244,4 @@ def test_answers_warn_of_intervals_from_few_rows(make, n: int, told: list[str]) 
 )
 def test_impossible_resampling_is_refused(given: Resampling, word: str) -> None:
     with pytest.raises(ExplainError, match=word):
-        given.check("methods[0].interactions")
+        check_limits(InteractionsOptions, given, "methods[0].interactions")

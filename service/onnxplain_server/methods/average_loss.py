@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.option_checks import within
+from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.target import Comparison
 
 
@@ -22,7 +23,7 @@ class Options:
 
     comparison: Comparison = field(default_factory=Comparison)
     group_column: str = ""
-    group_count: int = 4
+    group_count: int = AverageLossOptions.group_count.default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +70,7 @@ def resolve(
     options: Options, table: Table, target_column: str, outputs: Outputs, path: str
 ) -> Options:
     """Fill in defaults that depend on table and model; reject invalid options."""
-    within(options.group_count, 1, 100, f"{path}.group_count")
+    check_limits(AverageLossOptions, options, path)
     comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, comparison=comparison)
 

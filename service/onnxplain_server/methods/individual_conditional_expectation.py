@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxplain_server.core.arrays import Array, Cube, Indices
+from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.methods.partial_dependence import Strategy
 
 
@@ -34,15 +35,15 @@ class Options:
     features: tuple[str, ...] = ()
     joint_features: tuple[tuple[str, ...], ...] = ()
     grids: tuple[Mapping[str, Array] | None, ...] = ()
-    grid_size: int = 49
-    strategy: Strategy = Strategy.UNIFORM
-    trim_lower: float = 0.01
-    trim_upper: float = 0.99
-    include_missing: bool = False
-    curve_count: int = 100
+    grid_size: int = IndividualConditionalExpectationOptions.grid_size.default
+    strategy: Strategy = Strategy[IndividualConditionalExpectationOptions.strategy.default]
+    trim_lower: float = IndividualConditionalExpectationOptions.trim_lower.default
+    trim_upper: float = IndividualConditionalExpectationOptions.trim_upper.default
+    include_missing: bool = IndividualConditionalExpectationOptions.include_missing.default
+    curve_count: int = IndividualConditionalExpectationOptions.curve_count.default
     group_columns: tuple[str, ...] = ()
-    group_count: int = 4
-    centered: bool = False
+    group_count: int = IndividualConditionalExpectationOptions.group_count.default
+    centered: bool = IndividualConditionalExpectationOptions.centered.default
 
     @property
     def as_partial_dependence(self) -> partial_dependence.Options:
@@ -114,8 +115,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
                 f"one feature, {together[0]!r}; joint_features needs at least two, features one",
                 f"{path}.joint_features[{i}].names",
             )
-    within(options.curve_count, 1, 10_000, f"{path}.curve_count")
-    if len(options.group_columns) > 2:
+    check_limits(IndividualConditionalExpectationOptions, options, path)
+    if len(options.group_columns) > IndividualConditionalExpectationOptions.group_columns.max_items:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{len(options.group_columns)} group_columns; a plot can distinguish at most 2",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.limits import Limits
 from onnxplain_server.core.table import listed
 
 
@@ -29,9 +32,40 @@ def choose(requested: Sequence[str], names: Sequence[str], path: str) -> tuple[s
     return tuple(requested) or tuple(names)
 
 
-def within(value: float, low: float, high: float, path: str) -> None:
-    """Refuse a number outside [low, high], and NaN."""
-    if not low <= value <= high:
+def check_limits(message: type, options: Any, path: str) -> None:
+    """Refuse numbers outside the limits that the contract gives them.
+
+    Parameters
+    ----------
+    message : type
+        Class of `contract_limits`, whose attributes are the fields of the message.
+    options : dataclass
+        Fields have the names of the message's, also where they are grouped in dataclasses.
+    path : str
+        Of the message.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    for name, value in _numbers(options):
+        limits = getattr(message, name, None)
+        if isinstance(limits, Limits):
+            within(value, limits, f"{path}.{name}")
+
+
+def within(value: float, limits: Limits[Any], path: str) -> None:
+    """Refuse a number outside its limits, and NaN."""
+    if not limits.allow(value):
         name = path.rpartition(".")[2]
-        bounds = f"at least {low:g}" if high == float("inf") else f"in [{low:g}, {high:g}]"
-        raise ExplainError(Reason.INVALID_OPTION, f"{name} is {value:g}; it must be {bounds}", path)
+        raise ExplainError(Reason.INVALID_OPTION, f"{name} is {value:g}; it must be {limits}", path)
+
+
+def _numbers(options: Any) -> Iterator[tuple[str, float]]:
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if isinstance(value, int | float):
+            yield field.name, value
+        elif is_dataclass(value):
+            yield from _numbers(value)

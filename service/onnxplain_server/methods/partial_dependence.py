@@ -9,12 +9,13 @@ from enum import Enum
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 
 _SAMPLE_SIZE = 200
 """Number of a feature's values in the rug plot under its curve."""
@@ -44,13 +45,13 @@ class Options:
 
     features: tuple[tuple[str, ...], ...] = ()
     grids: tuple[Mapping[str, Array] | None, ...] = ()
-    grid_size: int = 49
-    strategy: Strategy = Strategy.UNIFORM
-    trim_lower: float = 0.01
-    trim_upper: float = 0.99
+    grid_size: int = PartialDependenceOptions.grid_size.default
+    strategy: Strategy = Strategy[PartialDependenceOptions.strategy.default]
+    trim_lower: float = PartialDependenceOptions.trim_lower.default
+    trim_upper: float = PartialDependenceOptions.trim_upper.default
     group_column: str = ""
-    group_count: int = 4
-    include_missing: bool = False
+    group_count: int = PartialDependenceOptions.group_count.default
+    include_missing: bool = PartialDependenceOptions.include_missing.default
 
     @property
     def are_stepped(self) -> tuple[bool, ...]:
@@ -130,10 +131,7 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
             f"{len(options.grids)} grids for {len(features)} entries of features; give one each",
             f"{path}.grids",
         )
-    within(options.grid_size, 2, 10_000, f"{path}.grid_size")
-    within(options.group_count, 1, 100, f"{path}.group_count")
-    within(options.trim_lower, 0, 1, f"{path}.trim_lower")
-    within(options.trim_upper, 0, 1, f"{path}.trim_upper")
+    check_limits(PartialDependenceOptions, options, path)
     if options.trim_lower >= options.trim_upper:
         raise ExplainError(
             Reason.INVALID_OPTION,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.contract_limits import PermutationImportanceOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
@@ -24,7 +25,7 @@ from onnxplain_server.methods.infinite_losses import (
     infinite_loss_notes,
 )
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.methods.target import Comparison
 
 
@@ -40,8 +41,8 @@ class Options:
 
     features: tuple[tuple[str, ...], ...] = ()
     comparison: Comparison = field(default_factory=Comparison)
-    repeat_count: int = 4
-    normalize: bool = False
+    repeat_count: int = PermutationImportanceOptions.repeat_count.default
+    normalize: bool = PermutationImportanceOptions.normalize.default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ def resolve(  # noqa: PLR0917 - all that defaults depend on
     features = options.features or tuple((name,) for name in names)
     for i, group in enumerate(features):
         choose(group or ("",), names, f"{path}.features[{i}].names")
-    within(options.repeat_count, 1, 1_000, f"{path}.repeat_count")
+    check_limits(PermutationImportanceOptions, options, path)
     comparison = target.resolve(options.comparison, table, target_column, outputs, path)
     return replace(options, features=features, comparison=comparison)
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.option_checks import within
 
 MIN_ROWS = 100
 """Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
@@ -41,15 +41,9 @@ class Resampling:
         In (0, 1).
     """
 
-    repeat_count: int = 0
-    scheme: Scheme = Scheme.BOOTSTRAP
-    confidence_level: float = 0.95
-
-    def check(self, path: str) -> None:
-        """Reject values out of range."""
-        if self.repeat_count:
-            within(self.repeat_count, 10, 10_000, f"{path}.repeat_count")
-        within(self.confidence_level, 0.5, 0.999, f"{path}.confidence_level")
+    repeat_count: int = InteractionsOptions.repeat_count.default
+    scheme: Scheme = Scheme[InteractionsOptions.resampling.default]
+    confidence_level: float = InteractionsOptions.confidence_level.default
 
 
 @dataclass(frozen=True, slots=True, eq=False)

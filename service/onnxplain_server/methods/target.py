@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.effects.weighted_mean import mean
@@ -30,10 +31,10 @@ class Comparison:
         Whether losses are summed over outputs.
     """
 
-    loss: Loss = Loss.SQUARED_ERROR
+    loss: Loss = Loss[AverageLossOptions.loss.default]
     target_columns: tuple[str, ...] = ()
     one_hot_target: bool | None = None
-    sum_outputs: bool = False
+    sum_outputs: bool = AverageLossOptions.sum_outputs.default
 
     def output_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of the loss columns, given those of the outputs."""

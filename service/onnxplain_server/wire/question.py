@@ -6,6 +6,7 @@ from google.protobuf.message import DecodeError, Message
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import model_pb2
 
+from onnxplain_server.core.contract_limits import ExplainRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.model import Scale
@@ -64,8 +65,8 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         )
     row_count = request.row_count if request.HasField("row_count") else None
     if row_count is not None:
-        within(row_count, 2, 2**31, "row_count")
-    within(request.seed, 0, 2**31, "seed")
+        within(row_count, ExplainRequest.row_count, "row_count")
+    within(request.seed, ExplainRequest.seed, "seed")
     return Question(
         methods=tuple(
             method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
@@ -74,10 +75,10 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         target_column=request.target_column,
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
-        scale=Scale(enum(request, "scale", "scale") or "RESPONSE"),
+        scale=Scale(enum(request, "scale", "scale") or ExplainRequest.scale.default),
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=row_count,
         seed=request.seed,
         class_labels=tuple(request.class_labels),
-        plots=request.plots if request.HasField("plots") else True,
+        plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.contract_limits import FeatureVectorsOptions
 from onnxplain_server.methods.feature_vectors.paths import Counts, Paths
 from onnxplain_server.trees.kernels.compile import kernel
 
@@ -44,10 +45,10 @@ class Rule:
         Shorter paths add nothing. Those shorter than the window are one window otherwise.
     """
 
-    window: int = 3
-    counting: CountingUnit = CountingUnit.PER_WINDOW
-    fill_diagonal: bool = False
-    min_split_count: int = 0
+    window: int = FeatureVectorsOptions.window.default
+    counting: CountingUnit = CountingUnit[FeatureVectorsOptions.counting.default]
+    fill_diagonal: bool = FeatureVectorsOptions.fill_diagonal.default
+    min_split_count: int = FeatureVectorsOptions.min_split_count.default
 
 
 def count(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurrence:

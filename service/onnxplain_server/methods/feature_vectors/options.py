@@ -9,13 +9,13 @@ from enum import Enum
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.contract_limits import FeatureVectorsOptions, KnockoffOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose, within
 
 MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""
-_MOST_ROWS_OF_PATHS = 10_000
 
 
 class PathSource(Enum):
@@ -40,7 +40,7 @@ class Growth:
         Whether the target names classes; None: where it is text.
     """
 
-    sentence_count: int = 100_000
+    sentence_count: int = FeatureVectorsOptions.sentence_count.default
     depth: int | None = None
     one_hot_target: bool | None = None
 
@@ -57,9 +57,9 @@ class Reading:
     neighbor_count : int
     """
 
-    importance_floor: float = 0.05
-    group_angle_degrees: float = 10.0
-    neighbor_count: int = 3
+    importance_floor: float = FeatureVectorsOptions.importance_floor.default
+    group_angle_degrees: float = FeatureVectorsOptions.group_angle_degrees.default
+    neighbor_count: int = FeatureVectorsOptions.neighbor_count.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Knockoffs:
         Of the mixture of Gaussians; None: chosen by the Bayesian information criterion.
     """
 
-    permutation_count: int = 10_000
+    permutation_count: int = KnockoffOptions.permutation_count.default
     component_count: int | None = None
 
 
@@ -97,12 +97,12 @@ class Options:
     rule: Rule = field(default_factory=Rule)
     growth: Growth = field(default_factory=Growth)
     reading: Reading = field(default_factory=Reading)
-    dimension_count: int = 2
+    dimension_count: int = FeatureVectorsOptions.dimension_count.default
     row_indices: tuple[int, ...] = ()
-    repeat_count: int = 0
+    repeat_count: int = FeatureVectorsOptions.repeat_count.default
     knockoffs: Knockoffs | None = None
-    include_cooccurrence: bool = False
-    include_similarity: bool = False
+    include_cooccurrence: bool = FeatureVectorsOptions.include_cooccurrence.default
+    include_similarity: bool = FeatureVectorsOptions.include_similarity.default
 
 
 def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -> Options:
@@ -137,20 +137,14 @@ def positions(options: Options, names: Sequence[str]) -> Indices:
 
 
 def _check_numbers(options: Options, feature_count: int, path: str) -> None:
-    rule, growth, reading = options.rule, options.growth, options.reading
-    within(rule.window, 2, 64, f"{path}.window")
-    within(rule.min_split_count, 0, 1_000, f"{path}.min_split_count")
-    within(growth.sentence_count, 100, 10_000_000, f"{path}.sentence_count")
-    within(growth.depth or 1, 1, 64, f"{path}.depth")
-    within(options.dimension_count, 2, min(100, feature_count), f"{path}.dimension_count")
-    within(options.repeat_count, 0, 1_000, f"{path}.repeat_count")
+    dimensions = FeatureVectorsOptions.dimension_count
+    dimensions = replace(dimensions, max=min(dimensions.max, feature_count))
+    within(options.dimension_count, dimensions, f"{path}.dimension_count")
     if options.repeat_count == 1:
         raise ExplainError(
             Reason.INVALID_OPTION, "1 repetition tells no spread", f"{path}.repeat_count"
         )
-    within(reading.importance_floor, 0, 1, f"{path}.importance_floor")
-    within(reading.group_angle_degrees, 0, 180, f"{path}.group_angle_degrees")
-    within(reading.neighbor_count, 0, 100, f"{path}.neighbor_count")
+    check_limits(FeatureVectorsOptions, options, path)
     for name in ("include_cooccurrence", "include_similarity"):
         if getattr(options, name) and feature_count > MOST_IN_MATRIX:
             raise ExplainError(
@@ -165,10 +159,11 @@ def _check_rows(rows: Sequence[int], row_count: int, path: str) -> None:
     wrong = [row for row in rows if not 0 <= row < row_count]
     if wrong and not row_count:
         raise ExplainError(Reason.INVALID_REQUEST, "row_indices need a table", "table")
-    if wrong or len(rows) > _MOST_ROWS_OF_PATHS:
+    limit = FeatureVectorsOptions.row_indices.max_items
+    if wrong or len(rows) > limit:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"row_indices must be at most {_MOST_ROWS_OF_PATHS:,}, each in [0, {row_count - 1}]"
+            f"row_indices must be at most {limit:,}, each in [0, {row_count - 1}]"
             + (f"; one is {wrong[0]}" if wrong else ""),
             path,
         )
@@ -181,5 +176,4 @@ def _check_knockoffs(knockoffs: Knockoffs, source: PathSource | None, path: str)
             "the model's own trees know no knockoffs; set source to SURROGATE or LABELS",
             path,
         )
-    within(knockoffs.permutation_count, 100, 1_000_000, f"{path}.permutation_count")
-    within(knockoffs.component_count or 1, 1, 20, f"{path}.component_count")
+    check_limits(KnockoffOptions, knockoffs, path)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from onnxplain_server.core.contract_limits import FirmOptions, FirmPairs
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.covariance import Covariance
-from onnxplain_server.methods.option_checks import within
+from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.resampling import Resampling
 
-MAX_FEATURES = 50_000
+MAX_FEATURES = FirmOptions.features.max_items
 
 
 class Estimator(Enum):
@@ -54,8 +55,8 @@ class Pairs:
     """All pairs of some features; see `FirmPairs` in the contract."""
 
     features: tuple[str, ...]
-    combination: Combination = Combination.CONJUNCTION
-    include_negations: bool = False
+    combination: Combination = Combination[FirmPairs.combination.default]
+    include_negations: bool = FirmPairs.include_negations.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,11 @@ class Options:
     features: tuple[str, ...] = ()
     pairs: tuple[Pairs, ...] = ()
     estimator: Estimator | None = None
-    source: ScoreSource = ScoreSource.MODEL
-    covariance: Covariance = Covariance.EMPIRICAL
-    bin_count: int = 20
-    keep_bias: bool = False
-    standardize: bool = False
+    source: ScoreSource = ScoreSource[FirmOptions.source.default]
+    covariance: Covariance = Covariance[FirmOptions.covariance.default]
+    bin_count: int = FirmOptions.bin_count.default
+    keep_bias: bool = FirmOptions.keep_bias.default
+    standardize: bool = FirmOptions.standardize.default
     contrasts: tuple[Contrast, ...] = ()
     one_hot_target: bool | None = None
     resampling: Resampling = field(default_factory=Resampling)
@@ -85,8 +86,7 @@ class Options:
 
 def check(options: Options, path: str) -> None:
     """Reject options that are invalid for any table."""
-    within(options.bin_count, 2, 1_000, f"{path}.bin_count")
-    options.resampling.check(path)
+    check_limits(FirmOptions, options, path)
     for i, pairs in enumerate(options.pairs):
         if len(pairs.features) < 2:
             raise ExplainError(

@@ -8,8 +8,6 @@ from typing import Protocol
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
-from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.option_checks import within
 
 _LARGE = 0.1
 """Share of a numerator from which on its error is told."""
@@ -36,23 +34,6 @@ class Approximated(Protocol):
     @property
     def numerator_errors(self) -> Vector | None:
         """Of the numerators; None where nothing is interpolated."""
-
-
-def check_knots(knot_count: int, quantile_bin_count: int, path: str) -> None:
-    """Refuse what is impossible.
-
-    Raises
-    ------
-    ExplainError
-        INVALID_OPTION.
-    """
-    within(knot_count, 3, 10_000, f"{path}.knot_count")
-    if quantile_bin_count:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "knot_count and quantile_bin_count are two approximations of the same; give one",
-            f"{path}.knot_count",
-        )
 
 
 def doubtful(statistics: Iterator[Approximated]) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.interactions.interpolation import check_knots
-from onnxplain_server.methods.option_checks import choose, within
+from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.methods.resampling import Resampling
 
 
@@ -35,13 +34,13 @@ class Options:
     """
 
     features: tuple[str, ...] = ()
-    pairwise_feature_count: int = 5
-    threeway_feature_count: int = 0
-    quantile_bin_count: int = 0
+    pairwise_feature_count: int = InteractionsOptions.pairwise_feature_count.default
+    threeway_feature_count: int = InteractionsOptions.threeway_feature_count.default
+    quantile_bin_count: int = InteractionsOptions.quantile_bin_count.default
     absolute_threshold: float | None = None
-    knot_count: int = 0
+    knot_count: int = InteractionsOptions.knot_count.default
     resampling: Resampling = field(default_factory=Resampling)
-    permutation_count: int = 0
+    permutation_count: int = InteractionsOptions.permutation_count.default
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -59,14 +58,11 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
             f"interactions need at least 2 features; {len(features)} given",
             f"{path}.features",
         )
-    within(options.pairwise_feature_count, 0, 100, f"{path}.pairwise_feature_count")
-    within(options.threeway_feature_count, 0, 50, f"{path}.threeway_feature_count")
-    if options.quantile_bin_count:
-        within(options.quantile_bin_count, 2, 10_000, f"{path}.quantile_bin_count")
-    if options.knot_count:
-        check_knots(options.knot_count, options.quantile_bin_count, path)
-    if options.absolute_threshold is not None:
-        within(options.absolute_threshold, 0, math.inf, f"{path}.absolute_threshold")
-    within(options.permutation_count, 0, 100_000, f"{path}.permutation_count")
-    options.resampling.check(path)
+    check_limits(InteractionsOptions, options, path)
+    if options.knot_count and options.quantile_bin_count:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "knot_count and quantile_bin_count are two approximations of the same; give one",
+            f"{path}.knot_count",
+        )
     return replace(options, features=tuple(name for name in names if name in features))

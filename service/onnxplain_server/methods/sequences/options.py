@@ -8,12 +8,11 @@ from enum import Enum
 
 import numpy as np
 
+from onnxplain_server.core.contract_limits import FirmBackground, FirmKmerWeights, FirmSequences
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.option_checks import within
+from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.sequences.background import MarkovChain, uniform
 
-_MOST_LETTERS = 64
-_MOST_LENGTH = 10_000
 _MOST_IN_MATRICES = 5_000_000
 """Numbers that all matrices together may hold."""
 _MOST_IN_RECURSION = 50_000_000
@@ -44,7 +43,7 @@ class SequenceModel:
     order: int | None = None
     initial: tuple[float, ...] = ()
     transitions: tuple[float, ...] = ()
-    pseudo_count: float = 1.0
+    pseudo_count: float = FirmBackground.pseudo_count.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class ListedWeights:
     kmers: tuple[str, ...]
     positions: tuple[int, ...]
     values: tuple[float, ...]
-    constant: float = 0.0
+    constant: float = FirmKmerWeights.constant.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +76,31 @@ class Options:
     """
 
     column: str = ""
-    alphabet: str = "ACGT"
+    alphabet: str = FirmSequences.alphabet.default
     length: int | None = None
     background: SequenceModel = field(default_factory=SequenceModel)
     weights: ListedWeights | None = None
-    max_length: int = 3
+    max_length: int = FirmSequences.max_length.default
     motifs: tuple[str, ...] = ()
-    top_count: int = 20
-    layout: SequenceLayout = SequenceLayout.POSITION_MAJOR
-    sample_count: int = 20_000
+    top_count: int = FirmSequences.top_count.default
+    layout: SequenceLayout = SequenceLayout[FirmSequences.layout.default]
+    sample_count: int = FirmSequences.sample_count.default
 
 
 def check(options: Options, path: str) -> None:
     """Refuse what is impossible whatever the model and the table."""
-    letters = Counter(options.alphabet)
-    if not 2 <= len(letters) <= _MOST_LETTERS or max(letters.values(), default=2) > 1:
+    letters, limits = Counter(options.alphabet), FirmSequences.alphabet
+    if (
+        not limits.min_items <= len(letters) <= limits.max_items
+        or max(letters.values(), default=2) > 1
+    ):
         raise _refused(
-            f"an alphabet has 2 to {_MOST_LETTERS} letters, none twice; "
+            f"an alphabet has {limits.min_items} to {limits.max_items} letters, none twice; "
             f"given is {options.alphabet!r}",
             f"{path}.alphabet",
         )
-    within(options.max_length, 1, 10, f"{path}.max_length")
-    within(options.top_count, 0, 10_000, f"{path}.top_count")
-    within(options.sample_count, 1_000, 10_000_000, f"{path}.sample_count")
-    within(options.background.pseudo_count, 1e-9, 1e9, f"{path}.background.pseudo_count")
-    if options.length is not None:
-        within(options.length, 1, _MOST_LENGTH, f"{path}.length")
-    if options.background.order is not None:
-        within(options.background.order, 0, 8, f"{path}.background.order")
+    check_limits(FirmSequences, options, path)
+    check_limits(FirmBackground, options.background, f"{path}.background")
     if options.background.order is not None and not options.column:
         raise _refused("a chain is fitted to a column of text; name it", f"{path}.column")
     for i, motif in enumerate(options.motifs):

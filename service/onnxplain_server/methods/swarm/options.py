@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.option_checks import choose, within
-
-_MOST_ROWS_ALONE = 1_000
+from onnxplain_server.methods.option_checks import check_limits, choose
 
 
 class Search(Enum):
@@ -58,11 +57,11 @@ class SearchSettings:
         Largest step of a particle, in weights.
     """
 
-    particle_count: int = 10
-    iteration_count: int = 60
-    restart_count: int = 1
-    velocity_limit: float = 1.0
-    start: ParticleStart = ParticleStart.UNPERTURBED
+    particle_count: int = SwarmOptions.particle_count.default
+    iteration_count: int = SwarmOptions.iteration_count.default
+    restart_count: int = SwarmOptions.restart_count.default
+    velocity_limit: float = SwarmOptions.velocity_limit.default
+    start: ParticleStart = ParticleStart[SwarmOptions.start.default]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,9 @@ class Motion:
         Added, before they are multiplied, to the values of a feature that has zeros.
     """
 
-    perturbation: Perturbation = Perturbation.MULTIPLICATION
-    weight_limit: float = 10.0
-    zero_offset: float = 1.0
+    perturbation: Perturbation = Perturbation[SwarmOptions.perturbation.default]
+    weight_limit: float = SwarmOptions.weight_limit.default
+    zero_offset: float = SwarmOptions.zero_offset.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ class Resolution:
         Optima that hold for less of the weights are slivers.
     """
 
-    window_count: int = 40
-    point_count: int = 1_000
-    sliver_width: float = 0.01
+    window_count: int = SwarmOptions.window_count.default
+    point_count: int = SwarmOptions.point_count.default
+    sliver_width: float = SwarmOptions.sliver_width.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,26 +147,14 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
         raise ExplainError(
             Reason.INVALID_OPTION, "give a score or a loss, not both", f"{path}.score"
         )
-    _check_numbers(options, path)
+    _check_neutral(options.motion, f"{path}.weight_limit")
+    check_limits(SwarmOptions, options, path)
     _check_rows(options.row_indices, row_count, f"{path}.row_indices")
     score = options.score or (Score.ACCURACY if options.loss is None else None)
     return replace(options, features=features, score=score)
 
 
-def _check_numbers(options: Options, path: str) -> None:
-    settings, motion, report = options.search_settings, options.motion, options.resolution
-    within(settings.particle_count, 2, 200, f"{path}.particle_count")
-    within(settings.iteration_count, 1, 10_000, f"{path}.iteration_count")
-    within(settings.restart_count, 1, 1_000, f"{path}.restart_count")
-    within(settings.velocity_limit, 1e-9, 1e9, f"{path}.velocity_limit")
-    within(motion.zero_offset, -1e9, 1e9, f"{path}.zero_offset")
-    within(report.window_count, 1, 1_000, f"{path}.window_count")
-    within(report.point_count, 10, 100_000, f"{path}.point_count")
-    within(report.sliver_width, 0, 1_000, f"{path}.sliver_width")
-    _check_limit(motion, f"{path}.weight_limit")
-
-
-def _check_limit(motion: Motion, path: str) -> None:
+def _check_neutral(motion: Motion, path: str) -> None:
     neutral = motion.perturbation.neutral
     if motion.weight_limit < neutral:
         raise ExplainError(
@@ -176,15 +163,15 @@ def _check_limit(motion: Motion, path: str) -> None:
             f"and is where a search begins; set weight_limit to {neutral:g} or more",
             path,
         )
-    within(motion.weight_limit, 1e-9, 1_000, path)
 
 
 def _check_rows(rows: Sequence[int], row_count: int, path: str) -> None:
     wrong = [row for row in rows if not 0 <= row < row_count]
-    if wrong or len(rows) > _MOST_ROWS_ALONE or len(set(rows)) < len(rows):
+    limit = SwarmOptions.row_indices.max_items
+    if wrong or len(rows) > limit or len(set(rows)) < len(rows):
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"row_indices must be at most {_MOST_ROWS_ALONE:,}, none twice, each in "
+            f"row_indices must be at most {limit:,}, none twice, each in "
             f"[0, {row_count - 1}]" + (f"; one is {wrong[0]}" if wrong else ""),
             path,
         )

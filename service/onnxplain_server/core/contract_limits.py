@@ -1,0 +1,165 @@
+"""Generated from proto/ by `make proto`: limits and defaults of request fields."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.limits import Limits
+
+
+class AverageLossOptions:
+    """Limits of `AverageLossOptions`."""
+
+    loss = Limits(default="SQUARED_ERROR")
+    sum_outputs = Limits(default=False)
+    group_count = Limits(default=4, min=1, max=100)
+
+
+class ExplainRequest:
+    """Limits of `ExplainRequest`."""
+
+    output_indices = Limits(default=None, min=0)
+    scale = Limits(default="RESPONSE")
+    row_count = Limits(default=None, min=2)
+    seed = Limits(default=0, min=0)
+    plots = Limits(default=True)
+    allow_inconsistent_model = Limits(default=False)
+
+
+class FeatureVectorsOptions:
+    """Limits of `FeatureVectorsOptions`."""
+
+    features = Limits(default=None, min_items=2)
+    window = Limits(default=3, min=2, max=64)
+    counting = Limits(default="PER_WINDOW")
+    fill_diagonal = Limits(default=False)
+    min_split_count = Limits(default=0, min=0, max=1_000)
+    sentence_count = Limits(default=100_000, min=100, max=10_000_000)
+    depth = Limits(default=None, min=1, max=64)
+    dimension_count = Limits(default=2, min=2, max=100)
+    row_indices = Limits(default=None, min=0, max_items=10_000)
+    repeat_count = Limits(default=0, min=2, max=1_000, zero_is_off=True)
+    importance_floor = Limits(default=0.05, min=0.0, max=1.0)
+    group_angle_degrees = Limits(default=10.0, min=0.0, max=180.0)
+    neighbor_count = Limits(default=3, min=0, max=100)
+    include_cooccurrence = Limits(default=False)
+    include_similarity = Limits(default=False)
+
+
+class FirmBackground:
+    """Limits of `FirmBackground`."""
+
+    order = Limits(default=None, min=0, max=8)
+    initial = Limits(default=None, min=0.0, max=1.0)
+    transitions = Limits(default=None, min=0.0, max=1.0)
+    pseudo_count = Limits(default=1.0, min=1e-09, max=1_000_000_000.0)
+
+
+class FirmKmerWeights:
+    """Limits of `FirmKmerWeights`."""
+
+    positions = Limits(default=None, min=0)
+    constant = Limits(default=0.0)
+
+
+class FirmOptions:
+    """Limits of `FirmOptions`."""
+
+    features = Limits(default=None, max_items=50_000)
+    source = Limits(default="MODEL")
+    covariance = Limits(default="EMPIRICAL")
+    bin_count = Limits(default=20, min=2, max=1_000)
+    keep_bias = Limits(default=False)
+    standardize = Limits(default=False)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
+
+
+class FirmPairs:
+    """Limits of `FirmPairs`."""
+
+    features = Limits(default=None, min_items=2)
+    combination = Limits(default="CONJUNCTION")
+    include_negations = Limits(default=False)
+
+
+class FirmSequences:
+    """Limits of `FirmSequences`."""
+
+    alphabet = Limits(default="ACGT", min_items=2, max_items=64)
+    length = Limits(default=None, min=1, max=10_000)
+    max_length = Limits(default=3, min=1, max=10)
+    top_count = Limits(default=20, min=0, max=10_000)
+    layout = Limits(default="POSITION_MAJOR")
+    sample_count = Limits(default=20_000, min=1_000, max=10_000_000)
+
+
+class IndividualConditionalExpectationOptions:
+    """Limits of `IndividualConditionalExpectationOptions`."""
+
+    grid_size = Limits(default=49, min=2, max=10_000)
+    strategy = Limits(default="UNIFORM")
+    trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
+    trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
+    include_missing = Limits(default=False)
+    curve_count = Limits(default=100, min=1, max=10_000)
+    group_columns = Limits(default=None, max_items=2)
+    group_count = Limits(default=4, min=1, max=100)
+    centered = Limits(default=False)
+
+
+class InteractionsOptions:
+    """Limits of `InteractionsOptions`."""
+
+    features = Limits(default=None, min_items=2)
+    pairwise_feature_count = Limits(default=5, min=0, max=100)
+    threeway_feature_count = Limits(default=0, min=0, max=50)
+    quantile_bin_count = Limits(default=0, min=2, max=10_000, zero_is_off=True)
+    absolute_threshold = Limits(default=None, min=0.0)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    resampling = Limits(default="BOOTSTRAP")
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
+    permutation_count = Limits(default=0, min=0, max=100_000)
+    knot_count = Limits(default=0, min=3, max=10_000, zero_is_off=True)
+
+
+class KnockoffOptions:
+    """Limits of `KnockoffOptions`."""
+
+    permutation_count = Limits(default=10_000, min=100, max=1_000_000)
+    component_count = Limits(default=None, min=1, max=20)
+
+
+class PartialDependenceOptions:
+    """Limits of `PartialDependenceOptions`."""
+
+    grid_size = Limits(default=49, min=2, max=10_000)
+    strategy = Limits(default="UNIFORM")
+    trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
+    trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
+    group_count = Limits(default=4, min=1, max=100)
+    include_missing = Limits(default=False)
+
+
+class PermutationImportanceOptions:
+    """Limits of `PermutationImportanceOptions`."""
+
+    loss = Limits(default="SQUARED_ERROR")
+    sum_outputs = Limits(default=False)
+    repeat_count = Limits(default=4, min=1, max=1_000)
+    normalize = Limits(default=False)
+
+
+class SwarmOptions:
+    """Limits of `SwarmOptions`."""
+
+    particle_count = Limits(default=10, min=2, max=200)
+    iteration_count = Limits(default=60, min=1, max=10_000)
+    restart_count = Limits(default=1, min=1, max=1_000)
+    weight_limit = Limits(default=10.0, min=1e-09, max=1_000.0)
+    velocity_limit = Limits(default=1.0, min=1e-09, max=1_000_000_000.0)
+    start = Limits(default="UNPERTURBED")
+    perturbation = Limits(default="MULTIPLICATION")
+    zero_offset = Limits(default=1.0, min=-1_000_000_000.0, max=1_000_000_000.0)
+    row_indices = Limits(default=None, min=0, max_items=1_000)
+    window_count = Limits(default=40, min=1, max=1_000)
+    sliver_width = Limits(default=0.01, min=0.0, max=1_000.0)
+    point_count = Limits(default=1_000, min=10, max=100_000)

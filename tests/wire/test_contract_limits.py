@@ -1,0 +1,116 @@
+"""Limits and defaults are the contract's: in its fields, in the server's table, in its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import ParseDict
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain_server.core import contract_limits
+from onnxplain_server.core.limits import Limits
+from onnxplain_server.wire import method_options
+
+NUMBERS = {FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_DOUBLE}
+
+# Values of tables and weights of strings: any finite number.
+ANY_NUMBER = {"onnxplain.v1.Column.numbers", "onnxplain.v1.FirmKmerWeights.values"}
+
+# The least that makes a message of each method, with its parts.
+ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("interactions", {}, {"InteractionsOptions": ""}),
+    ("partial_dependence", {}, {"PartialDependenceOptions": ""}),
+    ("individual_conditional_expectation", {}, {"IndividualConditionalExpectationOptions": ""}),
+    ("permutation_importance", {}, {"PermutationImportanceOptions": ""}),
+    ("average_loss", {}, {"AverageLossOptions": ""}),
+    (
+        "feature_vectors",
+        {"knockoffs": {}},
+        {"FeatureVectorsOptions": "", "KnockoffOptions": "knockoffs"},
+    ),
+    ("firm", {"pairs": [{}]}, {"FirmOptions": "", "FirmPairs": "pairs"}),
+    (
+        "firm",
+        {"sequences": {"background": {}, "weights": {}}},
+        {"FirmSequences": "", "FirmBackground": "background", "FirmKmerWeights": "weights"},
+    ),
+    ("swarm", {}, {"SwarmOptions": ""}),
+]
+
+
+def reachable(kind: Descriptor, seen: dict[str, Descriptor]) -> dict[str, Descriptor]:
+    """Give a message, and those that it consists of, by full name."""
+    if kind.full_name not in seen:
+        seen[kind.full_name] = kind
+        for field in kind.fields:
+            if field.message_type is not None:
+                reachable(field.message_type, seen)
+    return seen
+
+
+REQUESTED = reachable(service_pb2.ExplainRequest.DESCRIPTOR, {})
+
+
+def table() -> dict[str, dict[str, Limits[Any]]]:
+    return {
+        name: {field: limits for field, limits in vars(kind).items() if isinstance(limits, Limits)}
+        for name, kind in vars(contract_limits).items()
+        if isinstance(kind, type) and kind is not Limits
+    }
+
+
+def test_every_number_of_a_request_has_limits() -> None:
+    numbers = {
+        field.full_name
+        for kind in REQUESTED.values()
+        for field in kind.fields
+        if field.type in NUMBERS
+    }
+    limited = {f"onnxplain.v1.{kind}.{name}" for kind, limits in table().items() for name in limits}
+
+    assert numbers - limited == ANY_NUMBER
+
+
+def test_limits_are_those_of_fields() -> None:
+    for kind, limits in table().items():
+        assert limits.keys() <= set(REQUESTED[f"onnxplain.v1.{kind}"].fields_by_name)
+
+
+def test_every_default_is_in_its_own_limits() -> None:
+    for kind, all_limits in table().items():
+        for name, limits in all_limits.items():
+            if isinstance(limits.default, int | float):
+                assert limits.allow(limits.default), (kind, name)
+
+
+@pytest.mark.parametrize(("method", "given", "parts"), ASKED)
+def test_an_option_that_is_left_out_has_the_default_of_the_contract(
+    method: str, given: dict[str, Any], parts: dict[str, str]
+) -> None:
+    message = ParseDict({method: given}, service_pb2.MethodOptions())
+
+    options = method_options.read(message, "methods[0]")
+
+    for kind, part in parts.items():
+        read = dict(values(getattr(options, part) if part else options))
+        for name, limits in table()[kind].items():
+            if limits.default is not None:
+                assert read[name] == limits.default, (kind, name)
+
+
+def values(options: Any) -> Iterator[tuple[str, Any]]:
+    """Give the options by the names of the contract, enum values by their names."""
+    if isinstance(options, tuple):
+        (options,) = options
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            yield from values(value)
+            continue
+        # Resampling calls the way of resampling its scheme.
+        name = "resampling" if field.name == "scheme" else field.name
+        yield name, value.name if isinstance(value, Enum) else value
