@@ -38,6 +38,7 @@ type PermutationImportanceOptions struct {
 	// Optional. As in AverageLossOptions.
 	OneHotTarget *bool `protobuf:"varint,4,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. As in AverageLossOptions.
+	// Default false.
 	SumOutputs bool `protobuf:"varint,5,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
 	// Optional. How often each is shuffled.
 	// In [1, 1000]; default 4.
