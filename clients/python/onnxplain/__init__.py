@@ -1,11 +1,11 @@
-"""Client of onnxplain: what an ONNX model has learned, as typed results.
+"""Client of onnxplain, which explains ONNX models: calls, options and typed results.
 
 >>> import onnxplain
 >>> with onnxplain.connect("localhost:8081") as client:
-...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
->>> found.interactions.to_pandas()
+...     explanation = client.explain("model.onnx", frame, onnxplain.Interactions())
+>>> explanation.interactions.to_pandas()
 
-Names load when they are first used: importing this package, or its messages
+Lazy imports: a public name loads its module at first use. Importing this package, or its messages
 in `onnxplain.v1`, imports neither grpc nor pyarrow.
 """
 
@@ -101,7 +101,7 @@ __all__ = [
     "local",
 ]
 
-_HOMES = {
+_MODULES = {
     "AsyncClient": "async_client",
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
@@ -149,12 +149,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its home."""
-    if name not in _HOMES:
+    """Import the module of a public name."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'onnxplain' has no attribute {name!r}")
-    return getattr(import_module(f"onnxplain.{_HOMES[name]}"), name)
+    return getattr(import_module(f"onnxplain.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """Name what is public."""
+    """List the public names."""
     return sorted(__all__)

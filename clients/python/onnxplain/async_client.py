@@ -1,4 +1,4 @@
-"""The client for asyncio: the calls of `Client`, to be awaited."""
+"""Client for asyncio: the calls of `Client` as coroutines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.progress import Progress, ProgressCallback, follow
+from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
 from onnxplain.requests.models import to_model
@@ -37,12 +37,12 @@ def connect_async(
     message_limit: int = MESSAGE_LIMIT,
     retry_count: int = RETRY_COUNT,
 ) -> AsyncClient:
-    """Make a client for asyncio; takes what `connect` takes. To be called in a running loop.
+    """Make a client for asyncio, with the arguments of `connect`, in a running event loop.
 
     Examples
     --------
     >>> async with onnxplain.connect_async("localhost:8081") as client:
-    ...     found = await client.explain("model.onnx", frame, onnxplain.Interactions())
+    ...     explanation = await client.explain("model.onnx", frame, onnxplain.Interactions())
     """
     security = secure(
         endpoint,
@@ -59,7 +59,7 @@ def connect_async(
 
 
 class AsyncClient:
-    """Explains models, many at a time; use `connect_async` to make one.
+    """Client whose calls are coroutines, so that many run at a time; made by `connect_async`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class AsyncClient:
     Attributes
     ----------
     messages : AsyncRemote
-        The same calls with the contract's messages as they are.
+        The same calls on messages of the contract.
     """
 
     def __init__(self, messages: AsyncRemote) -> None:
@@ -87,7 +87,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the connection; running calls end."""
+        """Close the channel; running calls end."""
         await self.messages.close()
 
     async def explain(
@@ -104,17 +104,17 @@ class AsyncClient:
         Examples
         --------
         >>> models = ["a.onnx", "b.onnx"]
-        >>> found = await asyncio.gather(
+        >>> explanation = await asyncio.gather(
         ...     *(client.explain(model, frame, onnxplain.Interactions()) for model in models)
         ... )
         """
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
-        with follow(progress) as tell:
-            answer = await self.messages.explain(
-                message, timeout=timeout, progress=tell, files=files
+        with progress_callback(progress) as callback:
+            response = await self.messages.explain(
+                message, timeout=timeout, progress=callback, files=files
             )
-        return Explanations(answer)
+        return Explanations(response)
 
     async def explain_stream(
         self,
@@ -124,7 +124,7 @@ class AsyncClient:
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
     ) -> AsyncGenerator[Progress | Explanations]:
-        """Explain a model, with progress on the way; see `Client.explain_stream`."""
+        """Explain a model and yield progress; see `Client.explain_stream`."""
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
         async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
@@ -139,20 +139,20 @@ class AsyncClient:
         *,
         timeout: float | None = None,
     ) -> ModelDescription:
-        """Tell what a model takes and gives."""
+        """Describe the inputs and outputs of a model."""
         request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
-        answer = await self.messages.describe(request, timeout=timeout, files=files_of(model))
-        return ModelDescription.from_message(answer.model)
+        response = await self.messages.describe(request, timeout=timeout, files=files_of(model))
+        return ModelDescription.from_message(response.model)
 
     async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
-        """Have the server keep a model; see `Client.upload_model`."""
+        """Upload a model; see `Client.upload_model`."""
         file = await asyncio.to_thread(to_model, model)
         return ModelRef(await self.messages.upload(file, timeout=timeout), content_of(file))
 
     async def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
     ) -> TableRef:
-        """Have the server keep a table; see `Client.upload_table`."""
+        """Upload a table; see `Client.upload_table`."""
         file = await asyncio.to_thread(to_table, table, feature_columns)
         uploaded = await self.messages.upload(file, timeout=timeout)
         return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
@@ -163,5 +163,5 @@ class AsyncClient:
         *,
         timeout: float | None = None,
     ) -> str:
-        """Return the server's own verdict; see `Client.health`."""
+        """Return the health of the server; see `Client.health`."""
         return await self.messages.health(service, timeout=timeout)

@@ -1,4 +1,4 @@
-"""The client: one method per call of the service."""
+"""Client for threads: one method per call of the service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import grpc
 
-from onnxplain.progress import Progress, ProgressCallback, follow
+from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.arguments import ExplainCall
 from onnxplain.requests.forms import Method
@@ -37,45 +37,43 @@ def connect(
     message_limit: int = MESSAGE_LIMIT,
     retry_count: int = RETRY_COUNT,
 ) -> Client:
-    """Make a client. Nothing is sent yet: a server that is missing shows at the first call.
+    """Make a client. Nothing is sent: an unreachable server shows at the first call.
 
     Parameters
     ----------
     endpoint : str
         Host and port of the server.
     token : str or callable () -> str, optional
-        Shows who calls, as a bearer token. A callable is asked before each attempt, and returns
-        the token of the moment, quickly.
+        Bearer token. A callable is called before each attempt; it must be fast.
     tls : bool
-        Whether to encrypt, trusting the usual authorities. Default: only with one of the files.
+        Whether to encrypt, and trust the default root certificates. Default: only with one of
+        the files.
     ca_file : path, optional
-        PEM of the authorities that sign the server's certificate, instead of the usual ones.
+        PEM of the root certificates to trust, instead of the default ones.
     certificate_file, key_file : path, optional
-        PEM of this client's certificate and its private key, for servers that know their
-        callers by them.
+        PEM of this client's certificate and private key, for servers with mutual TLS.
     credentials : grpc.ChannelCredentials, optional
-        What grpc has besides, instead of `tls` and the files.
+        Other credentials of grpc, instead of `tls` and the files.
     allow_unencrypted_token : bool
-        Whether a token may leave this machine without TLS: where a mesh encrypts on the way.
+        Whether a token may leave this machine without TLS, as where a service mesh encrypts.
     timeout : float, optional
-        Seconds for each call that names no other. Default: the server's limit.
+        Seconds for each call without a timeout of its own. Default: the server's limit.
     message_limit : int
-        Bytes that a request or an answer may have. Models and tables beyond it are uploaded
-        in parts.
+        Largest request or response in bytes. Larger models and tables are uploaded in parts.
     retry_count : int
-        How often a call is made again where nobody answers, or where the server says that it
-        has too much to do; with growing pauses, within the time of the call.
+        Retries of a call where the server is unreachable or overloaded; with exponential
+        backoff, within the timeout of the call.
 
     Raises
     ------
     OSError, ValueError
-        Where a file cannot be read, or what is given does not fit together; before anything
-        is sent.
+        Where a file cannot be read, or arguments contradict each other; before anything is
+        sent.
 
     Examples
     --------
     >>> with onnxplain.connect("localhost:8081", timeout=60) as client:
-    ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
+    ...     explanation = client.explain("model.onnx", frame, onnxplain.Interactions())
 
     >>> client = onnxplain.connect("explain.example:443", tls=True, token=os.environ["TOKEN"])
     """
@@ -94,7 +92,7 @@ def connect(
 
 
 class Client(ExplainCall):
-    """Explains models; threads can share it. Use `connect` or `local` to make one.
+    """Client that threads can share; made by `connect` or `local`.
 
     Parameters
     ----------
@@ -104,7 +102,7 @@ class Client(ExplainCall):
     Attributes
     ----------
     messages : Messages
-        The same calls with the contract's messages as they are.
+        The same calls on messages of the contract.
     """
 
     def __init__(self, messages: Messages) -> None:
@@ -122,7 +120,7 @@ class Client(ExplainCall):
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection; running calls end."""
+        """Close the channel; running calls end."""
         self.messages.close()
 
     def _explain(
@@ -132,8 +130,10 @@ class Client(ExplainCall):
         timeout: float | None,
         progress: ProgressCallback | bool | None,
     ) -> Explanations:
-        with follow(progress) as tell:
-            response = self.messages.explain(request, timeout=timeout, progress=tell, files=files)
+        with progress_callback(progress) as callback:
+            response = self.messages.explain(
+                request, timeout=timeout, progress=callback, files=files
+            )
         return Explanations(response)
 
     def explain_stream(
@@ -144,7 +144,7 @@ class Client(ExplainCall):
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
     ) -> Generator[Progress | Explanations]:
-        """Explain a model, with progress on the way; the explanations come last.
+        """Explain a model and yield progress; the explanations come last.
 
         Takes the arguments of `explain`. Leaving the loop early cancels the computation.
 
@@ -162,7 +162,7 @@ class Client(ExplainCall):
                 yield Progress(event.progress.done, event.progress.planned)
 
     def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
-        """Tell what a model takes and gives.
+        """Describe the inputs and outputs of a model.
 
         Examples
         --------
@@ -170,14 +170,14 @@ class Client(ExplainCall):
         ('setosa', 'versicolor', 'virginica')
         """
         request = DescribeModelRequest(model=to_model(model))
-        answer = self.messages.describe(request, timeout=timeout, files=files_of(model))
-        return ModelDescription.from_message(answer.model)
+        response = self.messages.describe(request, timeout=timeout, files=files_of(model))
+        return ModelDescription.from_message(response.model)
 
     def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
-        """Have the server keep a model, so that later calls need not send it.
+        """Upload a model, so that later calls need not send it.
 
-        What it returns goes in place of the model, and holds the bytes of the file: where the
-        server has the model no longer, the call uploads it again.
+        The reference takes the place of the model, and holds the bytes of the file: a call
+        uploads it again where the server has evicted it.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class Client(ExplainCall):
     def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
     ) -> TableRef:
-        """Have the server keep a table, likewise.
+        """Upload a table, likewise.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Client(ExplainCall):
         return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Return the server's own verdict: "SERVING", or "NOT_SERVING" while it stops.
+        """Return the health of the server: "SERVING", or "NOT_SERVING" while it stops.
 
         Parameters
         ----------

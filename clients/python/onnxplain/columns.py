@@ -1,4 +1,4 @@
-"""Columns of the contract from values, and values from columns."""
+"""Columns of the contract: conversion from values and back."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def from_column(column: Column) -> Values:
 
 
 def stack(tables: Sequence[pa.Table], own: Sequence[str]) -> pa.Table:
-    """Put the rows of curves under each other.
+    """Concatenate the rows of curves.
 
     Parameters
     ----------
     tables : sequence of pyarrow.Table
         Each with columns for its features, then those of `own` but the first.
     own : sequence of str
-        The columns that all have. The first one is made here: the table's index. Between it
-        and the others stand the features, null where a table has them not.
+        Columns of every table. The first one, the index of the table, is added here. The
+        features stand between it and the others, null where a table lacks them.
     """
     numbered = [
         table.add_column(0, own[0], pa.array([index] * table.num_rows, pa.int64()))

@@ -1,4 +1,4 @@
-"""The one error of this client; no grpc in here, so that it can be caught without importing it."""
+"""Error of every failed call; importable without grpc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explaining in this process, where the server's package is installed too."""
+"""Client without a server: computes in this process, by the server's package."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ def local() -> Client:
     Examples
     --------
     >>> with onnxplain.local() as client:
-    ...     found = client.explain("model.onnx", frame, onnxplain.Interactions())
+    ...     explanation = client.explain("model.onnx", frame, onnxplain.Interactions())
     """
-    found = entry_points(group=_GROUP)
-    if not found:
+    factories = entry_points(group=_GROUP)
+    if not factories:
         raise ImportError(
             "explaining in this process needs the server's package: pip install onnxplain-server"
         )
-    make = next(iter(found)).load()
-    return Client(make())
+    return Client(next(iter(factories)).load()())

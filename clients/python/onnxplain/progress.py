@@ -1,4 +1,4 @@
-"""How far a computation is, and a bar that shows it in a terminal or a notebook."""
+"""Progress of a computation, and a progress bar for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, TextIO, TypeAlias
 
 ProgressCallback: TypeAlias = Callable[[float, float], object]
-"""Told the rows done, and the rows planned."""
+"""Called with the rows done and the rows planned."""
 
 _BAR_WIDTH = 30
 _MEASURED_SECONDS = 10.0
@@ -23,7 +23,7 @@ _LEAST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a computation is.
+    """Progress of a computation.
 
     Attributes
     ----------
@@ -38,15 +38,14 @@ class Progress:
 
 
 class TimeLeft:
-    """Estimates the seconds that are left, from the rows done in the last few seconds.
+    """Estimate of the seconds left, from the rate of the last few seconds.
 
-    So neither rows that came at once from the cache, nor work of another speed that is over,
-    count for longer than these seconds.
+    A sliding window forgets rows from the cache, and earlier work of another speed.
 
     Parameters
     ----------
     clock : callable () -> float
-        Seconds, never falling.
+        Monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -54,7 +53,7 @@ class TimeLeft:
         self._steps: deque[tuple[float, float]] = deque()
 
     def __call__(self, done: float, planned: float) -> float | None:
-        """Take note of a step; None while too little has been measured to tell."""
+        """Record a step; return None while the window is too short for an estimate."""
         now = self._clock()
         self._steps.append((now, done))
         while self._is_past(now, done):
@@ -65,9 +64,9 @@ class TimeLeft:
         return (planned - done) * (now - since) / (done - before)
 
     def _is_past(self, now: float, done: float) -> bool:
-        """Whether the oldest step is no longer needed: the one after it is old, and has fewer rows.
+        """Tell whether the oldest step is outside the window: the next one is old, with fewer rows.
 
-        A call of a slow model takes longer than what is measured otherwise.
+        The window grows with a slow model, one call of which takes longer.
         """
         if len(self._steps) < 3:
             return False
@@ -76,18 +75,20 @@ class TimeLeft:
 
 
 @contextmanager
-def follow(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback | None]:
-    """Give what is to be told: the callback itself, a bar for True, or None for nobody."""
+def progress_callback(
+    progress: ProgressCallback | bool | None,
+) -> Iterator[ProgressCallback | None]:
+    """Return the callback to call: the given one, a progress bar for True, otherwise None."""
     if progress is True:
-        with bar() as tell:
-            yield tell
+        with bar() as callback:
+            yield callback
     else:
         yield progress or None
 
 
 @contextmanager
 def bar() -> Iterator[ProgressCallback | None]:
-    """Show a bar where someone may see it: in a notebook, or on standard error if a terminal."""
+    """Show a progress bar in a notebook, or on standard error if that is a terminal."""
     if _in_notebook():
         yield _NotebookBar()
     elif sys.stderr.isatty():
@@ -100,21 +101,21 @@ def bar() -> Iterator[ProgressCallback | None]:
         yield None
 
 
-def monotonic(tell: ProgressCallback) -> ProgressCallback:
-    """Make what is told never fall, though a second attempt begins at 0 again."""
-    most = -1.0
+def monotonic(callback: ProgressCallback) -> ProgressCallback:
+    """Wrap a callback so that progress never falls, though a retry begins at 0."""
+    highest = -1.0
 
-    def told(done: float, planned: float) -> None:
-        nonlocal most
-        if done > most:
-            most = done
-            tell(done, planned)
+    def call_if_higher(done: float, planned: float) -> None:
+        nonlocal highest
+        if done > highest:
+            highest = done
+            callback(done, planned)
 
-    return told
+    return call_if_higher
 
 
 class _Line:
-    """A bar on one line of a terminal, drawn over itself."""
+    """Progress bar on one line of a terminal, redrawn in place."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -136,7 +137,7 @@ class _Line:
 
 
 class _NotebookBar:
-    """A bar in the output of a notebook's cell, updated in place."""
+    """Progress bar in the output of a notebook's cell, updated in place."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -157,7 +158,7 @@ class _NotebookBar:
 
 
 def spell_time(seconds: float | None) -> str:
-    """Write a time as minutes and seconds, or with hours; empty where it is not known."""
+    """Format seconds as minutes and seconds, or with hours; empty where unknown."""
     if seconds is None:
         return ""
     minutes, rest = divmod(math.ceil(seconds), 60)
@@ -171,7 +172,7 @@ def _text(done: float, planned: float, left: float | None) -> str:
 
 
 def _in_notebook() -> bool:
-    """Tell whether this is a notebook's kernel; where IPython is not loaded, it is none."""
+    """Tell whether this process is a notebook's kernel, which has loaded IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None

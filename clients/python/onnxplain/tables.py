@@ -1,4 +1,4 @@
-"""Tables of many kinds -> the contract's Table; what is not a file goes as Arrow IPC."""
+"""Conversion of tables to the contract's Table; all but files are sent as Arrow IPC."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
     Parameters
     ----------
     table : path, bytes, frame, mapping, array, TableRef or Table
-        A path or the bytes of a CSV, Parquet or Arrow IPC file (told apart by what is in
-        it; packed by gzip or not); a pandas or polars frame, Arrow table, or anything else with
+        A path or the bytes of a CSV, Parquet or Arrow IPC file (detected by
+        content; gzipped or not); a pandas or polars frame, Arrow table, or anything else with
         `__arrow_c_stream__`; a mapping of column name to values; a 2-D array; a TableRef; or a
         message, which is returned as it is. The index of a pandas frame is left out.
     feature_columns : sequence of str
@@ -39,7 +39,7 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
     OSError
         Where the file cannot be read.
     TypeError, ValueError
-        Where `table` is nothing of the above, or cannot be written as Arrow.
+        Where `table` is none of the above, or cannot be written as Arrow.
     """
     if isinstance(table, Table):
         return table
@@ -55,8 +55,8 @@ def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
 def from_bytes(content: bytes) -> Table:
     """Wrap the bytes of a file: Arrow IPC or Parquet where they begin like one, else CSV.
 
-    A file packed by gzip, like "rows.csv.gz", is unpacked first: it is the caller's own, and
-    the server would have to be wary of what it becomes.
+    A gzipped file, like "rows.csv.gz", is unpacked here, where it is trusted; the server would
+    have to guard against decompression bombs.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def from_bytes(content: bytes) -> Table:
         Where such a file is broken.
     """
     if content.startswith(_GZIP):
-        content = _unpacked(content)
+        content = _decompress(content)
     if content.startswith((_ARROW_FILE, _ARROW_STREAM)):
         return Table(arrow=content)
     if content.startswith(_PARQUET):
@@ -72,7 +72,7 @@ def from_bytes(content: bytes) -> Table:
     return Table(csv=content)
 
 
-def _unpacked(content: bytes) -> bytes:
+def _decompress(content: bytes) -> bytes:
     try:
         return gzip.decompress(content)
     except (EOFError, OSError, zlib.error) as error:

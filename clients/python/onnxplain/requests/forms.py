@@ -23,7 +23,7 @@ class Method(Protocol):
 
 
 def to_names(names: Sequence[Any], option: str) -> Sequence[Any]:
-    """Refuse a lone name, whose letters would pass for names.
+    """Return a list of names; refuse a string, which is a sequence of letters.
 
     Raises
     ------

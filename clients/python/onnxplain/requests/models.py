@@ -1,4 +1,4 @@
-"""Models of several kinds -> the contract's Model; onnx itself is not needed."""
+"""Conversion of models to the contract's Model; the package onnx is not needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def to_model(model: Any) -> Model:
     OSError
         Where the file cannot be read.
     TypeError
-        Where `model` is nothing of the above.
+        Where `model` is none of the above.
     """
     if isinstance(model, Model):
         return model

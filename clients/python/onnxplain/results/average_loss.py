@@ -1,4 +1,4 @@
-"""Results of the method `AverageLoss`."""
+"""Results of `AverageLoss`: one loss per group and output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupLoss:
-    """The average loss of some rows.
+    """Average loss of a group of rows.
 
     Attributes
     ----------
@@ -34,19 +34,19 @@ class GroupLoss:
 
     @classmethod
     def from_message(cls, message: average_loss_pb2.AverageLoss) -> GroupLoss:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(message.group, np.array(message.values), message.weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AverageLossResult(Tabular):
-    """How far predictions are from the true values.
+    """Average losses: distance of predictions from true values.
 
     Attributes
     ----------
     output_names : tuple of str
-        What the numbers are about, in the order of every array here; ("total",) where
-        losses are summed over outputs.
+        Names of the outputs, in the order of every array here; ("total",) where losses are
+        summed over outputs.
     losses : tuple of GroupLoss
         One per group, by ascending value of the group column; one where rows are not grouped.
     plots : tuple of Plot
@@ -61,7 +61,7 @@ class AverageLossResult(Tabular):
 
     Examples
     --------
-    >>> found.average_loss.losses[0].values
+    >>> explanation.average_loss.losses[0].values
     array([0.0182])
     """
 
@@ -75,7 +75,7 @@ class AverageLossResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> AverageLossResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.average_loss
         return cls(
             output_names=tuple(result.output_names),

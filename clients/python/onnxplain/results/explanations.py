@@ -1,4 +1,4 @@
-"""An answer: one result per method, and how it was made."""
+"""Response of a call: one result per method, model, receipt and warnings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _READERS: dict[str, Callable[[Explanation], Result]] = {
 
 
 class Explanations(Sequence[Result]):
-    """The results, in the order of the methods asked for.
+    """Results, in the order of the methods of the request.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class Explanations(Sequence[Result]):
 
     Examples
     --------
-    >>> found = client.explain(model, frame, onnxplain.Interactions())
-    >>> found.interactions.total.values
+    >>> explanation = client.explain(model, frame, onnxplain.Interactions())
+    >>> explanation.interactions.total.values
     array([0.104])
-    >>> found.receipt.predicted_row_count
+    >>> explanation.receipt.predicted_row_count
     1250500
     """
 
@@ -127,21 +127,21 @@ class Explanations(Sequence[Result]):
 
     @property
     def plots(self) -> tuple[Plot, ...]:
-        """The pictures of all results, in their order."""
+        """The plots of all results, in their order."""
         return tuple(plot for result in self._results for plot in result.plots)
 
     def plot(self, name: str) -> Plot:
-        """Return the picture of that name; LookupError unless there is exactly one.
+        """Return the plot of that name; LookupError unless there is exactly one.
 
         Examples
         --------
-        >>> found.plot("pairwise")
+        >>> explanation.plot("pairwise")
         """
-        found = [plot for plot in self.plots if plot.name == name]
-        if len(found) != 1:
+        plots = [plot for plot in self.plots if plot.name == name]
+        if len(plots) != 1:
             names = ", ".join(plot.name for plot in self.plots)
-            raise LookupError(f"{len(found)} plots are called {name!r}; there are: {names}")
-        return found[0]
+            raise LookupError(f"{len(plots)} plots are called {name!r}; there are: {names}")
+        return plots[0]
 
     @property
     def model(self) -> ModelDescription:
@@ -150,16 +150,16 @@ class Explanations(Sequence[Result]):
 
     @property
     def receipt(self) -> Receipt:
-        """How the numbers were made."""
+        """Provenance of the numbers."""
         return Receipt.from_message(self.message.receipt)
 
     @property
     def warnings(self) -> tuple[provenance.Warning, ...]:
-        """What to know before trusting the numbers."""
+        """Warnings about the numbers."""
         return tuple(provenance.Warning.from_message(w) for w in self.message.warnings)
 
     def to_json(self) -> str:
-        """Write the whole answer as the contract's canonical JSON."""
+        """Write the whole response as the contract's canonical JSON."""
         return to_json(self.message)
 
     def _repr_html_(self) -> str:
@@ -167,13 +167,13 @@ class Explanations(Sequence[Result]):
         return warnings + "".join(_html(result) for result in self._results)
 
     def _only(self, kind: type[_ResultType]) -> _ResultType:
-        found = [result for result in self._results if isinstance(result, kind)]
-        if len(found) != 1:
+        results = [result for result in self._results if isinstance(result, kind)]
+        if len(results) != 1:
             raise LookupError(
-                f"{len(found)} of the {len(self)} results are {kind.__name__}: "
+                f"{len(results)} of the {len(self)} results are {kind.__name__}: "
                 "take the one you want by its index"
             )
-        return found[0]
+        return results[0]
 
 
 def _html(result: Result) -> str:
@@ -186,6 +186,6 @@ def _read(explanation: Explanation) -> Result:
     if method not in _READERS:
         raise ValueError(
             f"this version of onnxplain cannot read the result of the method {method!r}; "
-            "update it, or take the answer's messages by client.messages"
+            "update it, or take the messages of the response by client.messages"
         )
     return _READERS[method](explanation)

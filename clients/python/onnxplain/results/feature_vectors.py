@@ -32,7 +32,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureVectorsResult(Tabular):
-    """Vectors of features, in table order.
+    """Feature vectors, in table order.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class FeatureVectorsResult(Tabular):
         Lengths in counts, and over the largest.
     angles_degrees : (n_features,)
         In the first two dimensions; NaN for vectors of 0.
-    singular_values : (n_found,)
+    singular_values : (n_singular_values,)
     explained_variance_ratio : float
     groups : (n_features,)
         From 1; 0 for features too short to compare.
     cooccurrence, similarity, adjusted_similarity : (n_features, n_features) or None
-        Where they were asked for.
+        None unless requested.
     interchangeable : tuple of (str, str)
         Pairs of features that could stand in for each other, the most similar first; their
         measures are in `message`.
@@ -82,7 +82,7 @@ class FeatureVectorsResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FeatureVectorsResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.feature_vectors
         count = len(result.features)
         return cls(
@@ -114,18 +114,18 @@ class FeatureVectorsResult(Tabular):
             Columns `feature`, `norm`, `relative_norm`, `angle_degrees`, `group`, `nearest`,
             `nearest_angle_degrees`, and standard errors, null without repetitions.
         """
-        nothing = [None] * len(self.features)
-        found = self.message
+        missing = [None] * len(self.features)
+        message = self.message
         columns = (
             self.features,
             self.norms,
             self.relative_norms,
             self.angles_degrees,
             self.groups,
-            [near.features[0] if near.features else None for near in found.nearest],
-            [near.angles_degrees[0] if near.features else None for near in found.nearest],
-            list(found.norm_standard_errors) or nothing,
-            list(found.angle_standard_errors_degrees) or nothing,
+            [near.features[0] if near.features else None for near in message.nearest],
+            [near.angles_degrees[0] if near.features else None for near in message.nearest],
+            list(message.norm_standard_errors) or missing,
+            list(message.angle_standard_errors_degrees) or missing,
         )
         return pa.table([pa.array(c) for c in columns], names=_SCHEMA.names).cast(_SCHEMA)
 

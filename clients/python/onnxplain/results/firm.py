@@ -1,4 +1,4 @@
-"""Results of the method `Firm`."""
+"""Results of `Firm`: importance of features and of strings at positions."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _KMERS = pa.schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirmImportance:
-    """How far a feature moves the expected score.
+    """Importance of a feature: how far it moves the expected score.
 
     Attributes
     ----------
     feature : str
-        As asked for.
+        As in the request.
     values : (n_outputs,)
         Standard deviation of the expected score; signed by GAUSSIAN, TWO_VALUED and SLOPE.
     standard_errors, lower, upper : (n_outputs,)
-        From resampling rows; NaN where it was not asked for.
+        From resampled rows; NaN without replicates.
     estimator : str
     levels : (n_points,)
         Values of the feature, or means of bins; numbers, or texts.
@@ -71,15 +71,15 @@ class FirmImportance:
 
     @classmethod
     def from_message(cls, message: firm_pb2.FirmImportance) -> FirmImportance:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         curve = message.curve
-        nothing = [np.nan] * len(message.values)
+        missing = [np.nan] * len(message.values)
         return cls(
             feature=message.feature,
             values=np.array(message.values),
-            standard_errors=np.array(message.standard_errors or nothing),
-            lower=np.array(message.lower or nothing),
-            upper=np.array(message.upper or nothing),
+            standard_errors=np.array(message.standard_errors or missing),
+            lower=np.array(message.lower or missing),
+            upper=np.array(message.upper or missing),
             estimator=FirmOptions.Estimator.Name(message.estimator),
             levels=np.array(curve.texts) if curve.texts else np.array(curve.numbers),
             expected_scores=np.array(curve.expected_scores).reshape(-1, len(message.values)),
@@ -109,11 +109,11 @@ class FirmKmers:
 
     @classmethod
     def from_message(
-        cls, message: firm_pb2.FirmKmers, found: firm_pb2.FirmSequencesResult
+        cls, message: firm_pb2.FirmKmers, sequences: firm_pb2.FirmSequencesResult
     ) -> FirmKmers:
-        """Read it from the contract's form."""
-        kmers = tuple(map("".join, product(found.alphabet, repeat=message.length)))
-        shape = (len(kmers), found.length - message.length + 1, -1)
+        """Read the message of the contract."""
+        kmers = tuple(map("".join, product(sequences.alphabet, repeat=message.length)))
+        shape = (len(kmers), sequences.length - message.length + 1, -1)
         return cls(
             kmers=kmers,
             differences=np.array(message.differences).reshape(shape),
@@ -126,14 +126,14 @@ class FirmKmers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirmResult(Tabular):
-    """How far features move the expected score.
+    """Importances of features, or of strings at positions.
 
     Attributes
     ----------
     output_names : tuple of str
         The model's outputs, then the target's.
     importances : tuple of FirmImportance
-        In the order asked for, pairs last; empty for sequences.
+        In the order of the request, pairs last; empty for sequences.
     kmers : tuple of FirmKmers
         By length; empty unless sequences were asked for.
     mean_scores, score_standard_deviations : (n_outputs,)
@@ -149,7 +149,7 @@ class FirmResult(Tabular):
 
     Examples
     --------
-    >>> frame = found.firm.to_pandas()
+    >>> frame = explanations.firm.to_pandas()
     >>> frame.sort_values("value", key=abs, ascending=False)
     """
 
@@ -166,13 +166,13 @@ class FirmResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FirmResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.firm
-        found = result.sequences
+        sequences = result.sequences
         return cls(
             output_names=tuple(result.output_names),
-            importances=tuple(FirmImportance.from_message(one) for one in result.importances),
-            kmers=tuple(FirmKmers.from_message(one, found) for one in found.kmers),
+            importances=tuple(FirmImportance.from_message(i) for i in result.importances),
+            kmers=tuple(FirmKmers.from_message(k, sequences) for k in sequences.kmers),
             mean_scores=np.array(result.mean_scores),
             score_standard_deviations=np.array(result.score_standard_deviations),
             plots=tuple(Plot.from_message(plot) for plot in message.plots),
@@ -195,8 +195,8 @@ class FirmResult(Tabular):
         if self.kmers:
             return pa.concat_tables([self._strings(kmers) for kmers in self.kmers])
         rows = [
-            (one.feature, output, one.values[k], *_interval(one, k), one.estimator)
-            for one in self.importances
+            (i.feature, output, i.values[k], *_interval(i, k), i.estimator)
+            for i in self.importances
             for k, output in enumerate(self.output_names)
         ]
         return pa.Table.from_pylist(
@@ -217,7 +217,7 @@ class FirmResult(Tabular):
         return pa.table([pa.array(c) for c in columns], names=_KMERS.names).cast(_KMERS)
 
 
-def _interval(one: FirmImportance, output: int) -> tuple[float | None, ...]:
-    """Give standard error and interval; None where there are none."""
-    found = (one.standard_errors[output], one.lower[output], one.upper[output])
-    return tuple(None if np.isnan(number) else float(number) for number in found)
+def _interval(importance: FirmImportance, output: int) -> tuple[float | None, ...]:
+    """Return standard error and interval; None where there are none."""
+    arrays = (importance.standard_errors, importance.lower, importance.upper)
+    return tuple(None if np.isnan(a[output]) else float(a[output]) for a in arrays)

@@ -1,4 +1,4 @@
-"""Results of the method `IndividualConditionalExpectation`."""
+"""Results of `IndividualConditionalExpectation`: curves of single rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class IndividualConditionalExpectationCurves(Tabular):
         message: individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves,
         output_names: tuple[str, ...],
     ) -> IndividualConditionalExpectationCurves:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         grid = tuple(from_column(column) for column in message.grid)
         shape = (len(message.row_indices), len(grid[0]), len(output_names))
         return cls(
@@ -118,7 +118,7 @@ class IndividualConditionalExpectationResult(Tabular):
 
     Examples
     --------
-    >>> curves = found.individual_conditional_expectation.curves[0]
+    >>> curves = explanations.individual_conditional_expectation.curves[0]
     >>> curves.features, curves.values.shape
     (('age',), (100, 49, 1))
     """
@@ -136,7 +136,7 @@ class IndividualConditionalExpectationResult(Tabular):
     def from_message(
         cls, message: explanation_service_pb2.Explanation
     ) -> IndividualConditionalExpectationResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.individual_conditional_expectation
         names = tuple(result.output_names)
         read = IndividualConditionalExpectationCurves.from_message

@@ -1,4 +1,4 @@
-"""Results of the method `Interactions`."""
+"""Results of `Interactions`: statistics of Friedman and Popescu."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionStatistic:
-    """A statistic of some features, kept as the two parts of its ratio.
+    """Statistic of some features, kept as the two parts of its ratio.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class InteractionStatistic:
         ends of its confidence interval, and by how much it is too large on average. NaN where
         rows were not resampled.
     p_values : (n_outputs,)
-        How often the term would explain the target as well by chance. NaN where it was not
-        tested.
+        How often the term would explain the target as well by chance. NaN without a
+        test.
     numerator_errors : (n_outputs,)
         Estimated error of the numerators from interpolation between knots; NaN where none was.
     """
@@ -72,7 +72,7 @@ class InteractionStatistic:
 
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         unknown = [np.nan] * len(message.values)
         return cls(
             features=tuple(message.features),
@@ -90,7 +90,7 @@ class InteractionStatistic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionsResult(Tabular):
-    """How strongly features act together. Lists are in table order.
+    """Interaction statistics; lists are in table order.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class InteractionsResult(Tabular):
 
     Examples
     --------
-    >>> frame = found.interactions.to_pandas()
+    >>> frame = explanations.interactions.to_pandas()
     >>> frame[frame.statistic == "pairwise"].sort_values("numerator", ascending=False)
     """
 
@@ -140,7 +140,7 @@ class InteractionsResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.interactions
         return cls(
             output_names=tuple(result.output_names),
@@ -172,8 +172,8 @@ class InteractionsResult(Tabular):
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for name in ("total", "overall", "pairwise", "threeway", "importance"):
-            found = (self.total,) if name == "total" else getattr(self, name)
-            for statistic in found:
+            statistics = (self.total,) if name == "total" else getattr(self, name)
+            for statistic in statistics:
                 parts = zip(
                     self.output_names,
                     statistic.numerators,

@@ -1,4 +1,4 @@
-"""Small tables for notebooks, in the colours and letters of the notebook; pandas is not needed."""
+"""HTML tables for notebooks, styled by the notebook; pandas is not needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-_MOST_ROWS = 20
+_MAX_ROWS = 20
 _RIGHT = "text-align: right"
 _LEFT = "text-align: left"
 
@@ -15,10 +15,10 @@ _LEFT = "text-align: left"
 def to_html(table: pa.Table) -> str:
     """Write the first rows as an HTML table, and say where there are more."""
     head = "".join(f'<th style="{_side(f.type)}">{escape(f.name)}</th>' for f in table.schema)
-    rows = "".join(_row(table, row) for row in table.slice(0, _MOST_ROWS).to_pylist())
+    rows = "".join(_row(table, row) for row in table.slice(0, _MAX_ROWS).to_pylist())
     html = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    if table.num_rows > _MOST_ROWS:
-        html += f"<p>{_MOST_ROWS} of {table.num_rows:,} rows; <code>to_pandas()</code> has all.</p>"
+    if table.num_rows > _MAX_ROWS:
+        html += f"<p>{_MAX_ROWS} of {table.num_rows:,} rows; <code>to_pandas()</code> has all.</p>"
     return html
 
 

@@ -1,4 +1,4 @@
-"""Results of the method `PartialDependence`."""
+"""Results of `PartialDependence`: average predictions over grids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PartialDependenceCurve(Tabular):
     Attributes
     ----------
     features : tuple of str
-        Those varied.
+        Features varied.
     group : str
         The group of rows averaged over; empty where rows are not grouped.
     grid : tuple of (n_points,) arrays, one per feature
@@ -52,7 +52,7 @@ class PartialDependenceCurve(Tabular):
     def from_message(
         cls, message: partial_dependence_pb2.PartialDependenceCurve, output_names: tuple[str, ...]
     ) -> PartialDependenceCurve:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(
             features=tuple(message.features),
             group=message.group,
@@ -69,8 +69,8 @@ class PartialDependenceCurve(Tabular):
         Returns
         -------
         pyarrow.Table
-            A column for each feature, then `group`, `output`, `value`. A feature that is
-            itself called like one of these, or "curve", gets " (feature)" after its name.
+            A column for each feature, then `group`, `output`, `value`. A feature with
+            one of these names, or "curve", gets " (feature)" after its name.
         """
         n_points, n_outputs = self.values.shape
         columns = {
@@ -85,14 +85,14 @@ class PartialDependenceCurve(Tabular):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialDependenceResult(Tabular):
-    """How the average prediction changes with features.
+    """Curves and surfaces of average predictions.
 
     Attributes
     ----------
     output_names : tuple of str
         The explained outputs, in the order of every array here.
     curves : tuple of PartialDependenceCurve
-        In the order asked for, and each by its groups.
+        In the order of the request, each by its groups.
     plots : tuple of Plot
     options : PartialDependenceOptions
         The message with every default filled in.
@@ -103,7 +103,7 @@ class PartialDependenceResult(Tabular):
 
     Examples
     --------
-    >>> curve = found.partial_dependence.curves[0]
+    >>> curve = explanations.partial_dependence.curves[0]
     >>> curve.features, curve.grid[0].shape, curve.values.shape
     (('age',), (49,), (49, 1))
     """
@@ -117,7 +117,7 @@ class PartialDependenceResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> PartialDependenceResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.partial_dependence
         names = tuple(result.output_names)
         return cls(
@@ -130,7 +130,7 @@ class PartialDependenceResult(Tabular):
         )
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of every curve under each other.
+        """Concatenate the rows of all curves.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Results of the method `PermutationImportance`."""
+"""Results of `PermutationImportance`: loss of accuracy by shuffled features."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FeatureImportance:
     def from_message(
         cls, message: permutation_importance_pb2.PermutationImportance
     ) -> FeatureImportance:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(
             features=tuple(message.features),
             values=np.array(message.values),
@@ -82,7 +82,7 @@ class PermutationImportanceResult(Tabular):
 
     Examples
     --------
-    >>> frame = found.permutation_importance.to_pandas()
+    >>> frame = explanations.permutation_importance.to_pandas()
     >>> frame.sort_values("value", ascending=False)
     """
 
@@ -99,7 +99,7 @@ class PermutationImportanceResult(Tabular):
     def from_message(
         cls, message: explanation_service_pb2.Explanation
     ) -> PermutationImportanceResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.permutation_importance
         return cls(
             output_names=tuple(result.output_names),

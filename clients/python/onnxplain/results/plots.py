@@ -1,4 +1,4 @@
-"""Pictures of results, as data."""
+"""Plots of results, as Vega-Lite specifications."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Plot:
 
     @classmethod
     def from_message(cls, message: plot_pb2.Plot) -> Plot:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(message.name, message.title, message.description, message.vega_lite)
 
     @property

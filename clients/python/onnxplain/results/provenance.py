@@ -1,4 +1,4 @@
-"""What was explained, and how the numbers were made."""
+"""Provenance of numbers: model, rows, classes, receipt and warnings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ModelInput:
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What a model takes and gives, read from the model itself.
+    """Inputs and outputs of a model, read from the model itself.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ModelDescription:
     operators : tuple of str
         Each once, sorted.
     producer : str
-        Program that wrote the file, as it says itself.
+        Program that wrote the file, by its own name.
     has_class_scores : bool
         Whether the prediction columns score classes, so that a target names classes by default.
     feature_names : tuple of str
@@ -68,7 +68,7 @@ class ModelDescription:
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(
             digest=message.digest,
             inputs=tuple(ModelInput(i.name, i.type, i.width) for i in message.inputs),
@@ -84,7 +84,7 @@ class ModelDescription:
 
 @dataclass(frozen=True, slots=True)
 class ClassPairing:
-    """A class of the target, and the output that scores it.
+    """Class of the target, and the output that scores it.
 
     Attributes
     ----------
@@ -102,19 +102,21 @@ class ClassPairing:
         cls, explanation: explanation_service_pb2.Explanation
     ) -> tuple[ClassPairing, ...]:
         """Read those of an explanation from the contract's form."""
-        return tuple(cls(one.label, one.output_name) for one in explanation.class_pairings)
+        return tuple(
+            cls(pairing.label, pairing.output_name) for pairing in explanation.class_pairings
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RowsUsed:
-    """The rows of the table that one result is computed on.
+    """Rows of the table that one result is computed on.
 
     Attributes
     ----------
     drawn_row_count : int
         Rows drawn for the method, of those of a weight above 0.
     used_row_count : int
-        Those that count: for FIRM on sequences, those where the sequence is not missing.
+        Rows that count: for FIRM on sequences, those where the sequence is not missing.
     weight : float
         Their total weight; their number where no weights are given.
     seed : int
@@ -135,7 +137,7 @@ class RowsUsed:
         return cls(rows.drawn_row_count, rows.used_row_count, rows.weight, rows.seed)
 
     def __str__(self) -> str:
-        """Tell them in words."""
+        """Describe them in words."""
         parts = [f"{self.drawn_row_count:,} rows"]
         if self.used_row_count < self.drawn_row_count:
             parts.append(f"{self.used_row_count:,} of them used")
@@ -146,7 +148,7 @@ class RowsUsed:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """How numbers were made: enough to make them again.
+    """Receipt of a request: enough to reproduce its numbers.
 
     Attributes
     ----------
@@ -157,9 +159,9 @@ class Receipt:
     row_count : int
         The most rows that one of the results drew; each tells its own in `rows`.
     predicted_row_count : int
-        Rows that the model was asked to predict for this answer.
+        Rows that the model predicted for this response.
     cache_hit_count, cache_miss_count : int
-        Numbers looked for in the cache, found and not found.
+        Hits and misses of the cache, in numbers.
     engine, engine_reason : str
         What computed the effects, and why.
     server_version : str
@@ -183,7 +185,7 @@ class Receipt:
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         return cls(
             model_digest=message.model_digest,
             table_digest=message.table_digest,
@@ -202,14 +204,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Warning:  # noqa: A001  # the contract's name; not exported, so that it shadows nothing
-    """Something to know before trusting a number.
+    """Warning about a number.
 
     Attributes
     ----------
     code : str
         Stable identifier, like "LABELS_ONLY".
     message : str
-        What it means here, and what can be done.
+        Meaning and cure.
     """
 
     code: str

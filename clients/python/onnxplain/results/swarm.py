@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwarmEffect:
-    """What moving one feature in the rows of one class does.
+    """Effect of moving one feature in the rows of one class.
 
     Attributes
     ----------
@@ -46,22 +46,22 @@ class SwarmEffect:
     row_count : int
         Rows that are moved.
     importance : float
-        Largest for the feature that does most harm, among equals for the one moved least. Score
+        Largest for the feature that does most harm, and among ties for the one moved least. Score
         times weight: in [0, weight_limit]; for a loss without a limit.
     best_weight, best_score : float
         The weight that does most harm, closest to no change, and the score with it.
     mean_weight_distance, mean_score_drop : float
         σ_w and σ_s of the paper.
     stable_weight, stable_score : float
-        The best optimum that is no sliver; NaN where there is none, or the search is not EXACT.
+        The best optimum that is not a sliver; NaN where there is none, or the search is not EXACT.
     range : (2,)
         First and last weight with the best score; NaN where the search is not EXACT.
     outside_share : float
         Share of the rows moved whose values `best_weight` takes out of the observed range.
     agreement : float
-        Share of the searches that found as much harm as the best one; NaN for EXACT.
+        Share of the searches that did as much harm as the best one; NaN for EXACT.
     weights, scores : (n,)
-        The score as it depends on the weight: of EXACT piece by piece, else where tried.
+        Score by weight: piecewise for EXACT, otherwise at the weights tried.
     class_shares : (n, n_classes)
         Shares of the rows predicted as each class.
     window_scores, window_class_shares : (n_windows,), (n_windows, n_classes)
@@ -93,7 +93,7 @@ class SwarmEffect:
 
     @classmethod
     def from_message(cls, message: swarm_pb2.SwarmEffect) -> SwarmEffect:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         stable, best = message.stable_optimum, message.optimum
         has_stable, has_best = (message.HasField(n) for n in ("stable_optimum", "optimum"))
         classes = len(message.class_similarities)
@@ -125,7 +125,7 @@ class SwarmEffect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwarmResult(Tabular):
-    """How far each feature must be moved before the model breaks.
+    """Effects by class and feature, with importances over all classes.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class SwarmResult(Tabular):
 
     Examples
     --------
-    >>> frame = found.swarm.to_pandas()
+    >>> frame = explanations.swarm.to_pandas()
     >>> frame.sort_values("importance", ascending=False)
     """
 
@@ -174,7 +174,7 @@ class SwarmResult(Tabular):
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> SwarmResult:
-        """Read it from the contract's form."""
+        """Read the message of the contract."""
         result = message.swarm
         size = len(result.class_names) if len(result.similarity) else 0
         return cls(
@@ -198,7 +198,7 @@ class SwarmResult(Tabular):
 
         Examples
         --------
-        >>> found.swarm.effect("versicolor", "petal width (cm)").best_weight
+        >>> explanation.swarm.effect("versicolor", "petal width (cm)").best_weight
         """
         for effect in self.effects:
             if (effect.class_name, effect.feature) == (class_name, feature):

@@ -1,4 +1,4 @@
-"""What results have in common: rows for data frames, JSON for programs, a table for notebooks."""
+"""Base class of results: Arrow and pandas tables, JSON, and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Tabular(ABC):
-    """Something with rows.
+    """Result with tidy rows.
 
     Attributes
     ----------

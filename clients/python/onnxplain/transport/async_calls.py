@@ -1,4 +1,4 @@
-"""The calls of the service for asyncio, with the contract's messages as they are."""
+"""Calls of the service for asyncio, on messages of the contract."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
 
-_Answer = TypeVar("_Answer")
+_Response = TypeVar("_Response")
 
 
 class AsyncRemote:
-    """As `onnxplain.transport.calls.Remote`, to be awaited; cancelling a task ends its call.
+    """`onnxplain.transport.calls.Remote` with coroutines; cancelling a task cancels its call.
 
     Parameters
     ----------
     channel : grpc.aio.Channel
         Closed with this.
     connection : Connection
-        What holds for every call.
+        Settings of every call.
     """
 
     def __init__(self, channel: grpc.aio.Channel, connection: Connection) -> None:
@@ -55,24 +55,24 @@ class AsyncRemote:
         progress: ProgressCallback | None = None,
         files: Sequence[File] = (),
     ) -> ExplainResponse:
-        """Call Explain; or ExplainStream where `progress` wants to be told."""
+        """Call Explain, or ExplainStream where there is a progress callback."""
         pending = PendingRequest(request, files, self._connection.message_limit)
         if progress is not None:
-            tell = monotonic(progress)
+            callback = monotonic(progress)
             return await self._call_with_uploads(
-                pending, timeout, lambda r, s: self._follow_stream(r, s, tell)
+                pending, timeout, lambda r, s: self._follow_stream(r, s, callback)
             )
-        answer: ExplainResponse = await self._call_with_uploads(
+        response: ExplainResponse = await self._call_with_uploads(
             pending,
             timeout,
             lambda r, s: self._service.Explain(r, **self._connection.call_options(s)),
         )
-        return answer
+        return response
 
     async def explain_stream(
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> AsyncGenerator[ExplainStreamResponse]:
-        """Call ExplainStream; what breaks after its first event is not tried again."""
+        """Call ExplainStream; there is no retry after its first event."""
         pending = PendingRequest(request, files, self._connection.message_limit)
         event, call = await self._call_with_uploads(pending, timeout, self._start_stream)
         try:
@@ -92,19 +92,19 @@ class AsyncRemote:
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
         pending = PendingRequest(request, files, self._connection.message_limit)
-        answer: DescribeModelResponse = await self._call_with_uploads(
+        response: DescribeModelResponse = await self._call_with_uploads(
             pending,
             timeout,
             lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
         )
-        return answer
+        return response
 
     async def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Call UploadModel or UploadTable, in parts."""
         return await self._upload(file, self._connection.attempts(timeout))
 
     async def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Call the standard health service's Check: once, since it asks about this moment."""
+        """Call Check of the standard health service, without retry."""
         with translate_errors(self._connection.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
             reply = await self._health.Check(
@@ -120,8 +120,8 @@ class AsyncRemote:
         self,
         pending: PendingRequest[Any],
         timeout: float | None,
-        call: Callable[[Any, float | None], Awaitable[_Answer]],
-    ) -> _Answer:
+        call: Callable[[Any, float | None], Awaitable[_Response]],
+    ) -> _Response:
         """Make a call; upload the files that the server no longer has."""
         attempts = self._connection.attempts(timeout)
         while True:
@@ -134,9 +134,9 @@ class AsyncRemote:
                 await self._upload(file, attempts)
 
     async def _retry(
-        self, attempts: Attempts, call: Callable[[float | None], Awaitable[_Answer]]
-    ) -> _Answer:
-        """Make a call, told its seconds, until it is answered or there is no use in it."""
+        self, attempts: Attempts, call: Callable[[float | None], Awaitable[_Response]]
+    ) -> _Response:
+        """Retry a call with its remaining seconds until it succeeds or cannot succeed."""
         while True:
             try:
                 with translate_errors(self._connection.endpoint):
@@ -167,22 +167,22 @@ class AsyncRemote:
     async def _start_stream(
         self, request: ExplainRequest, seconds: float | None
     ) -> tuple[Any, Any]:
-        """Begin a stream; return its first event, or EOF, and the call for the rest."""
+        """Start a stream; return its first event, or EOF, and the call for the rest."""
         call = self._service.ExplainStream(
             ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         return await call.read(), call
 
     async def _follow_stream(
-        self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
+        self, request: ExplainRequest, seconds: float | None, callback: ProgressCallback
     ) -> ExplainResponse:
-        answer = None
+        response = None
         call = self._service.ExplainStream(
             ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         try:
             async for event in call:
-                answer = read_event(event, tell) or answer
+                response = read_event(event, callback) or response
         finally:
             call.cancel()
-        return answer or missing_response()
+        return response or missing_response()

@@ -1,4 +1,4 @@
-"""The calls of the service with the contract's messages as they are."""
+"""Calls of the service on messages of the contract, with retry and uploads."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
 
-_Answer = TypeVar("_Answer")
+_Response = TypeVar("_Response")
 
 
 class Messages(Protocol):
-    """Message in, message out; every failure is an ExplainError."""
+    """Calls that take and return messages; every failure is an ExplainError."""
 
     def explain(
         self,
@@ -40,9 +40,9 @@ class Messages(Protocol):
         progress: ProgressCallback | None = None,
         files: Sequence[File] = (),
     ) -> ExplainResponse:
-        """Explain; `progress` is told on the way.
+        """Explain, and report progress.
 
-        Where the server has no longer what the request names by id, it is taken from `files`.
+        `files` are uploaded again where the server has evicted what the request names by id.
         """
 
     def explain_stream(
@@ -57,27 +57,27 @@ class Messages(Protocol):
         timeout: float | None = None,
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
-        """Tell what a model takes and gives."""
+        """Describe the inputs and outputs of a model."""
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
-        """Keep a file for later calls, and return its id."""
+        """Upload a file for later calls, and return its id."""
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Return the verdict of `Client.health`."""
+        """Return the status of `Client.health`."""
 
     def close(self) -> None:
-        """Let go of what is held; running calls end."""
+        """Close the channel; running calls end."""
 
 
 class Remote:
-    """Messages to a server, as `Messages` has them.
+    """`Messages` by gRPC to a server.
 
     Parameters
     ----------
     channel : grpc.Channel
         Closed with this.
     connection : Connection
-        What holds for every call.
+        Settings of every call.
     """
 
     def __init__(self, channel: grpc.Channel, connection: Connection) -> None:
@@ -94,24 +94,24 @@ class Remote:
         progress: ProgressCallback | None = None,
         files: Sequence[File] = (),
     ) -> ExplainResponse:
-        """Call Explain; or ExplainStream where `progress` wants to be told."""
+        """Call Explain, or ExplainStream where there is a progress callback."""
         pending = PendingRequest(request, files, self._connection.message_limit)
         if progress is not None:
-            tell = monotonic(progress)
+            callback = monotonic(progress)
             return self._call_with_uploads(
-                pending, timeout, lambda r, s: self._follow_stream(r, s, tell)
+                pending, timeout, lambda r, s: self._follow_stream(r, s, callback)
             )
-        answer: ExplainResponse = self._call_with_uploads(
+        response: ExplainResponse = self._call_with_uploads(
             pending,
             timeout,
             lambda r, s: self._service.Explain(r, **self._connection.call_options(s)),
         )
-        return answer
+        return response
 
     def explain_stream(
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
     ) -> Iterator[ExplainStreamResponse]:
-        """Call ExplainStream; what breaks after its first event is not tried again."""
+        """Call ExplainStream; there is no retry after its first event."""
         pending = PendingRequest(request, files, self._connection.message_limit)
         event, call = self._call_with_uploads(pending, timeout, self._start_stream)
         try:
@@ -131,19 +131,19 @@ class Remote:
     ) -> DescribeModelResponse:
         """Call DescribeModel."""
         pending = PendingRequest(request, files, self._connection.message_limit)
-        answer: DescribeModelResponse = self._call_with_uploads(
+        response: DescribeModelResponse = self._call_with_uploads(
             pending,
             timeout,
             lambda r, s: self._service.DescribeModel(r, **self._connection.call_options(s)),
         )
-        return answer
+        return response
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Call UploadModel or UploadTable, in parts."""
         return self._upload(file, self._connection.attempts(timeout))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
-        """Call the standard health service's Check: once, since it asks about this moment."""
+        """Call Check of the standard health service, without retry."""
         with translate_errors(self._connection.endpoint):
             request = health_pb2.HealthCheckRequest(service=service)
             reply = self._health.Check(
@@ -159,8 +159,8 @@ class Remote:
         self,
         pending: PendingRequest[Any],
         timeout: float | None,
-        call: Callable[[Any, float | None], _Answer],
-    ) -> _Answer:
+        call: Callable[[Any, float | None], _Response],
+    ) -> _Response:
         """Make a call; upload the files that the server no longer has."""
         attempts = self._connection.attempts(timeout)
         while True:
@@ -172,8 +172,8 @@ class Remote:
                     raise
                 self._upload(file, attempts)
 
-    def _retry(self, attempts: Attempts, call: Callable[[float | None], _Answer]) -> _Answer:
-        """Make a call, told its seconds, until it is answered or there is no use in it."""
+    def _retry(self, attempts: Attempts, call: Callable[[float | None], _Response]) -> _Response:
+        """Retry a call with its remaining seconds until it succeeds or cannot succeed."""
         while True:
             try:
                 with translate_errors(self._connection.endpoint):
@@ -202,36 +202,36 @@ class Remote:
         return str(reply.id)
 
     def _start_stream(self, request: ExplainRequest, seconds: float | None) -> tuple[Any, Any]:
-        """Begin a stream; return its first event, or None, and the call for the rest."""
+        """Start a stream; return its first event, or None, and the call for the rest."""
         call = self._service.ExplainStream(
             ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         return next(call, None), call
 
     def _follow_stream(
-        self, request: ExplainRequest, seconds: float | None, tell: ProgressCallback
+        self, request: ExplainRequest, seconds: float | None, callback: ProgressCallback
     ) -> ExplainResponse:
-        answer = None
+        response = None
         call = self._service.ExplainStream(
             ExplainStreamRequest(request=request), **self._connection.call_options(seconds)
         )
         try:
             # To the end of the stream: leaving it at the response would look like a cancellation.
             for event in call:
-                answer = read_event(event, tell) or answer
+                response = read_event(event, callback) or response
         finally:
             call.cancel()
-        return answer or missing_response()
+        return response or missing_response()
 
 
-def read_event(event: ExplainStreamResponse, tell: ProgressCallback) -> ExplainResponse | None:
-    """Return the response where the event is that; otherwise tell the progress."""
+def read_event(event: ExplainStreamResponse, callback: ProgressCallback) -> ExplainResponse | None:
+    """Return the response if the event is one; otherwise report the progress."""
     if event.HasField("response"):
         return event.response
-    tell(event.progress.done, event.progress.planned)
+    callback(event.progress.done, event.progress.planned)
     return None
 
 
 def missing_response() -> ExplainResponse:
-    """Raise for a stream that ended too early."""
+    """Raise an error for a stream that ended without a response."""
     raise ExplainError("INTERNAL", "the stream ended without an answer", "", "INTERNAL")

@@ -1,4 +1,4 @@
-"""What holds for every call to a server."""
+"""Connection: endpoint, channel options, timeout, retries and security of every call."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from onnxplain.transport.security import Security
 from onnxplain.transport.uploads import PART_BYTES
 
 MESSAGE_LIMIT = 64 * 2**20
-"""Bytes: what the server takes and sends by default."""
+"""Bytes: the server's default limit of a message."""
 
 RETRY_COUNT = 4
-"""Attempts after the first one: a second or two, in which a server can be replaced."""
+"""Retries, which take a second or two: long enough to replace a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What `connect` was given.
+    """Settings of `connect`.
 
     Attributes
     ----------
     endpoint : str
         Named in errors.
     timeout : float or None
-        Seconds for each call that names no other.
+        Seconds for each call without a timeout of its own.
     message_limit : int
-        Bytes that a message may have, both ways.
+        Largest message in bytes, both ways.
     retry_count : int
-        Attempts after a first one that met nobody, or a server with too much to do.
+        Retries of a call to a server that is unreachable or overloaded.
     security : Security
         Tokens and TLS.
     """
@@ -42,19 +42,19 @@ class Connection:
 
     @property
     def part_bytes(self) -> int:
-        """How many bytes of a file go into one message, which has some of its own."""
+        """Bytes of a file per message; the rest of the message needs some too."""
         return min(PART_BYTES, self.message_limit // 2)
 
     def seconds(self, timeout: float | None) -> float | None:
-        """Return the time of a call that names this one, or none."""
+        """Return the timeout of a call, or the default."""
         return self.timeout if timeout is None else timeout
 
     def attempts(self, timeout: float | None) -> Attempts:
-        """Begin a call."""
+        """Start the retry budget of a call."""
         return Attempts(self.retry_count, self.seconds(timeout))
 
     def call_options(self, seconds: float | None) -> dict[str, Any]:
-        """Return what goes with a call of so long; to be asked before each."""
+        """Return timeout and metadata of an attempt; tokens may differ between attempts."""
         return {"timeout": seconds, "metadata": self.security.metadata()}
 
     def open(self, package: Any) -> Any:
@@ -68,10 +68,10 @@ class Connection:
         return [
             ("grpc.max_send_message_length", self.message_limit),
             ("grpc.max_receive_message_length", self.message_limit),
-            # Attempts follow within a second or two: a channel that met nobody must look again.
+            # Retries follow within a second or two: an unreachable channel must reconnect as fast.
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1_000),
-            # A peer that vanished without a word shows after a minute, not only at the deadline.
+            # Keep-alive detects a vanished peer after a minute, not only at the deadline.
             ("grpc.keepalive_time_ms", 60_000),
             ("grpc.keepalive_timeout_ms", 20_000),
         ]

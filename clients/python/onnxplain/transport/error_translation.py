@@ -1,4 +1,4 @@
-"""Where grpc's errors become this client's: once, and nowhere else."""
+"""Translation of gRPC errors to ExplainError, with reason and field from the status details."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def translate_errors(endpoint: str) -> Iterator[None]:
     Parameters
     ----------
     endpoint : str
-        Whom the call is for; named in the message where nobody answers.
+        Address of the server; named in the message where it is unreachable.
     """
     try:
         yield
@@ -64,13 +64,13 @@ def _parse(status: Any, value: bytes) -> None:
     try:
         status.ParseFromString(value)
     except DecodeError:
-        # A proxy may mangle details; the code and its text still tell what happened.
+        # A proxy may mangle details; code and text remain.
         status.Clear()
 
 
-def _detail(status: Any, wanted: _Detail) -> _Detail:
-    """Fill `wanted` from the first detail of its type; leave it empty where there is none."""
-    for detail in status.details:
-        if detail.Unpack(wanted):
+def _detail(status: Any, detail: _Detail) -> _Detail:
+    """Fill `detail` from the first status detail of its type; leave it empty if there is none."""
+    for packed in status.details:
+        if packed.Unpack(detail):
             break
-    return wanted
+    return detail

@@ -1,4 +1,4 @@
-"""How a client shows who calls, and makes sure whom it calls: tokens and TLS."""
+"""Security of calls: bearer tokens and TLS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import grpc
 
 Token: TypeAlias = str | Callable[[], str]
-"""A bearer token, or what returns the one of the moment; asked before each call."""
+"""Bearer token, or a function that returns the current one; called before each attempt."""
 
 PathLike: TypeAlias = str | Path
 
@@ -23,12 +23,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What `connect` was given for this.
+    """Credentials and token of a connection.
 
     Attributes
     ----------
     credentials : grpc.ChannelCredentials or None
-        None sends everything as it is.
+        None for an unencrypted channel.
     token : str, callable () -> str, or None
     """
 
@@ -36,7 +36,7 @@ class Security:
     token: Token | None
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return what goes with a call; ValueError for what is no token."""
+        """Return the metadata of a call; ValueError for an invalid token."""
         if self.token is None:
             return ()
         return (("authorization", f"Bearer {_checked(self.token)}"),)
@@ -53,7 +53,7 @@ def secure(
     key_file: PathLike | None,
     allow_unencrypted_token: bool,
 ) -> Security:
-    """Put together what `connect` was given; see there.
+    """Check and combine the arguments of `connect` on security; see there.
 
     Raises
     ------
@@ -84,11 +84,11 @@ def _content(file: PathLike | None) -> bytes | None:
 
 
 def _checked(token: Token) -> str:
-    found = token if isinstance(token, str) else token()
-    if not _TOKEN.fullmatch(found):
+    text = token if isinstance(token, str) else token()
+    if not _TOKEN.fullmatch(text):
         # grpc's own error would repeat it.
         raise ValueError("the token is empty, or has characters that no bearer token has")
-    return found
+    return text
 
 
 def _check_loopback(endpoint: str) -> None:

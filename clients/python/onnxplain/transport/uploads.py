@@ -1,4 +1,4 @@
-"""Files that are sent once, in parts, and named by their id afterwards."""
+"""Uploads: files sent once, in parts, and referenced by their id afterwards."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _Request = TypeVar("_Request", ExplainRequest, DescribeModelRequest)
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """A model that a server keeps; calls take it in place of the model.
+    """Reference to an uploaded model, in place of the model.
 
     Attributes
     ----------
     id : str
         "sha256:" and the hexadecimal digest of the file.
     content : bytes
-        The file, to be sent again where the server has it no longer; empty if it cannot be.
+        The file, to upload again where the server has evicted it; empty if unknown.
     """
 
     id: str
@@ -43,14 +43,14 @@ class ModelRef:
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
-    """A table that a server keeps; calls take it in place of the table.
+    """Reference to an uploaded table, in place of the table.
 
     Attributes
     ----------
     id : str
         "sha256:" and the hexadecimal digest of the file.
     content : bytes
-        The file, to be sent again where the server has it no longer; empty if it cannot be.
+        The file, to upload again where the server has evicted it; empty if unknown.
     format : str
         Of the file: "arrow", "parquet" or "csv".
     """
@@ -61,7 +61,7 @@ class TableRef:
 
 
 def files_of(*references: Any) -> list[File]:
-    """Return the files that references hold; what is no reference is sent as it is."""
+    """Return the files of references; other arguments have none."""
     files: list[File] = []
     for reference in references:
         if isinstance(reference, ModelRef) and reference.content:
@@ -73,19 +73,19 @@ def files_of(*references: Any) -> list[File]:
 
 
 def content_of(file: File) -> bytes:
-    """Return the bytes of the file; none where it is not sent as one."""
+    """Return the bytes of the file; none where it is not a file."""
     form = str(file.WhichOneof("source"))
     return bytes(getattr(file, form)) if form in _FORMS else b""
 
 
 def model_parts(file: Model, size: int) -> Iterator[UploadModelRequest]:
-    """Cut a model for its upload, into parts of this many bytes."""
+    """Split a model into parts of `size` bytes."""
     for part in _parts(content_of(file), size):
         yield UploadModelRequest(content=part)
 
 
 def table_parts(file: Table, size: int) -> Iterator[UploadTableRequest]:
-    """Cut a table likewise; each part tells the format."""
+    """Split a table likewise; each part has the format."""
     form = str(file.WhichOneof("source")).upper()
     for part in _parts(content_of(file), size):
         yield UploadTableRequest(format=form, content=part)
@@ -98,22 +98,22 @@ def _parts(content: bytes, size: int) -> Iterator[bytes]:
 
 
 class PendingRequest(Generic[_Request]):
-    """A request, with the files that it names by id at hand.
+    """Request with the files that it references by id, for upload on demand.
 
     Parameters
     ----------
     request : ExplainRequest or DescribeModelRequest
-        Left as it is.
+        Not changed.
     files : sequence of File
-        Those that it names by id, as far as they are known.
+        Files that it references by id, as far as they are known.
     limit : int
-        Bytes that a message may have: in a larger one, files are named instead of sent, the
-        largest first. The server is asked whether it has them before they are uploaded.
+        Largest message in bytes: a larger one references its files by id, the largest first.
+        They are uploaded only if the server lacks them.
 
     Attributes
     ----------
     request : ExplainRequest or DescribeModelRequest
-        What to send.
+        Message to send.
     """
 
     def __init__(self, request: _Request, files: Sequence[File], limit: int) -> None:
@@ -123,7 +123,7 @@ class PendingRequest(Generic[_Request]):
             self._name(kind)
 
     def missing(self, error: ExplainError) -> File | None:
-        """Return the file whose absence is the error, once; None where that is not the case."""
+        """Return the file that the server lacks, once; None for other errors."""
         kind = error.field.partition(".")[0]
         return self._files.pop(kind, None) if error.reason == "BLOB_NOT_FOUND" else None
 
@@ -132,7 +132,7 @@ class PendingRequest(Generic[_Request]):
         return max(files, key=lambda kind: files[kind].ByteSize(), default=None)
 
     def _name(self, kind: str) -> None:
-        """Put the id of a file in the place of its bytes, of which no copy is made."""
+        """Replace the bytes of a file by its id, without a copy of the bytes."""
         file = getattr(self.request, kind)
         named = type(self.request)()
         for descriptor, value in self.request.ListFields():
@@ -147,7 +147,7 @@ class PendingRequest(Generic[_Request]):
 
 
 def _has(request: Any, kind: str) -> bool:
-    """Tell whether a request has a file inside, which could be uploaded."""
+    """Tell whether a request contains a file."""
     return hasattr(request, kind) and getattr(request, kind).WhichOneof("source") in _FORMS
 
 
