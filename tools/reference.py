@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that the code already knows: settings, errors and metrics.
+"""Reference pages of docs/, generated from the code: settings, errors and metrics.
 
 Usage: python tools/reference.py FOLDER
 """
@@ -31,10 +31,10 @@ _STARTS = ("onnxplain_", "grpc_", "http_", "process_")
 
 _NOTE = "<!-- Written by `make reference`: change the code, not this page. -->"
 
-_SETTINGS = """Every setting is a flag of `onnxplain serve`, a variable, and a key of the file that
-`--config` or `ONNXPLAIN_CONFIG_FILE` names. The first of these that is there wins; then the
-default. Sizes are bytes, or texts like `64MiB`. A setting that cannot be used stops the start, and
-so does a key of the file that is none; one line names it.
+_SETTINGS = """Every setting is a flag of `onnxplain serve`, an environment variable, and a key of
+the file that `--config` or `ONNXPLAIN_CONFIG_FILE` names. Flags override variables, variables
+override the file. Sizes are bytes, or texts like `64MiB`. An invalid setting or an unknown key of
+the file stops the start, with a message that names it.
 
 ```toml
 # onnxplain serve --config onnxplain.toml
@@ -43,22 +43,21 @@ cache_bytes = "512MiB"
 cache_secret_file = "/run/secrets/cache"
 ```
 
-Secrets are best given as files of their own: `redis_url_file`, `cache_secret_file`, `tokens_file`,
-`tls_key_file`.
-What [traces](operations.md#traces) need is set by the variables of OpenTelemetry, `OTEL_*`.
+Put secrets into files of their own: `redis_url_file`, `cache_secret_file`, `tokens_file`,
+`tls_key_file`. OpenTelemetry's variables, `OTEL_*`, configure [traces](operations.md#traces).
 """
 
-_HEAD = ("Variable and flag", "In the file", "Default", "Meaning")
+_HEAD = ("Variable and flag", "Key", "Default", "Meaning")
 
-_ERRORS = """Every error has a reason, which is stable and part of the contract: act upon it, not
-on the message. The message names the input, the rule and what to do. How each surface tells it:
+_ERRORS = """Every error has a reason, which is stable and part of the contract: act on it, not on
+the message. The message names the input, the rule and the remedy. Representation by surface:
 [gRPC](surfaces/grpc.md), [REST](surfaces/rest.md#errors),
 [command line](surfaces/command-line.md#exit-codes), [Python](surfaces/python.md).
 """
 
-_METRICS = """At `/metrics` on port 8082 (`ONNXPLAIN_METRICS_PORT`), in the formats of Prometheus
-and OpenMetrics. Each process counts for itself, from its start on. Labels come from closed lists:
-no model, feature, caller or path is one. Probes are not counted.
+_METRICS = """`/metrics` on port 8082 (`ONNXPLAIN_METRICS_PORT`) serves Prometheus and OpenMetrics
+formats. Each server process counts from its start. Labels come from closed lists, without models,
+features, callers or paths. Probes are not counted.
 """
 
 
@@ -83,7 +82,7 @@ def errors() -> str:
         )
         for reason in Reason
     )
-    return _page("Errors", _ERRORS, ("Reason", "Meaning", "gRPC", "HTTP", "Ask again"), rows)
+    return _page("Errors", _ERRORS, ("Reason", "Meaning", "gRPC", "HTTP", "Retry"), rows)
 
 
 def metrics() -> str:
