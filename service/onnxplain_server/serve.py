@@ -131,7 +131,7 @@ class Server:
             opened.callback(self._grpc.stop, 0, 0)
             self._metrics = _metrics(settings, metrics)
             opened.pop_all()
-        self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.announce)
+        self._readiness = ReadinessWatcher(lambda: service.ready, self._grpc.set_ready)
         self.rest_port = self._rest.port
         self.grpc_port = self._grpc.port
         self.metrics_port = self._metrics.port

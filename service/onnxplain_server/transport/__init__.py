@@ -1,1 +1,5 @@
-"""How requests arrive and answers leave: gRPC and REST. A method is decode, call, encode."""
+"""Transports: gRPC and REST over one service. A transport method only decodes, calls and encodes.
+
+Read `service`, `admission/`, `grpc/`, `rest/`, `metrics/`. Nothing here computes an explanation or
+reads a setting.
+"""

@@ -1,4 +1,7 @@
-"""What callers and the log are told of a request, alike on every transport."""
+"""Request log: one access-log line per request, its id and its trace, for both transports.
+
+Unexpected errors are logged here; callers get only the request id.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from onnxplain_server.telemetry.tracing import NOWHERE, Trace
 
 LOG = logging.getLogger("onnxplain_server.requests")
 
-_LONGEST = 200
-"""In bytes, of a caller's text in a line."""
+_TEXT_BYTE_LIMIT = 200
+"""Of text in a log line that the caller chose."""
 
 OK = "OK"
 
 NOBODY = "-"
-"""The caller in the line of a request of which nobody was asked who sent it."""
+"""Caller in the log line of a request that was not authenticated."""
 
 _NO_FACTS: Attributes = MappingProxyType({})
 
@@ -28,48 +31,48 @@ _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 class RequestRecord:
-    """One request, for its line in the log.
+    """Record of one request: its id, its spans and its log line.
 
     Parameters
     ----------
     method : str
-        What was asked for, like "Explain" or "POST /v1/explanations".
-    given_id : str or None
-        The id that the caller gave; another is made where it is none that can
-        be repeated in headers and logs.
+        Method of the API, like "Explain" or "POST /v1/explanations".
+    client_id : str or None
+        Request id chosen by the client; replaced by a new one if it is unsafe in
+        headers and logs.
     trace : Trace
-        Its own span.
+        The request's own span.
 
     Attributes
     ----------
     request_id : str
     spans : Spans
-        The parts of its work.
+        Durations of the request's parts.
     """
 
-    def __init__(self, method: str, given_id: str | None, trace: Trace = NOWHERE) -> None:
-        usable = given_id is not None and _ID.fullmatch(given_id)
-        self.request_id = str(given_id) if usable else uuid.uuid4().hex
-        # Path and name are the caller's texts: no line of the log may be broken or forged by them.
-        self._method = printable(method, _LONGEST)
+    def __init__(self, method: str, client_id: str | None, trace: Trace = NOWHERE) -> None:
+        is_usable = client_id is not None and _ID.fullmatch(client_id)
+        self.request_id = str(client_id) if is_usable else uuid.uuid4().hex
+        # Callers choose paths and names, which must not break or forge log lines.
+        self._method = printable(method, _TEXT_BYTE_LIMIT)
         self._trace = trace
         self._error = ""
-        names = (self.request_id, trace.trace_id, trace.span_id)
-        named = zip(("request_id", "trace_id", "span_id"), names, strict=True)
-        self.spans = Spans({key: value for key, value in named if value})
+        ids = (self.request_id, trace.trace_id, trace.span_id)
+        fields = zip(("request_id", "trace_id", "span_id"), ids, strict=True)
+        self.spans = Spans({key: value for key, value in fields if value})
         self._start = time.monotonic()
 
     def presentable(self, error: BaseException) -> ExplainError:
-        """Return what may be told outside: unexpected errors are logged, their text stays here."""
+        """Return the error for the caller; log unexpected errors, whose text stays here."""
         if isinstance(error, ExplainError) and error.reason is not Reason.INTERNAL:
             return error
         self._error = type(error).__name__
-        what = (self._method, self.request_id)
+        arguments = (self._method, self.request_id)
         LOG.error(
-            "%s failed, request %s", *what, exc_info=error, extra={"fields": self.spans.names}
+            "%s failed, request %s", *arguments, exc_info=error, extra={"fields": self.spans.names}
         )
         return ExplainError(
-            Reason.INTERNAL, f"the server failed; its log tells more of request {self.request_id}"
+            Reason.INTERNAL, f"the server failed; its log has details of request {self.request_id}"
         )
 
     def close(
@@ -81,22 +84,22 @@ class RequestRecord:
         level: int = logging.INFO,
         attributes: Attributes = _NO_FACTS,
     ) -> float:
-        """Write the line, and end the trace; return the seconds that the request took.
+        """Write the log line and end the trace; return the duration in seconds.
 
         Parameters
         ----------
         outcome : str
-            "OK", or the reason why there was no answer.
+            "OK", or the reason of the failure.
         status : int or None
-            Of HTTP.
+            HTTP status.
         attributes : Attributes
-            How it ended, for the trace.
+            Attributes of the trace that describe the outcome.
         """
         seconds = time.monotonic() - self._start
-        caller = printable(caller, _LONGEST)
+        caller = printable(caller, _TEXT_BYTE_LIMIT)
         shown = outcome if status is None else f"{status} {outcome}".removesuffix(" OK")
-        what = (self._method, shown, 1000 * seconds, self.request_id, caller)
-        told = {
+        arguments = (self._method, shown, 1000 * seconds, self.request_id, caller)
+        fields = {
             "method": self._method,
             "outcome": outcome,
             **({} if status is None else {"status": status}),
@@ -104,11 +107,11 @@ class RequestRecord:
             "caller": caller,
             **self.spans.names,
         }
-        LOG.log(level, "%s %s %.0f ms %s %s", *what, extra={"fields": told})
-        known = {
+        LOG.log(level, "%s %s %.0f ms %s %s", *arguments, extra={"fields": fields})
+        outcome_attributes = {
             "onnxplain.request_id": self.request_id,
             "onnxplain.outcome": outcome,
             **attributes,
         }
-        self._trace.end(self.spans.finished(), known, self._error)
+        self._trace.end(self.spans.finished(), outcome_attributes, self._error)
         return seconds

@@ -1,4 +1,4 @@
-"""What every transport calls: a message in, a message out, or an ExplainError."""
+"""Service behind both transports: a message in, a message out, or an ExplainError."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _EVENT_SECONDS = 0.1
 
 
 class Service:
-    """Admits requests, has them computed in turn, and gives the replies.
+    """Admits requests, schedules their computation and returns the replies.
 
     Parameters
     ----------
     runner : Runner
-        Does the work.
+        Computes.
     cache : Cache
         Shared by all requests.
     store : BlobStore
-        Keeps uploaded files.
+        Holds uploaded files.
     limits : RequestLimits
-        What is admitted.
+        Limits of a request.
     scheduler : Scheduler
-        How many are admitted.
+        Limits and orders concurrent requests.
     metrics : Metrics
-        Counts the answers.
+        Counts replies and durations.
     ready : callable () -> bool
-        Whether the runner can do work now.
+        Whether the runner can compute now.
     """
 
     def __init__(
@@ -74,42 +74,42 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether new requests are taken, and can be answered."""
+        """Whether new requests are admitted and can be computed."""
         return not self._scheduler.closed and self._ready()
 
     def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:
-        """Hold a ticket among the requests, before one is read; see `Scheduler.ticket`."""
+        """Hold a ticket from before the request is read; see `Scheduler.admit`."""
         return self._scheduler.admit(caller)
 
     def explain(self, request: ExplainRequest, ticket: Ticket) -> ExplainResponse:
-        """Answer by an explanation."""
-        blobs, call = self._admit(request.model, request.table, ticket.caller)
+        """Compute an explanation."""
+        blobs, call = self._context(request.model, request.table, ticket.caller)
         return self._explain(request, ticket, blobs, call)
 
     def events(self, request: ExplainRequest, ticket: Ticket) -> Iterator[ExplainStreamResponse]:
-        """Admit at once; then tell the progress, and the response as the last event."""
+        """Check the request at once; then yield progress, and the response as the last event."""
         latest = LatestProgress()
-        blobs, call = self._admit(request.model, request.table, ticket.caller, latest.advance)
+        blobs, call = self._context(request.model, request.table, ticket.caller, latest.advance)
         return self._events(call, latest, partial(self._explain, request, ticket, blobs, call))
 
     def describe(self, request: DescribeModelRequest, ticket: Ticket) -> DescribeModelResponse:
-        """Answer by what a model takes and gives."""
-        blobs, call = self._admit(request.model, Table(), ticket.caller)
+        """Describe the inputs and outputs of a model."""
+        blobs, call = self._context(request.model, Table(), ticket.caller)
         with self._slot(ticket, call):
             reply = self._runner.describe(request.SerializeToString(), blobs, call)
         return DescribeModelResponse.FromString(reply)
 
     def upload_model(self, parts: Iterable[bytes], ticket: Ticket) -> UploadModelResponse:
-        """Keep a model for later requests."""
-        return UploadModelResponse(id=self._uploads.take_model(parts, ticket.caller))
+        """Store a model for later requests."""
+        return UploadModelResponse(id=self._uploads.put_model(parts, ticket.caller))
 
     def upload_table(
         self, form: str, parts: Iterable[bytes], ticket: Ticket
     ) -> UploadTableResponse:
-        """Keep a table for later requests."""
-        return UploadTableResponse(id=self._uploads.take_table(form, parts, ticket.caller))
+        """Store a table for later requests."""
+        return UploadTableResponse(id=self._uploads.put_table(form, parts, ticket.caller))
 
-    def _admit(
+    def _context(
         self,
         model: Model,
         table: Table,
@@ -137,13 +137,13 @@ class Service:
 
     @contextmanager
     def _slot(self, ticket: Ticket, call: RequestContext) -> Iterator[None]:
-        """Hold a turn; what waiting and working take is noted, and counted."""
+        """Hold a slot of the scheduler, and measure waiting and computing."""
         spans = ticket.caller.spans
         try:
-            with ExitStack() as held, spans.collecting():
+            with ExitStack() as stack, spans.collecting():
                 with span("queue"):
-                    held.enter_context(self._scheduler.acquire(ticket, call))
-                held.enter_context(span("compute"))
+                    stack.enter_context(self._scheduler.acquire(ticket, call))
+                stack.enter_context(span("compute"))
                 yield
         finally:
             self._metrics.timed(spans.finished())
@@ -154,9 +154,9 @@ class Service:
         with ThreadPoolExecutor(1, "onnxplain-stream") as thread:
             reply = thread.submit(explain)
             try:
-                running = True
-                while running:
-                    running = bool(wait([reply], _EVENT_SECONDS).not_done)
+                is_running = True
+                while is_running:
+                    is_running = bool(wait([reply], _EVENT_SECONDS).not_done)
                     if (progress := latest.take()) is not None:
                         yield ExplainStreamResponse(progress=progress)
                 yield ExplainStreamResponse(response=reply.result())

@@ -1,4 +1,4 @@
-"""The one table from reasons to status codes."""
+"""Status codes of both transports: one table from reason to gRPC code and HTTP status."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.core.errors import Reason
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a reason looks like from outside; `retry_seconds` where the same may succeed later."""
+    """Status codes of a reason; `retry_seconds` is set if a retry may succeed."""
 
     grpc: StatusCode
     http: int
@@ -52,7 +52,7 @@ STATUS: Mapping[Reason, Status] = MappingProxyType(
         Reason.MODEL_QUARANTINED: _PRECONDITION,
         Reason.WORKER_DIED: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),
         Reason.DEADLINE_EXCEEDED: Status(StatusCode.DEADLINE_EXCEEDED, 504),
-        # 499 is nginx's number for a client that left; RFC 9110 has none.
+        # 499 is nginx's code for a client that disconnected; RFC 9110 has none.
         Reason.CANCELLED: Status(StatusCode.CANCELLED, 499),
         Reason.OVERLOADED: Status(StatusCode.RESOURCE_EXHAUSTED, 429, retry_seconds=1),
         Reason.UNAVAILABLE: Status(StatusCode.UNAVAILABLE, 503, retry_seconds=1),

@@ -1,4 +1,4 @@
-"""Files that are uploaded once and named by later requests."""
+"""Uploads: models and tables stored once, and referred to by later requests of the same caller."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ _MODEL_FORM = "onnx"
 
 
 class Uploads:
-    """Takes files, and finds them again for the same caller.
+    """Stores uploaded files and finds them for the same caller.
 
     Parameters
     ----------
     store : BlobStore
-        Keeps them.
+        Stores the files.
     limits : RequestLimits
-        What is taken.
+        Size limits.
     """
 
     def __init__(self, store: BlobStore, limits: RequestLimits) -> None:
         self._store = store
         self._limits = limits
 
-    def take_model(self, parts: Iterable[bytes], caller: Caller) -> str:
-        """Keep an ONNX file and return its id.
+    def put_model(self, parts: Iterable[bytes], caller: Caller) -> str:
+        """Store an ONNX file and return its id.
 
         Raises
         ------
         ExplainError
-            INVALID_REQUEST where it is empty; MODEL_TOO_LARGE.
+            INVALID_REQUEST if it is empty; MODEL_TOO_LARGE.
         """
         limit = min(self._limits.model_bytes, self._store.byte_limit)
         content = _joined(_limited(parts, "model", limit, Reason.MODEL_TOO_LARGE))
-        return self._keep("model", Blob(_MODEL_FORM, content), caller)
+        return self._put("model", Blob(_MODEL_FORM, content), caller)
 
-    def take_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
-        """Keep a table in the named format and return its id; TABLE_TOO_LARGE likewise."""
+    def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
+        """Store a table in this format and return its id; may raise TABLE_TOO_LARGE."""
         limit = min(self._limits.table_bytes, self._store.byte_limit)
         content = _joined(_limited(parts, "table", limit, Reason.TABLE_TOO_LARGE))
-        return self._keep("table", Blob(form, content), caller)
+        return self._put("table", Blob(form, content), caller)
 
     def find(self, model: Model, table: Table, caller: Caller) -> Blobs:
-        """Return the files that a request names.
+        """Return the uploaded files that a request refers to.
 
         Raises
         ------
         ExplainError
-            INVALID_REQUEST where an id is none; BLOB_NOT_FOUND.
+            INVALID_REQUEST if an id is malformed; BLOB_NOT_FOUND.
         """
-        found = {}
+        blobs = {}
         if model.WhichOneof("source") == "id":
-            found[model.id] = self._find("model", model.id, caller)
+            blobs[model.id] = self._find("model", model.id, caller)
         if table.WhichOneof("source") == "id":
-            found[table.id] = self._find("table", table.id, caller)
-        return found
+            blobs[table.id] = self._find("table", table.id, caller)
+        return blobs
 
-    def _keep(self, kind: str, blob: Blob, caller: Caller) -> str:
+    def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
         if not blob.content:
             raise ExplainError(Reason.INVALID_REQUEST, f"the {kind} is empty; send the file", kind)
         blob_id = identify(blob.content)
@@ -81,7 +81,7 @@ class Uploads:
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:
-    """Join parts as they come: a list of all of them would hold the file twice."""
+    """Join parts as they arrive; joining a list would need memory for the file twice."""
     file = io.BytesIO()
     for part in parts:
         file.write(part)
@@ -89,16 +89,16 @@ def _joined(parts: Iterable[bytes]) -> bytes:
 
 
 def _limited(parts: Iterable[bytes], kind: str, limit: int, reason: Reason) -> Iterator[bytes]:
-    """Pass parts on, and refuse them as soon as they are too many."""
+    """Yield parts, and raise as soon as their total size exceeds the limit."""
     size = 0
     for part in parts:
         size += len(part)
         if size > limit:
-            message = f"the {kind} is larger than the {limit:,} bytes that this server takes"
+            message = f"the {kind} is larger than {limit:,} bytes, the limit of this server"
             raise ExplainError(reason, message, kind)
         yield part
 
 
 def _name(kind: str, blob_id: str, caller: Caller) -> str:
-    """Name a file so that nobody finds what another caller uploaded."""
+    """Name a file such that callers find only their own uploads."""
     return f"{hashlib.sha256(caller.name.encode()).hexdigest()}:{kind}:{blob_id}"

@@ -36,38 +36,38 @@ def never() -> Iterator[Iterator[bytes]]:
 
 
 @pytest.fixture
-def arrivals() -> MessageReceiver:
+def receiver() -> MessageReceiver:
     return MessageReceiver(2)
 
 
-def test_messages_come_in_their_order(arrivals: MessageReceiver) -> None:
+def test_messages_come_in_their_order(receiver: MessageReceiver) -> None:
     with Scheduler(1, 0).admit(caller("ada")) as ticket:
-        assert list(arrivals.each(iter([b"1", b"2"]), ticket, MESSAGE_BYTES)) == [b"1", b"2"]
-        assert arrivals.only(iter([b"1"]), ticket, MESSAGE_BYTES) == b"1"
+        assert list(receiver.messages(iter([b"1", b"2"]), ticket, MESSAGE_BYTES)) == [b"1", b"2"]
+        assert receiver.only(iter([b"1"]), ticket, MESSAGE_BYTES) == b"1"
 
 
-def test_a_call_without_a_message_is_refused(arrivals: MessageReceiver) -> None:
+def test_a_call_without_a_message_is_refused(receiver: MessageReceiver) -> None:
     with Scheduler(1, 0).admit(caller("ada")) as ticket, pytest.raises(ExplainError) as caught:
-        arrivals.only(iter([]), ticket, MESSAGE_BYTES)
+        receiver.only(iter([]), ticket, MESSAGE_BYTES)
 
     assert caught.value.reason is Reason.INVALID_REQUEST
 
 
 def test_who_sends_nothing_for_long_gives_its_place_back(
-    arrivals: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+    receiver: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "_IDLE_SECONDS", -0.9)
     scheduler = Scheduler(1, 0)
 
     with pytest.raises(ExplainError) as caught, scheduler.admit(caller("eve")) as ticket:
-        list(arrivals.each(never, ticket, MESSAGE_BYTES))
+        list(receiver.messages(never, ticket, MESSAGE_BYTES))
 
     assert caught.value.reason is Reason.DEADLINE_EXCEEDED
     assert scheduler.counts().in_flight_count == 0
 
 
 def test_a_slow_upload_gives_way_to_another_caller(
-    arrivals: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+    receiver: MessageReceiver, never: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "_IDLE_SECONDS", PATIENCE)
     scheduler = Scheduler(1, 1)
@@ -76,7 +76,7 @@ def test_a_slow_upload_gives_way_to_another_caller(
     def upload() -> None:
         with scheduler.admit(caller("eve")), scheduler.admit(caller("eve")) as ticket:
             try:
-                list(arrivals.each(never, ticket, MESSAGE_BYTES))
+                list(receiver.messages(never, ticket, MESSAGE_BYTES))
             except ExplainError as error:
                 reasons.append(error.reason)
 

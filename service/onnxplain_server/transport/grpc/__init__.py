@@ -1,1 +1,5 @@
-"""gRPC transport: server, methods, interceptors, errors."""
+"""gRPC transport: server, service methods, interceptors, and errors as google.rpc details.
+
+Read `grpc_server`, `interceptors`, `grpc_access`, `grpc_service`, `receiving`, `grpc_errors`.
+Nothing here schedules or computes.
+"""

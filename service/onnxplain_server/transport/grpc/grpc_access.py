@@ -1,4 +1,4 @@
-"""Who calls over gRPC, found out before anything of a request is read."""
+"""Authentication of gRPC callers, in an interceptor: before anything of a request is read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HANDLERS = {
 
 
 class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Lets only known authenticator to all methods but those of health.
+    """Authenticates the callers of all methods except health checks.
 
-    Every method is served as one of a stream of requests: grpc would read the
-    only request of another before anybody is asked who sent it. On the wire
-    there is no difference. Our own methods take such streams, see `MessageStreamInterceptor`.
+    Serves every method as one with a stream of requests, because grpc reads a
+    unary request before it calls the handler. On the wire there is no difference.
+    Methods of this service take such streams, see `MessageStreamInterceptor`.
     """
 
     def __init__(
@@ -39,13 +39,13 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
         self._tracer = tracer
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, behind the guard."""
+        """Return the method's handler, behind authentication."""
         handler = continuation(details)
         if handler is None or details.method.startswith(_EXEMPT):
             return handler
         method = details.method.removeprefix(self._prefix)
         return _HANDLERS[handler.response_streaming](
-            partial(self._answer, handler=handler, method=method, ours=method != details.method),
+            partial(self._answer, handler=handler, method=method, is_own=method != details.method),
             handler.request_deserializer,
             handler.response_serializer,
         )
@@ -57,21 +57,21 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
         *,
         handler: Any,
         method: str,
-        ours: bool,
+        is_own: bool,
     ) -> Any:
-        """Identify on the method's own thread: grpc calls `intercept_service` on its only one."""
+        """Authenticate on the method's thread: grpc calls `intercept_service` on its only one."""
         try:
             name_caller(context, self._authenticator.authenticate(_credentials(context)))
-            given = requests if handler.request_streaming or ours else next(requests)
+            argument = requests if handler.request_streaming or is_own else next(requests)
         except grpc.RpcError:
-            raise  # the caller has gone
+            raise  # the caller has disconnected
         except StopIteration:
             self._refuse(
-                context, method, ExplainError(Reason.INVALID_REQUEST, "there is no message")
+                context, method, ExplainError(Reason.INVALID_REQUEST, "the call has no message")
             )
-        except Exception as error:  # noqa: BLE001 - the border: authenticator are told by `answering`
+        except Exception as error:  # noqa: BLE001 - the border: `answering` replies
             self._refuse(context, method, error)
-        return _behaviour(handler)(given, context)
+        return _behaviour(handler)(argument, context)
 
     def _refuse(self, context: grpc.ServicerContext, method: str, error: Exception) -> None:
         with answering(context, method, self._metrics, self._tracer):
@@ -79,9 +79,11 @@ class AuthenticationInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] #
 
 
 def _credentials(context: grpc.ServicerContext) -> Credentials:
-    sent = tuple(value for key, value in context.invocation_metadata() if key == "authorization")
+    authorization = tuple(
+        value for key, value in context.invocation_metadata() if key == "authorization"
+    )
     certificate = context.auth_context().get("x509_pem_cert")
-    return Credentials(sent, certificate[0] if certificate else None)
+    return Credentials(authorization, certificate[0] if certificate else None)
 
 
 def _behaviour(handler: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Errors as gRPC tells them: a code, a message, and google.rpc details."""
+"""Errors over gRPC: a status code, a message, and google.rpc details, as in AIP-193."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationServi
 
 
 def name_caller(context: grpc.ServicerContext, name: str) -> None:
-    """Note who calls on the call itself, which lives exactly as long, on whichever thread."""
+    """Store the caller's name on the call's context, which all its threads share."""
     context.onnxplain_caller = name
 
 
 def caller_name(context: grpc.ServicerContext) -> str:
-    """Return who calls; fails where nobody was asked."""
+    """Return the caller's name; AttributeError if the call was not authenticated."""
     return str(context.onnxplain_caller)
 
 
-def _caller_logged(context: grpc.ServicerContext) -> str:
+def _logged_caller(context: grpc.ServicerContext) -> str:
     return str(getattr(context, "onnxplain_caller", NOBODY))
 
 
@@ -44,16 +44,16 @@ def _caller_logged(context: grpc.ServicerContext) -> str:
 def answering(
     context: grpc.ServicerContext, method: str, metrics: Metrics, tracer: Tracer
 ) -> Iterator[RequestRecord]:
-    """Answer whatever is raised inside by a status; log, count and trace the request."""
+    """Turn errors raised inside into a status; log, count and trace the request."""
     headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
-    called = {"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": method}
-    trace = tracer.begin(f"{_SERVICE}/{method}", headers, called)
-    record, caller = RequestRecord(method, headers.get(REQUEST_ID), trace), _caller_logged(context)
+    attributes = {"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": method}
+    trace = tracer.begin(f"{_SERVICE}/{method}", headers, attributes)
+    record, caller = RequestRecord(method, headers.get(REQUEST_ID), trace), _logged_caller(context)
     metrics.rpc_started(method)
     context.send_initial_metadata(((REQUEST_ID, record.request_id),))
     try:
         yield record
-    except Exception as error:  # noqa: BLE001 - the border: callers are told by `presentable`
+    except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         presentable = record.presentable(error)
         _reject(record, metrics, method, presentable.reason, caller)
         context.abort_with_status(status_of(presentable, record.request_id))
@@ -61,7 +61,7 @@ def answering(
         _reject(record, metrics, method, Reason.CANCELLED, caller)
         raise
     else:
-        seconds = record.close(OK, caller, attributes=_ended(grpc.StatusCode.OK))
+        seconds = record.close(OK, caller, attributes=_status_attributes(grpc.StatusCode.OK))
         metrics.rpc_ended(method, OK, seconds)
 
 
@@ -69,11 +69,13 @@ def _reject(
     record: RequestRecord, metrics: Metrics, method: str, reason: Reason, caller: str
 ) -> None:
     code = STATUS[reason].grpc
-    metrics.rpc_ended(method, code.name, record.close(reason.name, caller, attributes=_ended(code)))
+    metrics.rpc_ended(
+        method, code.name, record.close(reason.name, caller, attributes=_status_attributes(code))
+    )
     metrics.rejected(reason.name)
 
 
-def _ended(code: grpc.StatusCode) -> Attributes:
+def _status_attributes(code: grpc.StatusCode) -> Attributes:
     return {"rpc.grpc.status_code": code.value[0]}
 
 
@@ -89,7 +91,7 @@ def _details(error: ExplainError, request_id: str) -> Iterator[Message]:
     yield ErrorInfo(reason=error.reason.name, domain=DOMAIN)
     yield RequestInfo(request_id=request_id)
     if error.field:
-        fault = BadRequest.FieldViolation(field=error.field, description=error.message)
-        yield BadRequest(field_violations=[fault])
+        violation = BadRequest.FieldViolation(field=error.field, description=error.message)
+        yield BadRequest(field_violations=[violation])
     if (seconds := STATUS[error.reason].retry_seconds) is not None:
         yield RetryInfo(retry_delay={"seconds": seconds})

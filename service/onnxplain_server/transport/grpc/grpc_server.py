@@ -1,4 +1,4 @@
-"""The gRPC server: our service, health and reflection, with their limits."""
+"""gRPC server: the service, health checks and reflection, with keep-alive and connection limits."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ class GrpcServer:
     Parameters
     ----------
     service : Service
-        Answers.
+        Serves the calls.
     metrics : Metrics
         Counts the calls.
     address : str
-        "host:port"; port 0 takes a free one.
+        "host:port"; port 0 chooses a free port.
     authenticator : Authenticator
-        Says who calls.
+        Authenticates the callers.
     tracer : Tracer
-        Records the calls.
+        Traces the calls.
     thread_count : int
-        Threads that the requests of `service` can occupy; some more are there
-        to refuse others at once.
+        Threads that requests of `service` can occupy; a few more serve refusals
+        without delay.
     message_bytes : int
-        Limit of a message, both ways.
+        Size limit of requests and responses.
     longest_seconds : float
-        Longest time of a call: old connections are left open for so long.
+        Time limit of a call, for which old connections stay open.
     certificates : callable () -> ServerCertificates, optional
-        Those of the moment; without, connections are not encrypted.
+        Returns the current ones; without it, connections are not encrypted.
 
     Raises
     ------
     OSError
-        Where the address cannot be had.
+        If the address cannot be bound.
     """
 
     def __init__(
@@ -95,24 +95,24 @@ class GrpcServer:
             explanations, self._server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self.announce(service.ready)
+        self.set_ready(service.ready)
         names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
         self.port = _bind(self._server, address, certificates)
         self._server.start()
 
-    def announce(self, ready: bool) -> None:
-        """Report SERVING or NOT_SERVING; calls are answered in any case."""
-        states = health_pb2.HealthCheckResponse
+    def set_ready(self, ready: bool) -> None:
+        """Set the health status to SERVING or NOT_SERVING; calls are served in any case."""
+        statuses = health_pb2.HealthCheckResponse
         for name in (health.OVERALL_HEALTH, SERVICE_NAME):
-            self._health.set(name, states.SERVING if ready else states.NOT_SERVING)
+            self._health.set(name, statuses.SERVING if ready else statuses.NOT_SERVING)
 
     def announce_stop(self) -> None:
-        """Report NOT_SERVING from now on; calls are still answered."""
+        """Set the health status to NOT_SERVING for good; calls are still served."""
         self._health.enter_graceful_shutdown()
 
     def stop(self, seconds: float, reply_seconds: float) -> None:
-        """Close: tell clients to go away, give calls so long, then replies and open watches."""
+        """Drain gracefully: send GOAWAY, give calls `seconds`, then replies `reply_seconds`."""
         self._server.stop(seconds + reply_seconds)
         self._calls.wait_idle(seconds)
         self._server.stop(reply_seconds).wait()
@@ -135,17 +135,17 @@ def _options(message_bytes: int, longest_seconds: float) -> Mapping[str, int]:
         "grpc.max_send_message_length": message_bytes,
         "grpc.max_metadata_size": 16 * 1024,
         "grpc.max_concurrent_streams": 100,
-        # Two processes on one port would share it without a word.
+        # Otherwise a second process could silently share the port.
         "grpc.so_reuseport": 0,
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
         "grpc.keepalive_permit_without_calls": 1,
         "grpc.http2.min_recv_ping_interval_without_data_ms": 30_000,
         "grpc.http2.max_ping_strikes": 2,
-        # Connections that never become HTTP/2, and those on which nobody asks.
+        # Close connections that never become HTTP/2, and idle ones.
         "grpc.server_handshake_timeout_ms": 15_000,
         "grpc.max_connection_idle_ms": 120_000,
-        # Load balancers of connections spread clients only when they connect anew.
+        # Load balancers of connections rebalance only when clients reconnect.
         "grpc.max_connection_age_ms": 300_000,
         "grpc.max_connection_age_grace_ms": round(1000 * longest_seconds) + 5_000,
     }

@@ -1,4 +1,4 @@
-"""The gRPC methods."""
+"""gRPC methods of ExplanationService: each decodes, calls the service and encodes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class ExplanationServicer(ExplanationServiceServicer):
     service : Service
     metrics : Metrics
     tracer : Tracer
-    arrivals : MessageReceiver
+    receiver : MessageReceiver
         Waits for messages.
     message_bytes : int
         Limit of a message.
     longest_seconds : float
-        Longest time for an upload; may be infinite.
+        Time limit of an upload; may be infinite.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         service: Service,
         metrics: Metrics,
         tracer: Tracer,
-        arrivals: MessageReceiver,
+        receiver: MessageReceiver,
         *,
         message_bytes: int,
         longest_seconds: float,
@@ -67,57 +67,57 @@ class ExplanationServicer(ExplanationServiceServicer):
         self._service = service
         self._metrics = metrics
         self._tracer = tracer
-        self._arrivals = arrivals
+        self._receiver = receiver
         self._message_bytes = message_bytes
         self._longest_seconds = longest_seconds
 
     def Explain(  # noqa: N802 - the contract's name
         self, requests: Iterator[ExplainRequest], context: grpc.ServicerContext
     ) -> ExplainResponse:
-        """See the contract."""
+        """Serve this method of the contract."""
         with self._admitted(context, "Explain") as ticket:
             return self._service.explain(self._only(requests, ticket), ticket)
 
     def ExplainStream(  # noqa: N802 - the contract's name
         self, requests: Iterator[ExplainStreamRequest], context: grpc.ServicerContext
     ) -> Iterator[ExplainStreamResponse]:
-        """See the contract."""
+        """Serve this method of the contract."""
         with self._admitted(context, "ExplainStream") as ticket:
             yield from self._service.events(self._only(requests, ticket).request, ticket)
 
     def DescribeModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[DescribeModelRequest], context: grpc.ServicerContext
     ) -> DescribeModelResponse:
-        """See the contract."""
+        """Serve this method of the contract."""
         with self._admitted(context, "DescribeModel") as ticket:
             return self._service.describe(self._only(requests, ticket), ticket)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadModelRequest], context: grpc.ServicerContext
     ) -> UploadModelResponse:
-        """See the contract."""
-        with self._taking(context, "UploadModel") as ticket:
+        """Serve this method of the contract."""
+        with self._admitted_upload(context, "UploadModel") as ticket:
             parts = grpc_uploads.parts(self._parts(requests, ticket))
             return self._service.upload_model(parts, ticket)
 
     def UploadTable(  # noqa: N802 - the contract's name
         self, requests: Iterator[UploadTableRequest], context: grpc.ServicerContext
     ) -> UploadTableResponse:
-        """See the contract."""
-        with self._taking(context, "UploadTable") as ticket:
+        """Serve this method of the contract."""
+        with self._admitted_upload(context, "UploadTable") as ticket:
             form, parts = grpc_uploads.table(self._parts(requests, ticket))
             return self._service.upload_table(form, parts, ticket)
 
     def _only(self, requests: Iterator[_Message], ticket: Ticket) -> _Message:
         with ticket.caller.spans.measure("receive"):
-            return self._arrivals.only(requests, ticket, self._message_bytes)
+            return self._receiver.only(requests, ticket, self._message_bytes)
 
     def _parts(self, requests: Iterator[_Message], ticket: Ticket) -> Iterator[_Message]:
-        return self._arrivals.each(requests, ticket, grpc_uploads.PART_BYTES)
+        return self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES)
 
     @contextmanager
     def _admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
-        """Surround a call: it holds a ticket, and whatever goes wrong is told as its status."""
+        """Hold a ticket during a call, and turn errors into its status."""
         with (
             answering(context, method, self._metrics, self._tracer) as record,
             self._service.admit(_caller(context, record.spans)) as ticket,
@@ -125,11 +125,11 @@ class ExplanationServicer(ExplanationServiceServicer):
             yield ticket
 
     @contextmanager
-    def _taking(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
-        """Surround an upload: it does not hold its ticket for ever."""
+    def _admitted_upload(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
+        """Hold a ticket during an upload, for a limited time."""
         with (
             self._admitted(context, method) as ticket,
-            grpc_uploads.ending(context, self._longest_seconds),
+            grpc_uploads.time_limit(context, self._longest_seconds),
         ):
             yield ticket
 

@@ -1,4 +1,4 @@
-"""TLS of the gRPC server, with certificates that may change while it runs."""
+"""TLS of the gRPC server, with certificate rotation: new connections use the newest files."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ import grpc
 
 
 class ServerCertificates(Protocol):
-    """What TLS needs, as PEM; `client_ca` is None where clients need no certificate."""
+    """Key and certificates in PEM; `client_ca` is None if clients need no certificate."""
 
     @property
     def key(self) -> bytes:
-        """The server's private key."""
+        """Private key of the server."""
 
     @property
     def chain(self) -> bytes:
-        """The server's certificate, and those between it and its root."""
+        """Certificate chain of the server: its own certificate, then the intermediate ones."""
 
     @property
     def client_ca(self) -> bytes | None:
-        """Who signs the certificates of clients."""
+        """Certificate authorities that sign the certificates of clients."""
 
 
 def server_credentials(current: Callable[[], ServerCertificates]) -> grpc.ServerCredentials:
-    """Make credentials that ask for the certificates again at each new connection.
+    """Make credentials that load the certificates again for each new connection.
 
-    Whether clients need a certificate is settled at the start.
+    Whether clients need a certificate is decided at the start.
     """
-    known = current()
+    loaded = current()
 
     def changed() -> grpc.ServerCertificateConfiguration | None:
-        nonlocal known
-        found = current()
-        if found is known:
+        nonlocal loaded
+        newest = current()
+        if newest is loaded:
             return None
-        known = found
-        return _configuration(found)
+        loaded = newest
+        return _configuration(newest)
 
     return grpc.dynamic_ssl_server_credentials(
-        _configuration(known), changed, require_client_authentication=known.client_ca is not None
+        _configuration(loaded), changed, require_client_authentication=loaded.client_ca is not None
     )
 
 
-def _configuration(found: ServerCertificates) -> grpc.ServerCertificateConfiguration:
-    return grpc.ssl_server_certificate_configuration([(found.key, found.chain)], found.client_ca)
+def _configuration(files: ServerCertificates) -> grpc.ServerCertificateConfiguration:
+    return grpc.ssl_server_certificate_configuration([(files.key, files.chain)], files.client_ca)

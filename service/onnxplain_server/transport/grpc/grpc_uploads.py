@@ -1,4 +1,4 @@
-"""Files that arrive in parts over gRPC."""
+"""Client-streaming uploads over gRPC: checks the parts of a file and limits their time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _Request = TypeVar("_Request", UploadModelRequest, UploadTableRequest)
 
 
 def parts(requests: Iterable[_Request]) -> Iterator[bytes]:
-    """Return the parts as they come.
+    """Yield the parts as they arrive.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where one is too large.
+        INVALID_REQUEST if one is too large.
     """
     for request in requests:
         if len(request.content) > PART_BYTES:
@@ -51,8 +51,8 @@ def table(requests: Iterator[UploadTableRequest]) -> tuple[str, Iterator[bytes]]
 
 
 @contextmanager
-def ending(context: grpc.ServicerContext, seconds: float) -> Iterator[None]:
-    """End a call after this time: one that sends nothing would hold its thread for ever."""
+def time_limit(context: grpc.ServicerContext, seconds: float) -> Iterator[None]:
+    """Cancel a call after this time: a silent client would hold its thread for ever."""
     timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), context.cancel)
     timer.daemon = True
     timer.start()

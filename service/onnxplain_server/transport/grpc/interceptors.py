@@ -1,4 +1,4 @@
-"""What is changed about methods before grpc serves them."""
+"""Interceptors: own threads for health checks, and requests of every method as message streams."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
 
 class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Runs services on a few threads each of their own, so that no work can starve them."""
+    """Runs services on small thread pools of their own, so that no load can starve them."""
 
     def __init__(self, prefixes: tuple[str, ...]) -> None:
         self._pools = {prefix: ThreadPoolExecutor(2, "onnxplain-probe") for prefix in prefixes}
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, moved to its threads where it is one of these services."""
+        """Return the method's handler; of these services, moved to its own thread pool."""
         handler = continuation(details)
         for prefix, pool in self._pools.items():
             if handler is not None and details.method.startswith(prefix):
@@ -33,62 +33,62 @@ class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc
 
 
 class MessageStreamInterceptor(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Gives the messages of every method of this service one by one, as they arrive.
+    """Passes an iterator of messages to every method of this service, unary ones too.
 
-    So a request can be refused before it is read, where grpc would first wait
-    for it, on a thread; and bytes that are no message are the caller's fault,
-    where grpc would blame the server. On the wire nothing differs.
+    So a method can refuse a request before it is read, where grpc would first wait
+    for it on a thread; and malformed bytes are INVALID_ARGUMENT, where grpc would
+    report INTERNAL. On the wire there is no difference.
     """
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._call_count = 0
-        self._ended = threading.Condition()
+        self._idle = threading.Condition()
 
     def wait_idle(self, seconds: float) -> None:
-        """Wait until no call is on its way, even one that no thread has begun yet."""
-        with self._ended:
-            self._ended.wait_for(lambda: self._call_count == 0, seconds)
+        """Wait until no call is in flight, including calls that wait for a thread."""
+        with self._idle:
+            self._idle.wait_for(lambda: self._call_count == 0, seconds)
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """Return the method's handler, changed where it is of this service."""
+        """Return the method's handler; of this service, changed to a stream of requests."""
         handler = continuation(details)
         if handler is None or not details.method.startswith(self._prefix):
             return handler
         kind = _kind(handler)
         method = details.method.removeprefix(self._prefix)
-        read = partial(_deserialized, handler.request_deserializer, method)
+        read = partial(_deserialize, handler.request_deserializer, method)
         answer = _each_reply if handler.response_streaming else _reply
         behaviour = partial(
-            answer, counted=self._counted(), read=read, inner=getattr(handler, kind)
+            answer, in_flight=self._count_call(), read=read, inner=getattr(handler, kind)
         )
         streaming = f"stream_{kind.partition('_')[2]}"
         changed = {kind: None, "request_streaming": True, "request_deserializer": None}
         return handler._replace(**{**changed, streaming: behaviour})
 
-    def _counted(self) -> ExitStack:
-        """Count a call from now until what is returned is left."""
-        with self._ended:
+    def _count_call(self) -> ExitStack:
+        """Count a call in flight until the returned context is left."""
+        with self._idle:
             self._call_count += 1
-        left = ExitStack()
-        left.callback(self._end)
-        return left
+        call = ExitStack()
+        call.callback(self._end)
+        return call
 
     def _end(self) -> None:
-        with self._ended:
+        with self._idle:
             self._call_count -= 1
-            self._ended.notify_all()
+            self._idle.notify_all()
 
 
 def _reply(
     raws: Iterator[bytes],
     context: grpc.ServicerContext,
     *,
-    counted: ExitStack,
+    in_flight: ExitStack,
     read: Callable[[bytes], Any],
     inner: Callable[[Any, Any], Any],
 ) -> Any:
-    with counted:
+    with in_flight:
         return inner(map(read, raws), context)
 
 
@@ -96,26 +96,26 @@ def _each_reply(
     raws: Iterator[bytes],
     context: grpc.ServicerContext,
     *,
-    counted: ExitStack,
+    in_flight: ExitStack,
     read: Callable[[bytes], Any],
     inner: Callable[[Any, Any], Any],
 ) -> Iterator[Any]:
-    with counted:
+    with in_flight:
         yield from inner(map(read, raws), context)
 
 
-def _deserialized(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:
+def _deserialize(deserialize: Callable[[bytes], Any], method: str, raw: bytes) -> Any:
     try:
         return deserialize(raw)
     except DecodeError:
-        message = f"the bytes are no {method}Request of this contract"
+        message = f"the message cannot be decoded as {method}Request"
         raise ExplainError(Reason.INVALID_REQUEST, message) from None
 
 
 def _moved(handler: Any, pool: ThreadPoolExecutor) -> Any:
     kind = _kind(handler)
     behaviour = partial(getattr(handler, kind))
-    # These attributes of a behaviour are how grpc's server chooses its threads.
+    # grpc's server chooses a thread pool by these attributes of a behaviour.
     behaviour.__dict__.update(getattr(getattr(handler, kind), "__dict__", {}))
     behaviour.__dict__["experimental_thread_pool"] = pool
     return handler._replace(**{kind: behaviour})

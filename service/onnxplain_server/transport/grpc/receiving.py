@@ -1,4 +1,4 @@
-"""Messages as they arrive over gRPC, waited for with limits."""
+"""Receiving of gRPC messages with slow-client protection: a message that takes too long fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**20
-"""Who sends less waits for a message longer than we do."""
+"""Slowest accepted rate of a message."""
 
 _POLL_SECONDS = 0.05
 
@@ -22,67 +22,67 @@ _Message = TypeVar("_Message")
 
 
 class MessageReceiver:
-    """Reads messages on threads of its own: grpc's reading can be neither timed nor interrupted.
+    """Reads messages on its own thread pool: grpc's reads have no timeout and cannot be cancelled.
 
-    Such a thread is free again as soon as its call has ended.
+    A thread is free again when its call has ended.
 
     Parameters
     ----------
     thread_count : int
-        Calls that may be read at a time.
+        Number of calls that can be read at the same time.
     """
 
     def __init__(self, thread_count: int) -> None:
         self._threads = ThreadPoolExecutor(thread_count, "onnxplain-grpc-read")
 
-    def only(self, requests: Iterator[_Message], ticket: Ticket, most_bytes: int) -> _Message:
-        """Return a call's only message, as `each` does; INVALID_REQUEST where there is none."""
-        for message in self.each(requests, ticket, most_bytes):
+    def only(self, requests: Iterator[_Message], ticket: Ticket, byte_limit: int) -> _Message:
+        """Return a call's only message, like `messages`; INVALID_REQUEST if there is none."""
+        for message in self.messages(requests, ticket, byte_limit):
             return message
-        raise ExplainError(Reason.INVALID_REQUEST, "the call brought no message")
+        raise ExplainError(Reason.INVALID_REQUEST, "the call has no message")
 
-    def each(
-        self, requests: Iterator[_Message], ticket: Ticket, most_bytes: int
+    def messages(
+        self, requests: Iterator[_Message], ticket: Ticket, byte_limit: int
     ) -> Iterator[_Message]:
-        """Return messages of up to so many bytes.
+        """Yield messages, each of at most `byte_limit` bytes.
 
         Raises
         ------
         ExplainError
-            CANCELLED where the caller leaves on the way, DEADLINE_EXCEEDED where a
-            message takes too long, and why the ticket was taken away.
+            CANCELLED if the caller disconnects, DEADLINE_EXCEEDED if a message takes
+            too long, or the reason for which the ticket was ended.
         """
-        seconds = _IDLE_SECONDS + most_bytes / _BYTES_PER_SECOND
-        while (found := self._next(requests, ticket, seconds)) is not None:
-            yield found
+        seconds = _IDLE_SECONDS + byte_limit / _BYTES_PER_SECOND
+        while (message := self._next(requests, ticket, seconds)) is not None:
+            yield message
 
     def _next(
         self, requests: Iterator[_Message], ticket: Ticket, seconds: float
     ) -> _Message | None:
-        arriving = self._threads.submit(next, requests, None)
+        pending = self._threads.submit(next, requests, None)
         end = time.monotonic() + seconds
-        while not _ended(arriving):
+        while not _is_done(pending):
             ticket.check()
             if time.monotonic() > end:
                 message = (
-                    f"no whole message came for {seconds:.0f} s; send faster, or smaller parts"
+                    f"no complete message within {seconds:.0f} s; send faster, or smaller parts"
                 )
                 raise ExplainError(Reason.DEADLINE_EXCEEDED, message)
         ticket.check()
-        return _arrived(arriving)
+        return _result(pending)
 
 
-def _ended(arriving: Future[_Message]) -> bool:
-    """Wait a little; `concurrent.futures.wait` would take longer for a message that is there."""
+def _is_done(pending: Future[_Message]) -> bool:
+    """Wait a little; `concurrent.futures.wait` is slower for a message that is already there."""
     try:
-        arriving.exception(_POLL_SECONDS)
+        pending.exception(_POLL_SECONDS)
     except TimeoutError:
         return False
     return True
 
 
-def _arrived(arriving: Future[_Message]) -> _Message:
+def _result(pending: Future[_Message]) -> _Message:
     try:
-        return arriving.result()
+        return pending.result()
     except grpc.RpcError:
-        raise ExplainError(Reason.CANCELLED, "the caller has gone on the way") from None
+        raise ExplainError(Reason.CANCELLED, "the caller disconnected while sending") from None
