@@ -68,120 +68,129 @@ class Settings(BaseSettings):
 
     config_file: Path | None = Field(
         None,
-        description="File of settings in TOML, whose keys are these names in lower case: "
-        "rest_port = 8080. Variables and flags win over it.",
+        description="TOML file of settings; keys are these names in lower case, such as rest_port"
+        " = 8080. Variables and flags override it.",
     )
-    host: str = Field("127.0.0.1", description="Name or address to listen on.", min_length=1)
+    host: str = Field("127.0.0.1", description="Host name or address to listen on.", min_length=1)
     rest_host: Text | None = Field(
         None,
-        description="Name or address for REST, where it differs; like 127.0.0.1 behind a "
-        "proxy beside it.",
+        description="Host name or address for REST, if different; for example 127.0.0.1 behind a "
+        "sidecar proxy.",
     )
-    rest_port: Port = Field(8080, description="Port of REST; 0 takes a free one.")
-    grpc_port: Port = Field(8081, description="Port of gRPC; 0 takes a free one.")
+    rest_port: Port = Field(8080, description="Port for REST; 0 picks a free one.")
+    grpc_port: Port = Field(8081, description="Port for gRPC; 0 picks a free one.")
     metrics_port: Port = Field(
-        8082, description="Port of the page /metrics for Prometheus; 0 takes a free one."
+        8082, description="Port for Prometheus metrics at /metrics; 0 picks a free one."
     )
     log_format: Literal["text", "json"] = Field(
-        "text", description="Lines of the log: for people, or one JSON object each."
+        "text", description="Log format: text, or one JSON object per line."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe messages to log; debug shows health probes too."
+        "info", description="Lowest severity to log; debug includes health probes."
     )
     max_message_bytes: MessageSize = Field(
-        ByteSize(64 * 2**20), description="Largest gRPC message, both ways, and REST body."
+        ByteSize(64 * 2**20), description="Largest gRPC message, in both directions, and REST body."
     )
     max_model_bytes: ByteSize = Field(ByteSize(64 * 2**20), description="Largest model.", ge=1)
     max_table_bytes: ByteSize = Field(
-        ByteSize(64 * 2**20), description="Largest table, as it is sent.", ge=1
+        ByteSize(64 * 2**20), description="Largest table, as sent.", ge=1
     )
     max_seconds: float = Field(
-        600.0, description="Longest time for a request; callers may set less.", gt=0, le=86_400
+        600.0,
+        description="Longest time for a request; callers may set shorter deadlines.",
+        gt=0,
+        le=86_400,
     )
     tokens_file: Path | None = Field(
         None,
-        description="File of callers and their tokens, by `onnxplain token`. With this, OIDC or "
-        "tls_client_ca_file, only known callers may call.",
+        description="File of callers and token digests, from `onnxplain token`. With this, OIDC "
+        "or tls_client_ca_file, callers must authenticate.",
     )
     oidc_issuer: Text | None = Field(
-        None, description="Issuer of callers' JWTs, as their claim iss has it."
+        None, description="Issuer of callers' JWTs, as in their claim iss."
     )
     oidc_audience: Text | None = Field(
-        None, description="What their claim aud must have: the name of this service."
+        None, description="Required audience (claim aud) of JWTs: the name of this service."
     )
     oidc_algorithms: Algorithms = Field(
-        "RS256,ES256", description="How they may be signed; asymmetric algorithms only."
+        "RS256,ES256", description="Accepted signature algorithms of JWTs; asymmetric only."
     )
     oidc_jwks_url: SafeUrl | None = Field(
         None,
-        description="Where the issuer's keys are; by default, what it says at "
-        "/.well-known/openid-configuration.",
+        description="Address of the issuer's keys; by default, from /.well-known/openid-"
+        "configuration.",
     )
-    oidc_caller_claim: Text = Field("sub", description="The claim that names the caller.")
+    oidc_caller_claim: Text = Field("sub", description="Claim that names the caller.")
     tls_certificate_file: Path | None = Field(
-        None, description="Certificates of gRPC in PEM, the server's first; turns TLS on."
+        None, description="Certificate chain for gRPC in PEM, the server's first; turns TLS on."
     )
-    tls_key_file: Path | None = Field(None, description="Their private key, in PEM.")
+    tls_key_file: Path | None = Field(None, description="Private key of the certificate, in PEM.")
     tls_client_ca_file: Path | None = Field(
         None,
-        description="Who signs the certificates that clients of gRPC then need, in PEM; their "
-        "holders are the callers.",
+        description="CA certificates in PEM; gRPC clients then need a certificate of this CA, "
+        "which names the caller.",
     )
-    running_count: int = Field(2, description="Requests computed at the same time.", ge=1, le=1_000)
+    running_count: int = Field(2, description="Maximum number of running requests.", ge=1, le=1_000)
     extra_count: int = Field(
         2,
-        description="Requests computed beyond these, each of a caller that has none at work: so "
-        "that nobody waits for the long requests of others.",
+        description="Additional running requests, for callers with nothing running, so that they "
+        "do not wait for the long requests of others.",
         ge=0,
         le=1_000,
     )
     thread_count: int = Field(
         core_count(),
-        description="Predictions at the same time, over all requests; by default one per core.",
+        description="Prediction threads, shared by all requests; by default one per core.",
         ge=1,
         le=1_000,
     )
     waiting_count: int = Field(
-        16, description="Requests that may wait for their turn; more are refused.", ge=0, le=1_000
+        16,
+        description="Maximum number of queued requests; further ones are refused.",
+        ge=0,
+        le=1_000,
     )
     isolation: bool = Field(
         True,
-        description="Compute in processes of their own, without files, network and the memory of "
-        "others; only turn it off for models that you trust.",
+        description="Compute in worker processes without access to files, network and the memory "
+        "of others; turn it off only for trusted models.",
     )
     worker_bytes: ByteSize = Field(
-        ByteSize(2**30), description="Memory for the work on one request.", ge=2**26
+        ByteSize(2**30), description="Memory limit for the work on one request.", ge=2**26
     )
     warm_bytes: ByteSize = Field(
-        ByteSize(2**30), description="Memory for models that wait for their next request.", ge=0
+        ByteSize(2**30), description="Memory for idle workers with a loaded model.", ge=0
     )
     quarantine_seconds: float = Field(
         300.0,
-        description="How long a model is refused that crashed its process twice.",
+        description="How long a model is refused after it crashed its worker twice.",
         gt=0,
         le=86_400,
     )
     max_load_seconds: float = Field(
-        10.0, description="Longest time for loading a model.", gt=0, le=86_400
+        10.0, description="Longest time to load a model.", gt=0, le=86_400
     )
     max_planned_rows: float = Field(
-        1e10, description="Rows that a model may be planned to predict for one request.", ge=1
+        1e10, description="Most rows that a request may plan to predict.", ge=1
     )
     max_node_count: int = Field(
-        2_000, description="Nodes of a model; loading takes time with their square.", ge=1
+        2_000, description="Most nodes in a model; loading time grows with their square.", ge=1
     )
-    max_output_count: int = Field(64, description="Outputs of a model.", ge=1)
-    max_graph_depth: int = Field(8, description="Graphs inside each other in a model.", ge=1)
+    max_output_count: int = Field(64, description="Most outputs of a model.", ge=1)
+    max_graph_depth: int = Field(8, description="Deepest nesting of graphs in a model.", ge=1)
     max_tree_depth: int = Field(
-        1_024, description="Levels of a tree in a model; 10,000 crash the runtime.", ge=1, le=5_000
+        1_024,
+        description="Most levels of a tree in a model; 10,000 crash the runtime.",
+        ge=1,
+        le=5_000,
     )
     cache_bytes: ByteSize = Field(
-        ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns them off.", ge=0
+        ByteSize(256 * 2**20), description="Memory for cached numbers; 0 turns the cache off.", ge=0
     )
     upload_bytes: ByteSize = Field(
         ByteSize(256 * 2**20),
-        description="Room for uploaded models and tables, in memory and in Redis each; 0 takes "
-        "none. Those that were not used for longest make room for new ones.",
+        description="Space for uploaded models and tables, in memory and in Redis each; 0 refuses"
+        " uploads. Eviction is LRU.",
         ge=0,
     )
     upload_seconds: float = Field(
@@ -189,23 +198,24 @@ class Settings(BaseSettings):
     )
     redis_url: RedisUrl | None = Field(
         None,
-        description="Redis to share cached numbers and uploads through, like "
-        "redis://host:6379/0; needs cache_secret or cache_secret_file. With a password in it, "
-        "prefer the variable, or a file.",
+        description="Redis that shares cached numbers and uploads, such as redis://host:6379/0; "
+        "needs cache_secret or cache_secret_file. If it contains a password, use the "
+        "variable or a file.",
     )
-    redis_url_file: Path | None = Field(None, description="File with that address.")
+    redis_url_file: Path | None = Field(None, description="File with the Redis address.")
     cache_secret: SecretStr | None = Field(
         None,
-        description="Seals what lies in Redis; the same for all servers that share it, and at "
-        "least 16 bytes. Flags can be seen by others: prefer the variable, or a file.",
+        description="Secret that signs the values in Redis, at least 16 bytes, the same for all "
+        "servers that share it. Other users can see flags: use the variable or a "
+        "file.",
     )
-    cache_secret_file: Path | None = Field(None, description="File with that secret.")
+    cache_secret_file: Path | None = Field(None, description="File with the cache secret.")
     cache_seconds: float = Field(
         86_400.0, description="How long Redis keeps cached numbers.", ge=1, le=31_536_000
     )
     grace_seconds: float = Field(
         25.0,
-        description="Time for running work when the server stops; it ends 3 s later at most.",
+        description="Time for running requests at shutdown; the server ends at most 3 s later.",
         ge=0,
         le=86_400,
     )

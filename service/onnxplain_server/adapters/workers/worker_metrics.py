@@ -59,7 +59,7 @@ class WorkerState(Collector):
         yield from _past(counts)
         missing = GaugeMetricFamily(
             "onnxplain_protections_missing",
-            "1 where the kernel lacks a protection of the processes that compute.",
+            "1 if the kernel lacks a protection of worker processes.",
             labels=["protection"],
         )
         for name in PROTECTIONS:
@@ -71,13 +71,13 @@ def _held(counts: WorkerCounts) -> Iterator[Metric]:
     """Those that are there now."""
     workers = GaugeMetricFamily(
         "onnxplain_workers",
-        "Processes that wait for a request, without a model (spare) or with one (warm), or work "
-        "on one (busy).",
+        "Worker processes: idle without a model (spare), idle with a model (warm), or running a "
+        "request (busy).",
         labels=["state"],
     )
     memory = GaugeMetricFamily(
         "onnxplain_worker_memory_bytes",
-        "Memory of these processes, beside what all of them share.",
+        "Memory of worker processes, without shared memory.",
         labels=["state"],
     )
     for state in STATES:
@@ -87,17 +87,19 @@ def _held(counts: WorkerCounts) -> Iterator[Metric]:
     yield from (workers, memory)
     warm_bytes = sum(counts.own_bytes.get("warm", ()))
     yield GaugeMetricFamily(
-        "onnxplain_warm_bytes", "Memory of processes that wait with a model.", warm_bytes
+        "onnxplain_warm_bytes", "Memory of idle workers with a loaded model.", warm_bytes
     )
 
 
 def _past(counts: WorkerCounts) -> Iterator[Metric]:
     """Those that were."""
-    yield CounterMetricFamily("onnxplain_worker_starts", "Processes started.", counts.start_count)
+    yield CounterMetricFamily(
+        "onnxplain_worker_starts", "Worker processes started.", counts.start_count
+    )
     ends = CounterMetricFamily(
         "onnxplain_worker_ends",
-        "Processes ended: crashed in the middle of a request, or killed from outside; stopped by "
-        "the server, or evicted to make room; retired when they had worked long enough.",
+        "Worker processes ended: crashed during a request, killed from outside, stopped by the "
+        "server, evicted to make room, or retired after long use.",
         labels=["how"],
     )
     for end in EndReason:
@@ -105,6 +107,6 @@ def _past(counts: WorkerCounts) -> Iterator[Metric]:
     yield ends
     yield CounterMetricFamily(
         "onnxplain_worker_deaths",
-        "Processes that ended in the middle of a request.",
+        "Worker processes that ended during a request.",
         counts.death_count,
     )

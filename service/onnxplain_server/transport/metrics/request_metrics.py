@@ -53,21 +53,21 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._rpcs_started = self._counter(
-            "grpc_server_started", "Calls of the service begun on gRPC.", _RPC
-        )
+        self._rpcs_started = self._counter("grpc_server_started", "gRPC calls started.", _RPC)
         self._rpcs = self._counter(
-            "grpc_server_handled", "Calls ended on gRPC, by their code.", (*_RPC, "grpc_code")
+            "grpc_server_handled", "gRPC calls ended, by code.", (*_RPC, "grpc_code")
         )
         self._rpc_seconds = self._histogram(
-            "grpc_server_handling_seconds", "Time of calls on gRPC, with waiting.", _RPC
+            "grpc_server_handling_seconds", "Duration of gRPC calls, including waiting.", _RPC
         )
         self._http_seconds = self._histogram(
-            "http_server_request_duration_seconds", "Time of requests on REST, with waiting.", _HTTP
+            "http_server_request_duration_seconds",
+            "Duration of REST requests, including waiting.",
+            _HTTP,
         )
         self._explain_seconds = self._histogram(
             "onnxplain_explain_duration_seconds",
-            "Time of computing answers, without waiting; method is the only one asked, or several.",
+            "Time to compute answers, without waiting; the label is the method, or several.",
             ("method",),
         )
         self._predicted_rows = self._counter(
@@ -75,17 +75,17 @@ class Metrics:
         )
         self._wait_seconds = self._histogram(
             "onnxplain_queue_wait_seconds",
-            "Time that requests waited for their turn, those too that gave up.",
+            "Time that requests waited in the queue, including those that gave up.",
             (),
             _WAIT_SECONDS,
         )
         self._predict_seconds = self._histogram(
             "onnxplain_predict_seconds",
-            "Time that models took to predict for a request; of calls side by side, all together.",
+            "Prediction time of a request, summed over concurrent calls of the model.",
             (),
         )
         self._loads = self._counter(
-            "onnxplain_model_loads", "Models loaded, or tried to, by how that ended.", ("result",)
+            "onnxplain_model_loads", "Attempts to load a model, by result.", ("result",)
         )
         self._rejected = self._counter(
             "onnxplain_rejected", "Requests that ended without an answer, by reason.", ("reason",)

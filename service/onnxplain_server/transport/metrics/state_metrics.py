@@ -38,24 +38,24 @@ class StateCollector(Collector):
         counts = self._scheduler.counts()
         yield GaugeMetricFamily(
             "onnxplain_in_flight_requests",
-            "Requests held: being read, waiting, or running.",
+            "Requests in the server: being read, waiting or running.",
             counts.in_flight_count,
         )
         yield GaugeMetricFamily(
-            "onnxplain_running_requests", "Requests being computed.", counts.running_count
+            "onnxplain_running_requests", "Running requests.", counts.running_count
         )
         yield GaugeMetricFamily(
-            "onnxplain_waiting_requests", "Requests waiting for their turn.", counts.waiting_count
+            "onnxplain_waiting_requests", "Requests waiting in the queue.", counts.waiting_count
         )
         yield GaugeMetricFamily(
-            "onnxplain_callers", "Callers with requests held.", counts.caller_count
+            "onnxplain_callers", "Callers with requests in the server.", counts.caller_count
         )
 
     def _cached(self) -> Iterator[Metric]:
         counts = self._cache.counts()
         asked = CounterMetricFamily(
             "onnxplain_cache_requests",
-            "Cached numbers asked for: found (hit), not found (miss), or failed (error).",
+            "Cache lookups: found (hit), not found (miss) or failed (error).",
             labels=["result"],
         )
         asked.add_metric(["hit"], counts.hit_count)
@@ -64,19 +64,19 @@ class StateCollector(Collector):
         yield asked
         yield CounterMetricFamily(
             "onnxplain_coalesced",
-            "Computations left to another request that was at the same, here or in another server.",
+            "Computations deduplicated (single-flight) in this process or across replicas.",
             counts.coalesced_count,
         )
         yield GaugeMetricFamily(
             "onnxplain_cache_bytes",
-            "Memory of this process that cached numbers take.",
+            "Memory of the cache in this process.",
             counts.byte_count,
         )
 
 
 def _build() -> Metric:
     family = GaugeMetricFamily(
-        "onnxplain_build_info", "What runs; always 1.", labels=["version", "python", "onnxruntime"]
+        "onnxplain_build_info", "Versions; always 1.", labels=["version", "python", "onnxruntime"]
     )
     installed = version("onnxplain-server"), platform.python_version(), version("onnxruntime")
     family.add_metric(installed, 1)
