@@ -5,8 +5,7 @@ import math
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.guide import of_method
-from onnxplain_server.report.registry import of_explanation
+from onnxplain_server.report.registry import of_explanation, of_method
 
 
 def tables(answer: pb.ExplainResponse, index: int) -> dict[str, Finding]:

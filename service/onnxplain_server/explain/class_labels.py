@@ -7,8 +7,8 @@ import numpy as np
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
-from onnxplain_server.methods import average_loss, permutation_importance, swarm
 from onnxplain_server.methods.classes import Outputs, pair
+from onnxplain_server.methods.registry import method_of
 
 
 def check_target_given(question: Question) -> None:
@@ -45,14 +45,4 @@ def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
 
 def _names_targets(question: Question) -> bool:
     """Whether a method has target columns of its own."""
-    for options in question.methods:
-        match options:
-            case average_loss.Options() | permutation_importance.Options():
-                columns = options.comparison.target_columns
-            case swarm.Options():
-                columns = options.target_columns
-            case _:
-                columns = ()
-        if columns:
-            return True
-    return False
+    return any(method_of(options).target_columns(options) for options in question.methods)

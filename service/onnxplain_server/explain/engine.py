@@ -21,6 +21,7 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
 from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -30,9 +31,6 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
-
-_ROW_COUNT = 500
-"""Rows by default where their cost grows with their square."""
 
 _CHECKED_ROWS = 200
 _PROBABILITY_ROUNDING = 1e-5
@@ -117,9 +115,14 @@ class Choice:
     on: Callable[[Background], Effects]
 
 
-def choose(
-    model: Model, features: Features, outputs: Indices, question: Question, means: Resources
-) -> tuple[Choice, Ledger]:
+def choose(  # noqa: PLR0917 - all that the choice depends on
+    model: Model,
+    features: Features,
+    outputs: Indices,
+    question: Question,
+    means: Resources,
+    ledger: Ledger,
+) -> Choice:
     """Choose the engine that is asked for, or else the best that applies.
 
     Raises
@@ -127,20 +130,19 @@ def choose(
     ExplainError
         INVALID_OPTION where the trees engine is asked for and does not apply.
     """
-    ledger = Ledger(means.host)
     predictor = Predictor(model, outputs, ledger, means.batch_size, means.threads)
     if question.engine is Engine.BLACK_BOX:
-        return _black_box(predictor, question, "it was asked for"), ledger
+        return _black_box(predictor, question, "it was asked for")
     trees = means.trees()
     if isinstance(trees, Refusal):
-        return _black_box(predictor, question, _refused(question, trees.reason)), ledger
+        return _black_box(predictor, question, _refused(question, trees.reason))
 
     on, reason = _with_trees(trees, model, outputs, question, means.threads, ledger)
     wrong = _checked(trees, model, features, question, means)
     if wrong is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
-        return _black_box(predictor, question, _refused(question, wrong.reason), note), ledger
-    return Choice(Engine.TREES, reason, (), None, on), ledger
+        return _black_box(predictor, question, _refused(question, wrong.reason), note)
+    return Choice(Engine.TREES, reason, (), None, on)
 
 
 def _with_trees(  # noqa: PLR0917 - what an engine runs with
@@ -154,7 +156,7 @@ def _with_trees(  # noqa: PLR0917 - what an engine runs with
     """The engine for these trees, and why it is the one."""
     names = model.output_names
     if isinstance(trees, LinkedEnsemble):
-        link, most = trees.link.value.lower(), question.row_count or _ROW_COUNT
+        link, most = trees.link.value.lower(), question.row_count or QUADRATIC_ROWS
         return (
             lambda background: Linked(trees, background, names, outputs, ledger, threads, most),
             f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
@@ -186,7 +188,7 @@ def _black_box(predictor: Predictor, question: Question, reason: str, *notes: No
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
         notes,
-        _ROW_COUNT,
+        QUADRATIC_ROWS,
         lambda background: BlackBox(predictor, background, scale),
     )
 

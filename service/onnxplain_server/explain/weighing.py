@@ -11,8 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.table import Table, weights
 from onnxplain_server.explain.question import Question
-from onnxplain_server.methods import feature_vectors, swarm
-from onnxplain_server.methods.registry import Options
+from onnxplain_server.methods.registry import Options, method_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +64,7 @@ def _named(methods: Sequence[Options], n_rows: int) -> Indices:
     asked = [
         row
         for options in methods
-        if isinstance(options, feature_vectors.Options | swarm.Options)
-        for row in options.row_indices
+        for row in method_of(options).row_indices(options)
         if 0 <= row < n_rows
     ]
     return np.array(asked, dtype=np.intp)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.contract_limits import AverageLossOptions
+from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
@@ -58,12 +59,14 @@ class Result:
     loss : Loss
     group_column : str
         Empty if rows are not grouped.
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
     loss: Loss
     group_column: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 def resolve(

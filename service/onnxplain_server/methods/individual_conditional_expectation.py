@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from onnxplain_server.core.arrays import Array, Cube, Indices
 from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.option_checks import check_limits, choose
@@ -92,6 +93,7 @@ class Result:
         Group of each of these rows.
     group_columns : tuple of str
     centered : bool
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
@@ -100,6 +102,7 @@ class Result:
     groups: tuple[tuple[str, ...], ...]
     group_columns: tuple[str, ...]
     centered: bool
+    notes: tuple[Note, ...] = ()
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:

@@ -11,6 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
@@ -98,12 +99,14 @@ class Result:
         Sample of the feature's values, for a rug plot under the curves.
     group_column : str
         Empty if rows are not grouped.
+    notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
     curves: tuple[PartialDependenceCurve, ...]
     samples: dict[str, Array]
     group_column: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,8 +1,10 @@
-"""The plots of any result."""
+"""Registry of plots: which function draws each method's result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from onnxplain_server.methods import (
     average_loss,
@@ -41,24 +43,21 @@ def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
     return drawn
 
 
-def draw(result: Result) -> tuple[Plot, ...]:  # noqa: PLR0911 - one per method
-    """Draw a result, by the file of its method."""
-    match result:
-        case interactions.Result():
-            return interaction_plots.plots(result)
-        case partial_dependence.Result():
-            return partial_dependence_plots.plots(result)
-        case individual_conditional_expectation.Result():
-            return individual_plots.plots(result)
-        case permutation_importance.Result():
-            return permutation_importance_plots.plots(result)
-        case average_loss.Result():
-            return average_loss_plots.plots(result)
-        case feature_vectors.Result():
-            return feature_vectors_plots.plots(result)
-        case firm.Result():
-            return firm_plots.plots(result)
-        case sequences.Result():
-            return sequence_plots.plots(result)
-        case swarm.Result():
-            return swarm_plots.plots(result)
+def draw(result: Result) -> tuple[Plot, ...]:
+    """Draw the plots of a result."""
+    return PLOTS[type(result)](result)
+
+
+PLOTS: Mapping[type[Result], Callable[[Any], tuple[Plot, ...]]] = MappingProxyType(
+    {
+        interactions.Result: interaction_plots.plots,
+        partial_dependence.Result: partial_dependence_plots.plots,
+        individual_conditional_expectation.Result: individual_plots.plots,
+        permutation_importance.Result: permutation_importance_plots.plots,
+        average_loss.Result: average_loss_plots.plots,
+        feature_vectors.Result: feature_vectors_plots.plots,
+        firm.Result: firm_plots.plots,
+        sequences.Result: sequence_plots.plots,
+        swarm.Result: swarm_plots.plots,
+    }
+)

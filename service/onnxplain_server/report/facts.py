@@ -15,7 +15,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten, spell_whole
-from onnxplain_server.report.guide import of_method
+from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400

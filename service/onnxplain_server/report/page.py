@@ -20,8 +20,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.guide import of_method
-from onnxplain_server.report.registry import of_explanation
+from onnxplain_server.report.registry import of_explanation, of_method
 from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"

@@ -1,24 +1,188 @@
-"""Fields of messages, absent ones told from defaults."""
+"""Conversion between messages and dataclasses, by fields of equal names.
+
+A field of the message takes the attribute of its name, from the dataclass or from a dataclass
+inside it: `Options.growth.depth` is `FeatureVectorsOptions.depth`. Exceptions are given by hand,
+as values by field name; a field without a value is an error, so none is forgotten.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import MappingProxyType, UnionType
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
+T = TypeVar("T")
+Values: TypeAlias = Mapping[str, Any]
+ReadExceptions: TypeAlias = Mapping[str, Callable[[Any, str], Values]]
+WriteExceptions: TypeAlias = Mapping[str, Callable[[Any], Values]]
+NO_EXCEPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+_ABSENT = object()
+
 
 def enum(message: Message, name: str, path: str) -> str:
-    """Return the name of an enum's value; empty where it is unspecified."""
-    number = getattr(message, name)
+    """Return the name of an enum's value; empty if it is unspecified.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION for an unknown number.
+    """
     kind = message.DESCRIPTOR.fields_by_name[name].enum_type
-    values = kind.values_by_number if kind else {}
-    if number not in values:
+    return _enum_name(kind, getattr(message, name), name, path)
+
+
+def _enum_name(kind: Any, number: int, name: str, path: str) -> str:
+    if number not in kind.values_by_number:
         raise ExplainError(Reason.INVALID_OPTION, f"{name} has no value number {number}", path)
-    return "" if number == 0 else str(values[number].name)
+    return "" if number == 0 else str(kind.values_by_number[number].name)
 
 
-def given(message: Message, *names: str) -> dict[str, Any]:
-    """Return the optional fields that are set."""
-    return {name: getattr(message, name) for name in names if message.HasField(name)}
+def read(
+    message: Message, kind: type[T], path: str, exceptions: ReadExceptions = NO_EXCEPTIONS
+) -> T:
+    """Read a message into a dataclass; absent fields take its defaults.
+
+    Parameters
+    ----------
+    path : str
+        Names the message in errors.
+    exceptions : mapping
+        By name of a message: values of attributes that are not fields of the same name.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION for an unknown value of an enum.
+    """
+    hints = get_type_hints(kind)
+    values = dict(exceptions.get(message.DESCRIPTOR.name, _nothing)(message, path))
+    known: Any = message.DESCRIPTOR.fields_by_name
+    for attribute in fields(kind):  # type: ignore[arg-type] # no type says: a dataclass
+        name, hint = attribute.name, hints[attribute.name]
+        if name in values:
+            continue
+        if name in known:
+            value = _read(message, known[name], hint, path)
+            if value is not _ABSENT:
+                values[name] = value
+        elif is_dataclass(hint):
+            values[name] = read(message, hint, path)  # type: ignore[arg-type] # likewise
+    return kind(**values)
+
+
+def _read(message: Message, field: FieldDescriptor, hint: Any, path: str) -> object:
+    name = field.name
+    if field.is_repeated:
+        return tuple(_read_items(getattr(message, name), field, hint, f"{path}.{name}"))
+    if field.message_type is not None:
+        if _is_optional(hint) and not message.HasField(name):
+            return _ABSENT
+        return read(getattr(message, name), _inner(hint), f"{path}.{name}")
+    if field.enum_type is not None:
+        chosen = enum(message, name, f"{path}.{name}")
+        return _inner(hint)(chosen) if chosen else _ABSENT
+    if field.has_presence and not message.HasField(name):
+        return _ABSENT
+    value = getattr(message, name)
+    # A text without presence that is empty means the default.
+    return _ABSENT if value == "" else value
+
+
+def _read_items(items: Any, field: FieldDescriptor, hint: Any, path: str) -> Iterable[object]:
+    kind = get_args(_inner(hint))[0]
+    if field.enum_type is not None:
+        for number in items:
+            chosen = _enum_name(field.enum_type, number, field.name, path)
+            if not chosen:
+                message = f"{field.name} has no value number {number}"
+                raise ExplainError(Reason.INVALID_OPTION, message, path)
+            yield kind(chosen)
+    elif field.message_type is None:
+        yield from items
+    elif is_dataclass(kind):
+        yield from (read(item, kind, f"{path}[{i}]") for i, item in enumerate(items))  # type: ignore[arg-type] # likewise
+    else:  # a message that only wraps a list, as protobuf has no lists of lists
+        (wrapped,) = field.message_type.fields
+        yield from (tuple(getattr(item, wrapped.name)) for item in items)
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) in {Union, UnionType} and type(None) in get_args(hint)
+
+
+def _inner(hint: Any) -> Any:
+    """Return the type of a value that may also be None."""
+    if not _is_optional(hint):
+        return hint
+    (inner,) = (kind for kind in get_args(hint) if kind is not type(None))
+    return inner
+
+
+def write(kind: type[T], source: object, exceptions: WriteExceptions) -> T:
+    """Write a dataclass, or a mapping, as a message; None and absent parts are left out.
+
+    Raises
+    ------
+    AttributeError
+        For a field that neither `source` nor the exceptions have.
+    """
+    descriptor: Any = kind.DESCRIPTOR  # type: ignore[attr-defined] # of all messages
+    given = exceptions.get(descriptor.name, _nothing)(source)
+    values = {}
+    for field in descriptor.fields:
+        value = given[field.name] if field.name in given else _attribute(source, field.name)
+        if value is not None:
+            values[field.name] = _field(field, value, exceptions)
+    return kind(**values)
+
+
+def _nothing(*_: object) -> Values:
+    return {}
+
+
+def _attribute(source: Any, name: str) -> Any:
+    """Find an attribute, also one of a dataclass inside."""
+    if isinstance(source, Mapping):
+        return source[name]
+    if hasattr(source, name):
+        return getattr(source, name)
+    for part in fields(source):
+        inner = getattr(source, part.name)
+        if is_dataclass(inner) and hasattr(inner, name):
+            return getattr(inner, name)
+    raise AttributeError(f"{type(source).__module__}.{type(source).__name__} has no {name}")
+
+
+def _field(field: FieldDescriptor, value: Any, exceptions: WriteExceptions) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.ravel()
+    if field.message_type is None:
+        is_list = isinstance(value, tuple | list)
+        return [_plain(item) for item in value] if is_list else _plain(value)
+    kind = GetMessageClass(field.message_type)
+    if not field.is_repeated:
+        return write(kind, value, exceptions)
+    return [_item(kind, item, exceptions) for item in value]
+
+
+def _item(kind: type[Message], item: object, exceptions: WriteExceptions) -> Message:
+    if isinstance(item, Message):
+        return item
+    if isinstance(item, tuple):  # a message that only wraps a list
+        (wrapped,) = kind.DESCRIPTOR.fields
+        return kind(**{wrapped.name: item})
+    return write(kind, item, exceptions)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value

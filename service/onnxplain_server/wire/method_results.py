@@ -1,160 +1,176 @@
-"""Results of methods to messages."""
+"""Results of methods as messages; attributes whose names or shapes differ are listed below."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from onnxplain.v1 import (
-    average_loss_pb2,
-    individual_conditional_expectation_pb2,
-    interactions_pb2,
-    partial_dependence_pb2,
-    permutation_importance_pb2,
-)
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1 import firm_pb2
 
-from onnxplain_server.methods import (
-    average_loss,
-    feature_vectors,
-    firm,
-    individual_conditional_expectation,
-    interactions,
-    partial_dependence,
-    permutation_importance,
-    sequences,
-    swarm,
-)
-from onnxplain_server.methods.registry import Result
-from onnxplain_server.wire import feature_vectors as vectors
-from onnxplain_server.wire import firm as firm_wire
-from onnxplain_server.wire import sequences as sequences_wire
-from onnxplain_server.wire import swarm as swarm_wire
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.methods import feature_vectors, interactions, sequences, swarm
+from onnxplain_server.methods import firm as firm_method
+from onnxplain_server.methods import individual_conditional_expectation as ice
+from onnxplain_server.methods.firm.result import ConditionalExpectation
+from onnxplain_server.methods.registry import Result, method_of
+from onnxplain_server.methods.sequences.result import MismatchClass
+from onnxplain_server.wire import message_fields
+from onnxplain_server.wire.message_fields import Values, WriteExceptions
 from onnxplain_server.wire.table import to_columns
 
 
 def fill(message: service_pb2.Explanation, result: Result) -> None:
     """Write a result into the field of its method."""
-    match result:
-        case interactions.Result():
-            message.interactions.CopyFrom(_interactions(result))
-        case partial_dependence.Result():
-            message.partial_dependence.CopyFrom(_partial_dependence(result))
-        case individual_conditional_expectation.Result():
-            message.individual_conditional_expectation.CopyFrom(_individual(result))
-        case permutation_importance.Result():
-            message.permutation_importance.CopyFrom(_importance(result))
-        case average_loss.Result():
-            message.average_loss.CopyFrom(_loss(result))
-        case feature_vectors.Result():
-            message.feature_vectors.CopyFrom(vectors.write_result(result))
-        case firm.Result():
-            message.firm.CopyFrom(firm_wire.write_result(result))
-        case sequences.Result():
-            message.firm.CopyFrom(sequences_wire.write_result(result))
-        case swarm.Result():
-            message.swarm.CopyFrom(swarm_wire.write_result(result))
+    field = getattr(message, method_of(result).name)
+    field.CopyFrom(message_fields.write(type(field), result, _EXCEPTIONS))
 
 
-def _interactions(result: interactions.Result) -> interactions_pb2.InteractionsResult:
-    return interactions_pb2.InteractionsResult(
-        output_names=result.output_names,
-        mean_squares=result.mean_squares,
-        total=_statistic(result.total),
-        overall=_statistics(result.overall),
-        pairwise=_statistics(result.pairwise),
-        threeway=_statistics(result.threeway),
-        importance=_statistics(result.importance),
-        confidence_level=result.resampling.confidence_level
-        if result.resampling.repeat_count
-        else 0,
-    )
+def _interactions(result: interactions.Result) -> Values:
+    resampling = result.resampling
+    return {"confidence_level": resampling.confidence_level if resampling.repeat_count else None}
 
 
-def _statistics(
-    statistics: Sequence[interactions.Statistic],
-) -> list[interactions_pb2.InteractionStatistic]:
-    return [_statistic(statistic) for statistic in statistics]
+def _interval(spread: object, *names: str) -> Values:
+    """Flatten standard errors and intervals, where rows were resampled."""
+    names = ("standard_errors", "lower", "upper", *names)
+    return {name: getattr(spread, name, None) for name in names}
 
 
-def _statistic(statistic: interactions.Statistic) -> interactions_pb2.InteractionStatistic:
-    message = interactions_pb2.InteractionStatistic(
-        features=statistic.features,
-        numerators=statistic.numerators,
-        denominators=statistic.denominators,
-        values=statistic.values,
-    )
-    if statistic.numerator_errors is not None:
-        message.numerator_errors.extend(statistic.numerator_errors)
-    if statistic.spread is not None:
-        message.standard_errors.extend(statistic.spread.standard_errors)
-        message.lower.extend(statistic.spread.lower)
-        message.upper.extend(statistic.spread.upper)
-        message.biases.extend(statistic.spread.biases)
-    if statistic.p_values is not None:
-        message.p_values.extend(statistic.p_values)
-    return message
-
-
-def _partial_dependence(
-    result: partial_dependence.Result,
-) -> partial_dependence_pb2.PartialDependenceResult:
-    return partial_dependence_pb2.PartialDependenceResult(
-        output_names=result.output_names,
-        curves=[
-            partial_dependence_pb2.PartialDependenceCurve(
-                features=curve.features,
-                group=curve.group,
-                grid=to_columns(curve.features, curve.grid),
-                values=curve.values.ravel(),
-                weight=curve.weight,
-            )
-            for curve in result.curves
-        ],
-    )
-
-
-def _individual(
-    result: individual_conditional_expectation.Result,
-) -> individual_conditional_expectation_pb2.IndividualConditionalExpectationResult:
+def _individual(result: ice.Result) -> Values:
     groups = [" / ".join(labels) for labels in zip(*result.groups, strict=True)]
-    return individual_conditional_expectation_pb2.IndividualConditionalExpectationResult(
-        output_names=result.output_names,
-        curves=[
-            individual_conditional_expectation_pb2.IndividualConditionalExpectationCurves(
-                feature=curves.features[0] if len(curves.features) == 1 else "",
-                features=curves.features,
-                grid=to_columns(curves.features, curves.grid),
-                row_indices=result.row_indices,
-                groups=groups or [""] * len(result.row_indices),
-                values=curves.values.ravel(),
-            )
+    return {
+        "curves": [
+            {
+                "feature": curves.features[0] if len(curves.features) == 1 else "",
+                "features": curves.features,
+                "grid": to_columns(curves.features, curves.grid),
+                "row_indices": result.row_indices,
+                "groups": groups or [""] * len(result.row_indices),
+                "values": curves.values,
+            }
             for curves in result.curves
-        ],
-    )
+        ]
+    }
 
 
-def _importance(
-    result: permutation_importance.Result,
-) -> permutation_importance_pb2.PermutationImportanceResult:
-    return permutation_importance_pb2.PermutationImportanceResult(
-        output_names=result.output_names,
-        baseline_losses=result.baseline_losses,
-        importances=[
-            permutation_importance_pb2.PermutationImportance(
-                features=importance.features,
-                values=importance.values,
-                standard_errors=importance.standard_errors,
+def _firm(result: firm_method.Result | sequences.Result) -> Values:
+    moments = {"mean_scores": result.means, "score_standard_deviations": result.deviations}
+    if isinstance(result, firm_method.Result):
+        return {**moments, "contrasts": result.contrasts, "sequences": None}
+    rows_only = dict.fromkeys(firm_pb2.FirmResult.DESCRIPTOR.fields_by_name)
+    return {**rows_only, **moments, "output_names": result.output_names, "sequences": result}
+
+
+def _curve(curve: ConditionalExpectation) -> Values:
+    is_text = curve.levels.dtype == object
+    return {
+        "expected_scores": curve.expected,
+        "texts": curve.levels if is_text else None,
+        "numbers": None if is_text else curve.levels,
+    }
+
+
+def _mismatches(found: MismatchClass) -> Values:
+    return {
+        "difference_standard_deviations": found.difference_deviations,
+        "importance_standard_deviations": found.importance_deviations,
+        "weight_standard_deviations": found.weight_deviations,
+    }
+
+
+def _swarm(result: swarm.Result) -> Values:
+    return {
+        "importances": [
+            {"feature": name, "value": value, "relative_value": relative}
+            for name, value, relative in zip(
+                result.features, result.importances, result.relative_importances, strict=True
             )
-            for importance in result.importances
         ],
-    )
+        "window_borders": result.borders,
+        "effects": [_effect(effect, result.resolution.point_count) for effect in result.effects],
+    }
 
 
-def _loss(result: average_loss.Result) -> average_loss_pb2.AverageLossResult:
-    return average_loss_pb2.AverageLossResult(
-        output_names=result.output_names,
-        losses=[
-            average_loss_pb2.AverageLoss(group=loss.group, values=loss.values, weight=loss.weight)
-            for loss in result.losses
+def _effect(effect: swarm.Effect, point_count: int) -> Values:
+    optimum = effect.search_result
+    curve = optimum.curve.joined(point_count)
+    names = ("class_name", "feature", "row_index", "row_count", "importance", "values", "reach")
+    return {
+        **{name: getattr(effect, name) for name in names},
+        "best_weight": optimum.best_weight,
+        "best_score": optimum.best_score,
+        "mean_weight_distance": optimum.distance,
+        "mean_score_drop": optimum.drop,
+        "optimum": optimum.optimum,
+        "stable_optimum": optimum.stable_optimum,
+        "agreement": optimum.agreement,
+        "curve": {
+            "weights": curve.lows,
+            "scores": curve.scores,
+            "class_shares": curve.shares,
+            "is_joined": len(curve) < len(optimum.curve),
+        },
+        "windows": {"scores": effect.window_scores, "class_shares": effect.window_shares},
+        "class_similarities": effect.similarities,
+        "particle_weights": optimum.particle_weights,
+    }
+
+
+def _feature_vectors(result: feature_vectors.Result) -> Values:
+    embedding, norms, stability = result.embedding, result.norms, result.stability
+    names = ("norm_standard_errors", "angle_standard_errors_degrees", "rank_correlation")
+    return {
+        "vectors": embedding.vectors,
+        "relative_norms": norms / norms.max(),
+        "angles_degrees": result.angles,
+        "singular_values": embedding.singular_values,
+        "explained_variance_ratio": embedding.variance_ratio,
+        "explained_energy_ratio": embedding.energy_ratio,
+        "singular_gap": embedding.gap,
+        "nearest": [
+            {"features": [result.features[j] for j in positions], "angles_degrees": degrees}
+            for positions, degrees in result.nearest
         ],
-    )
+        "interchangeable": [_pair(pair, result.features) for pair in result.interchangeable],
+        "forest": result.fit,
+        **{name: getattr(stability, name, None) for name in names},
+        "adjusted_similarity": None if result.similarity is None else result.interchange.whole,
+    }
+
+
+def _pair(pair: Any, names: tuple[str, ...]) -> Values:
+    shared = ("adjusted_similarity", "lift", "lift_over_own", "repeat_share")
+    return {
+        "first": names[pair.first],
+        "second": names[pair.second],
+        **{name: getattr(pair, name) for name in shared},
+    }
+
+
+def _knockoff_check(check: Any) -> Values:
+    counts, borders = check.histogram()
+    return {"permuted_borders_degrees": borders, "permuted_counts": counts}
+
+
+def _background(background: Any) -> Values:
+    """Write the chain that was used; how it was fitted is part of the options."""
+    fitted: dict[str, Array | None] = dict.fromkeys(("order", "pseudo_count"))
+    return {**fitted, "initial": background.initial, "transitions": background.transitions}
+
+
+_EXCEPTIONS: WriteExceptions = {
+    "InteractionsResult": _interactions,
+    "InteractionStatistic": lambda statistic: _interval(statistic.spread, "biases"),
+    "PartialDependenceCurve": lambda curve: {"grid": to_columns(curve.features, curve.grid)},
+    "IndividualConditionalExpectationResult": _individual,
+    "FirmResult": _firm,
+    "FirmImportance": lambda importance: _interval(importance.spread),
+    "FirmCurve": _curve,
+    "FirmBackground": _background,
+    "FirmTopKmer": lambda top: {"output_index": top.output},
+    "FirmMotif": lambda motif: {"mismatches": motif.mismatch_classes},
+    "FirmMismatches": _mismatches,
+    "SwarmResult": _swarm,
+    "FeatureVectorsResult": _feature_vectors,
+    "KnockoffCheck": _knockoff_check,
+}

@@ -1,8 +1,8 @@
-"""Feature vectors made ready to run: with a table, or without one."""
+"""Preparation of feature vectors: from the model's trees, or from a forest that is grown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,119 +13,102 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.effect_cache import cached
-from onnxplain_server.effects.engine import Effects
-from onnxplain_server.explain.job import Job, Reader
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.row_counts import FOREST_ROWS
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import feature_vectors, target
-from onnxplain_server.methods.classes import ClassPairing, Outputs
+from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.feature_vectors import Options, PathSource, Result, TrainingData
 from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_GROWN_ON = 10_000
-"""Rows on which a forest is grown."""
 
-
-def without_table(
-    model: Model, question: Question, options: Options, reader: Reader, path: str
-) -> Job:
-    """Make the model's own trees ready, whose features the request or the model names.
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare feature vectors; the model's own trees need no table.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where the options need a table.
+        If the options need a table and there is none, or need trees and the model has none.
     """
-    names = question.feature_columns
-    found = reader.trees(len(names) or None)
-    options = _with_source(options, found)
+    if task.request.given_table is None:
+        return _without_table(task, options)
+    names = task.sample.features.names
+    forest = task.request.forest(len(names))
+    options = _with_source(options, forest)
+    options = feature_vectors.resolve(options, names, task.sample.weighed.sent_row_count, task.path)
+    if options.source is not PathSource.MODEL:
+        return _grown(task, options)
+    forest = _trees(forest, task.path)
+    return _read(task, options, names, forest, lambda: _visits(forest, task.sample, options))
+
+
+def _without_table(task: Task, options: Options) -> Job[Result]:
+    """Read the model's own trees, whose features the request or the model names."""
+    model, names = task.request.model, task.question.feature_columns
+    forest = task.request.forest(len(names) or None)
+    options = _with_source(options, forest)
     if options.source is not PathSource.MODEL:
         raise ExplainError(
             Reason.INVALID_REQUEST,
-            f"no table: only the source MODEL needs none; {_why(found)}",
+            f"no table: only the source MODEL needs none; {_why(forest)}",
             "table",
         )
-    forest = _trees(found, path)
+    forest = _trees(forest, task.path)
     names = _names(model, names, len(forest.ensemble.axes))
-    options = feature_vectors.resolve(options, names, 0, path)
+    options = feature_vectors.resolve(options, names, 0, task.path)
+    return _read(task, options, names, forest, lambda: None)
+
+
+def _read(
+    task: Task,
+    options: Options,
+    names: tuple[str, ...],
+    forest: Forest,
+    visits_of_rows: Callable[[], Array | None],
+) -> Job[Result]:
+    run, seed = task.request.block_pool.run, task.question.seed
     return Job(
         options,
         0,
         lambda: feature_vectors.from_forest(
-            options, names, forest, None, seed=question.seed, run=reader.pool.run
+            options, names, forest, visits_of_rows(), seed=seed, run=run
         ),
     )
 
 
-def with_table(  # noqa: PLR0917 - as `prepare`
-    effects: Effects,
-    sample: Sample,
-    question: Question,
-    options: Options,
-    reader: Reader,
-    path: str,
-) -> Job:
-    """Make any source ready."""
-    names = sample.features.names
-    found = reader.trees(len(names))
-    options = _with_source(options, found)
-    options = feature_vectors.resolve(options, names, sample.weighed.sent_row_count, path)
-    if options.source is PathSource.MODEL:
-        forest = _trees(found, path)
-        return Job(
-            options,
-            0,
-            lambda: feature_vectors.from_forest(
-                options,
-                names,
-                forest,
-                _visits(forest, sample, options),
-                seed=question.seed,
-                run=reader.pool.run,
-            ),
-        )
-    return _grown(effects, sample, question, options, reader, path)
-
-
-def _grown(  # noqa: PLR0917 - likewise
-    effects: Effects,
-    sample: Sample,
-    question: Question,
-    options: Options,
-    reader: Reader,
-    path: str,
-) -> Job:
-    """Make a forest ready that is grown on predictions, or on the target."""
-    rows = sample.draw(sample.rows, _GROWN_ON)
-    chosen = feature_vectors.positions(options, sample.features.names)
-    columns = tuple(sample.features.columns[j] for j in chosen)
+def _grown(task: Task, options: Options) -> Job[Result]:
+    """Grow a forest on predictions, or on the target."""
+    sample, pool = task.sample, task.request.block_pool
+    rows = sample.draw(sample.rows, FOREST_ROWS)
+    positions = feature_vectors.positions(options, sample.features.names)
+    columns = tuple(sample.features.columns[j] for j in positions)
     if options.knockoffs is not None:
-        _check_numbers(options.features, [c[rows] for c in columns], f"{path}.knockoffs")
+        _check_numbers(options.features, [c[rows] for c in columns], f"{task.path}.knockoffs")
     of_labels = options.source is PathSource.LABELS
     truth: Matrix | None = None
     pairings: tuple[ClassPairing, ...] = ()
     if of_labels:
-        whole, pairings = _truth(sample, question, options, reader.outputs, path)
-        truth = whole[rows]
+        target_values, pairings = _truth(task, options)
+        truth = target_values[rows]
         growth = replace(options.growth, one_hot_target=truth.ndim == 1)
         options = replace(options, growth=growth)
-    background = effects.restrict(sample.each(rows))
+    background = task.effects.restrict(sample.each(rows))
 
     def run() -> Result:
         learned = background.outputs() if truth is None else truth
         _check_varied(learned, "target_column" if of_labels else "model")
-        asked = sample.places(options.row_indices)
-        lesson = TrainingData(
+        single_rows = sample.places(options.row_indices)
+        training_data = TrainingData(
             tuple(column[rows] for column in columns),
-            tuple(column[asked] for column in columns) if len(asked) else None,
+            tuple(column[single_rows] for column in columns) if len(single_rows) else None,
             learned,
             learned.ndim == 1,
             _of_largest(sample.weights[rows]),
         )
         return feature_vectors.from_training_data(
-            options, lesson, question.seed, reader.pool.run, partial(cached, reader.pool.ledger)
+            options, training_data, task.question.seed, pool.run, partial(cached, pool.ledger)
         )
 
     cost = 0 if of_labels else len(rows)
@@ -187,12 +170,15 @@ def _visits(forest: Forest, sample: Sample, options: Options) -> Array | None:
     return count_leaf_visits(forest.ensemble, taken.columns)
 
 
-def _truth(
-    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
-) -> tuple[Matrix, tuple[ClassPairing, ...]]:
+def _truth(task: Task, options: Options) -> tuple[Matrix, tuple[ClassPairing, ...]]:
     """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
-    column, one_hot = question.target_column, options.growth.one_hot_target
-    values, pairings, is_class = target.read_labels(sample.table, column, outputs, one_hot, path)
+    values, pairings, is_class = target.read_labels(
+        task.sample.table,
+        task.question.target_column,
+        task.outputs,
+        options.growth.one_hot_target,
+        task.path,
+    )
     if not is_class:
         return values[:, None], ()
     classes: Matrix = values.astype(str)

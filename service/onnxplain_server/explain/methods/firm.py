@@ -1,4 +1,4 @@
-"""FIRM made ready to run: features read, scores chosen, the cost known."""
+"""Preparation of FIRM: features are parsed, scores chosen, rows and cost determined."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed, sample_rows
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.row_counts import CONTRAST_ROWS
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import firm, target
-from onnxplain_server.methods.classes import ClassPairing, Outputs, format_label, pair
+from onnxplain_server.methods.classes import ClassPairing, format_label, pair
 from onnxplain_server.methods.firm import (
     Estimator,
     Moments,
@@ -31,8 +32,6 @@ from onnxplain_server.methods.firm.language import ColumnValues, Expression, for
 from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
 
-_CONTRAST_ROWS = 500
-"""Rows for measures whose cost grows with more than the rows."""
 _MOST_CLASSES = 100
 
 
@@ -47,7 +46,7 @@ class _Labels:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Task:
+class _Scoring:
     """What all parts of the work need.
 
     Attributes
@@ -69,54 +68,51 @@ class _Task:
     labels: _Labels | None = None
 
 
-def prepare(  # noqa: PLR0917 - as other methods
-    effects: Effects,
-    sample: Sample,
-    question: Question,
-    options: Options,
-    reader: Reader,
-    path: str,
-) -> Job:
-    """Make FIRM ready.
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare FIRM.
 
     Raises
     ------
     ExplainError
-        Where a feature cannot be read, or an estimator cannot be.
+        If a feature cannot be read, or an estimator does not apply.
     """
+    sample, path = task.sample, task.path
     firm.check(options, path)
     columns = ColumnValues(sample.table.columns)
     kinds = columns.kinds
-    wanted = expand(options, sample.features.names, kinds, path)
+    features = expand(options, sample.features.names, kinds, path)
     expressions = [
-        parse(text, kinds, where) for text, where in zip(wanted.texts, wanted.paths, strict=True)
+        parse(text, kinds, where)
+        for text, where in zip(features.texts, features.paths, strict=True)
     ]
-    options = replace(options, features=tuple(wanted.texts))
+    options = replace(options, features=tuple(features.texts))
     rows = sample.draw(sample.rows, len(sample.rows))
-    task = _Task(_on(effects, sample, rows), sample, question, options, rows, path)
-    _check(task)
-    labels = None
+    effects = _on(task.effects, sample, rows)
+    scoring = _Scoring(effects, sample, task.question, options, rows, path)
+    _check(scoring)
     if options.source is not ScoreSource.MODEL:
-        labels = _read_labels(sample, question, options, reader.outputs, path)
+        labels = _read_labels(task, options)
         options = replace(options, one_hot_target=labels.is_class)
-        task = replace(task, options=options, labels=labels)
-    compared = _compared(task, expressions)
+        scoring = replace(scoring, options=options, labels=labels)
+    contrasted, contrast_features = _contrasted(scoring, expressions)
+    run_blocks = task.request.block_pool.run
 
     def run() -> Result:
-        sheet = _sheet(task, columns)
-        moments = _moments(task, expressions)
-        result = firm.compute(expressions, sheet, options, moments, question.seed, reader.pool.run)
-        beside = contrasts.compare(compared[0], compared[1], options, path)
-        return firm.complete(result, beside, tuple(wanted.pair_grids))
+        scored_rows = _scored_rows(scoring, columns)
+        moments = _moments(scoring, expressions)
+        result = firm.compute(
+            expressions, scored_rows, options, moments, task.question.seed, run_blocks
+        )
+        compared = contrasts.compare(contrasted, contrast_features, options, path)
+        return firm.complete(result, compared, tuple(features.pair_grids))
 
-    pairings = labels.pairings if labels else ()
     return Job(
         options,
-        _cost(task, *compared),
+        _cost(scoring, contrasted, contrast_features),
         run,
         sample.used(rows),
-        _sampled(options, compared[0], rows),
-        pairings=pairings,
+        _sampled(options, contrasted, rows),
+        pairings=scoring.labels.pairings if scoring.labels else (),
     )
 
 
@@ -139,12 +135,12 @@ def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
     return effects.restrict(sample.each(rows))
 
 
-def _check(task: _Task) -> None:
+def _check(scoring: _Scoring) -> None:
     """Refuse what the model or the table cannot give."""
-    options, path = task.options, task.path
+    options, path = scoring.options, scoring.path
     wanted = contrasts.wants_gradient(options)
     if wanted:
-        gradients.check_smooth(task.effects, wanted, path)
+        gradients.check_smooth(scoring.effects, wanted, path)
     closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
     if closed and options.source is not ScoreSource.MODEL:
         raise ExplainError(
@@ -153,7 +149,7 @@ def _check(task: _Task) -> None:
             "must be MODEL; ask for BINNED or SLOPE",
             f"{path}.estimator",
         )
-    is_weighted = len(np.unique(task.effects.background.weights)) > 1
+    is_weighted = len(np.unique(scoring.effects.background.weights)) > 1
     if closed and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -162,51 +158,51 @@ def _check(task: _Task) -> None:
         )
 
 
-def _compared(task: _Task, expressions: Sequence[Expression]) -> tuple[Effects, tuple[str, ...]]:
+def _contrasted(
+    scoring: _Scoring, expressions: Sequence[Expression]
+) -> tuple[Effects, tuple[str, ...]]:
     """Choose the rows and the columns of which other measures are taken."""
-    names = task.sample.features.names
+    names = scoring.sample.features.names
     features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
-    if not task.options.contrasts:
-        return task.effects, features
-    count = task.question.row_count or _CONTRAST_ROWS
-    some = task.rows[sample_rows(len(task.rows), count, task.question.seed)]
-    return _on(task.effects, task.sample, some), features
+    if not scoring.options.contrasts:
+        return scoring.effects, features
+    count = scoring.question.row_count or CONTRAST_ROWS
+    some = scoring.rows[sample_rows(len(scoring.rows), count, scoring.question.seed)]
+    return _on(scoring.effects, scoring.sample, some), features
 
 
-def _cost(task: _Task, beside: Effects, features: tuple[str, ...]) -> int:
-    options = task.options
-    scored = 0 if options.source is ScoreSource.LABELS else len(task.rows)
+def _cost(scoring: _Scoring, beside: Effects, features: tuple[str, ...]) -> int:
+    options = scoring.options
+    scored = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
     closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
-    probed = gradients.gradient_cost(task.effects) if closed else 0
+    probed = gradients.gradient_cost(scoring.effects) if closed else 0
     return scored + probed + contrasts.cost(beside, features, options)
 
 
-def _sheet(task: _Task, columns: ColumnValues) -> ScoredRows:
+def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
     """Predict, or read the target, or both."""
-    every = len(task.rows) == task.sample.table.n_rows
-    taken = columns if every else columns.take(task.rows)
+    every = len(scoring.rows) == scoring.sample.table.n_rows
+    taken = columns if every else columns.take(scoring.rows)
     parts: list[Matrix] = []
     names: tuple[str, ...] = ()
-    if task.options.source is not ScoreSource.LABELS:
-        parts.append(task.effects.outputs())
-        names += task.effects.output_names
-    if task.labels is not None:
-        parts.append(task.labels.scores[task.rows])
-        names += task.labels.names
+    if scoring.options.source is not ScoreSource.LABELS:
+        parts.append(scoring.effects.outputs())
+        names += scoring.effects.output_names
+    if scoring.labels is not None:
+        parts.append(scoring.labels.scores[scoring.rows])
+        names += scoring.labels.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
-    return ScoredRows(taken, task.sample.weights[task.rows], scores, names)
+    return ScoredRows(taken, scoring.sample.weights[scoring.rows], scores, names)
 
 
-def _read_labels(
-    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
-) -> _Labels:
+def _read_labels(task: Task, options: Options) -> _Labels:
     """Read the target as scores.
 
     A target that names classes becomes one score for each, or one alone where there are two.
     """
-    column = question.target_column
+    column, outputs = task.question.target_column, task.outputs
     values, pairings, is_class = target.read_labels(
-        sample.table, column, outputs, options.one_hot_target, path
+        task.sample.table, column, outputs, options.one_hot_target, task.path
     )
     if not is_class:
         return _Labels(values[:, None], (column,), False)
@@ -228,19 +224,19 @@ def _read_labels(
     return _Labels(scores, tuple(f"{column} = {named[k]}" for k in kept), True, pairings)
 
 
-def _moments(task: _Task, expressions: Sequence[Expression]) -> Moments | None:
+def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | None:
     """Read what closed forms need: the gradient, and the columns of model and features."""
-    options, features = task.options, task.effects.background.features
+    options, features = scoring.options, scoring.effects.background.features
     if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
         return None
     if options.estimator is Estimator.GAUSSIAN:
-        gradient = gradients.weights(task.effects, f"{task.path}.estimator")
+        gradient = gradients.weights(scoring.effects, f"{scoring.path}.estimator")
     else:
-        gradient = gradients.gradient_at_mean(task.effects)
+        gradient = gradients.gradient_at_mean(scoring.effects)
     others = tuple(dict.fromkeys(_needed(expressions, features.names)))
-    table = task.sample.table
-    beside = {name: table.column(name)[task.rows] for name in others}
-    _check_known(beside, options.estimator, f"{task.path}.estimator")
+    table = scoring.sample.table
+    beside = {name: table.column(name)[scoring.rows] for name in others}
+    _check_known(beside, options.estimator, f"{scoring.path}.estimator")
     rows = [*features.columns, *beside.values()]
     # A column that the model does not take has no weight in it.
     whole = np.vstack([gradient, np.zeros((len(others), gradient.shape[1]))])

@@ -9,7 +9,6 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.interpolated import Interpolated
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.interactions.interpolation import doubtful
-from onnxplain_server.methods.registry import Result, notes
 
 _UNNECESSARY = "APPROXIMATION_UNNECESSARY"
 
@@ -32,15 +31,13 @@ def approximated(
     return effects, ()
 
 
-def remarks(result: Result) -> tuple[Note, ...]:
-    """Say what should temper the trust in interactions."""
-    return (*notes(result), *too_coarse(result))
+def remarks(result: interactions.Result) -> tuple[Note, ...]:
+    """Return the warnings about interactions that depend on the result."""
+    return (*result.notes, *too_coarse(result))
 
 
-def too_coarse(result: Result) -> tuple[Note, ...]:
-    """Name statistics for which interpolation between knots may be too coarse."""
-    if not isinstance(result, interactions.Result):
-        return ()
+def too_coarse(result: interactions.Result) -> tuple[Note, ...]:
+    """Warn of statistics for which interpolation between knots may be too coarse."""
     statistics = (result.total, *result.overall, *result.pairwise, *result.threeway)
     names = doubtful(iter((*statistics, *result.importance)))
     if not names:

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, bind
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import unmerged
-from onnxplain_server.explain.engine import Resources, choose
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.methods.sequences import Options, SequenceLayout, Setting, Weights
 
 _BLOCK_ROWS = 20_000
@@ -25,22 +24,14 @@ _LINEAR = 1e-4
 class Scorer:
     """Predicts sequences, one-hot encoded."""
 
-    def __init__(  # noqa: PLR0917 - all that predicting needs
-        self,
-        model: Model,
-        question: Question,
-        outputs: Indices,
-        means: Resources,
-        options: Options,
-        length: int,
-    ) -> None:
+    def __init__(self, request: BoundRequest, model: Model, options: Options, length: int) -> None:
         self._model = model
         self._size = len(options.alphabet)
         self._length = length
         self._layout = options.layout
         first = self._features(np.zeros((2, length), dtype=np.int8))
-        self.choice, self.ledger = choose(model, first, outputs, question, means)
-        self.output_names = tuple(model.output_names[k] for k in outputs)
+        self._choice = request.choose(first)
+        self.output_names = tuple(model.output_names[k] for k in request.output_indices)
 
     def __call__(self, letters: Array) -> Matrix:
         """Predict sequences, (n, length) numbers of letters: (n, n_outputs)."""
@@ -53,7 +44,7 @@ class Scorer:
     def _predict(self, letters: Array) -> Matrix:
         rows = np.arange(len(letters))
         background = unmerged(self._features(letters), np.ones(len(letters)), rows)
-        return self.choice.on(background).outputs()
+        return self._choice.on(background).outputs()
 
     def _features(self, letters: Array) -> Features:
         """Encode sequences: a column for each letter at each position."""

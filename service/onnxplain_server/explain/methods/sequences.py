@@ -1,90 +1,58 @@
-"""Sequences explained: what the score is, what sequences are like, and how many are predicted."""
+"""Preparation of FIRM of sequences: score, background model, lengths, rows to predict."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.explain.engine import Choice, Resources
 from onnxplain_server.explain.methods.sequence_encoding import Scorer, probed, sum_over_letters
-from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import sequences
 from onnxplain_server.methods.sequences import Options, Result, Setting, Weights
 from onnxplain_server.methods.sequences.background import MarkovChain, fit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """What came of a request about sequences.
-
-    Attributes
-    ----------
-    options : Options
-        After defaults.
-    result : Result
-    rows : RowsUsed or None
-        Those of the column; None where there is none.
-    choice : Choice or None
-        The engine that predicted; None without a model.
-    ledger : Ledger
-    """
-
-    options: Options
-    result: Result
-    rows: RowsUsed | None
-    choice: Choice | None
-    ledger: Ledger
-
-
-def explain(  # noqa: PLR0917 - as other methods
-    model: Model | None,
-    table: Table | None,
-    question: Question,
-    options: Options,
-    outputs: Indices,
-    means: Resources,
-    path: str,
-) -> Told:
-    """Explain sequences by one method.
-
-    Parameters
-    ----------
-    model : Model or None
-        None where weights are given.
-    outputs : (n_outputs,)
-        Which of the model's.
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare importances of strings at positions.
 
     Raises
     ------
     ExplainError
-        Where options, model and table do not fit each other.
+        If options, model and table do not fit each other.
     """
+    request, path = task.request, f"{task.path}.sequences"
+    table, model = request.given_table, request.given_model
     sequences.check(options, path)
-    found = _read(table, options, path)
-    rows = _rows(table, options, len(found), question.seed)
-    length = _length(model, options, found, path)
-    background = _background(options, found, path)
+    column = _read(table, options, path)
+    rows = _rows(table, options, len(column), task.question.seed)
+    length = _length(model, options, column, path)
+    background = _background(options, column, path)
     options = replace(options, length=length)
-    sequences.check_sizes(options, length, background.order, max(len(outputs), 1), path)
-    ledger = Ledger(means.host)
+    output_count = max(len(request.output_indices), 1)
+    sequences.check_sizes(options, length, background.order, output_count, path)
+    ledger = request.ledger
     if options.weights is not None:
-        result = _of_weights(options, Setting(background, length, ("score",)), ledger)
-        return Told(options, result, rows, None, ledger)
+        setting = Setting(background, length, ("score",))
+        return Job(options, 0, lambda: _of_weights(options, setting, ledger), rows)
     if model is None:
         raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
-    scorer = Scorer(model, question, outputs, means, options, length)
+    scorer = Scorer(request, model, options, length)
     setting = Setting(background, length, scorer.output_names)
-    result = _of_model(scorer, setting, options, question.seed)
-    return Told(options, result, rows, scorer.choice, scorer.ledger)
+    return Job(
+        options,
+        probed(setting) + sequences.cost(options, length),
+        lambda: _of_model(scorer, setting, options, task.question.seed, ledger),
+        rows,
+    )
 
 
 def _read(table: Table | None, options: Options, path: str) -> list[Array]:
@@ -207,12 +175,12 @@ def _of_weights(options: Options, setting: Setting, ledger: Ledger) -> Result:
     return sequences.from_weights([weights], setting, options, lambda: ledger.spend(0, 0))
 
 
-def _of_model(scorer: Scorer, setting: Setting, options: Options, seed: int) -> Result:
+def _of_model(
+    scorer: Scorer, setting: Setting, options: Options, seed: int, ledger: Ledger
+) -> Result:
     """Read the model as a sum over letters if it is one; otherwise sample."""
-    sampled = sequences.cost(options, setting.length)
-    scorer.ledger.reserve(probed(setting) + sampled)
     weights = sum_over_letters(scorer, setting, seed)
     if weights is None:
         return sequences.from_samples(scorer, setting, options, seed)
-    scorer.ledger.release(sampled)
-    return sequences.from_weights(weights, setting, options, lambda: scorer.ledger.spend(0, 0))
+    ledger.release(sequences.cost(options, setting.length))
+    return sequences.from_weights(weights, setting, options, lambda: ledger.spend(0, 0))

@@ -1,4 +1,4 @@
-"""The swarm made ready to run: what is moved, what it is compared with, and what searches."""
+"""Preparation of swarm: what is moved, what scores are compared with, and which search runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
-from onnxplain_server.explain.job import Job, Reader
 from onnxplain_server.explain.methods.swarm_search import Exact, exactly, required, searched
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.row_counts import SEARCHED_ROWS
 from onnxplain_server.explain.sample import Sample
+from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
-from onnxplain_server.methods.classes import ClassPairing, Outputs
+from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import (
     GroundTruth,
@@ -29,35 +29,32 @@ from onnxplain_server.methods.swarm import (
 from onnxplain_server.methods.target import Comparison
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_SEARCHED_ROWS = 2_000
-"""Rows where each is predicted over and over."""
 
-
-def prepare(sample: Sample, question: Question, options: Options, reader: Reader, path: str) -> Job:
-    """Make the method ready; `path` is that of its options in the request.
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare the perturbation of features.
 
     Raises
     ------
     ExplainError
-        Where its options cannot be met.
+        If the options cannot be met.
     """
+    sample, path = task.sample, task.path
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
     options = swarm.resolve(options, movable, sample.weighed.sent_row_count, path)
-    truth, pairings = _truth(sample, question, options, reader.outputs.all_explained, path)
-    found = exactly(options, reader, features, question.engine)
-    options, exact, why = _searching(options, found, f"{path}.search")
+    truth, pairings = _truth(task, options)
+    search = exactly(options, task.request, features)
+    options, exact, notes = _searching(options, search, f"{path}.search")
     rows = _rows(sample, options)
-    subject = _subject(sample, question, options, reader, truth, rows, exact, path)
-    options = replace(options, classes=tuple(subject.class_names[k] for k in subject.moved_classes))
-    notes = [*why, *_absent(subject), *_left_out(features, movable, options)]
-    cost = swarm.cost(options, subject)
+    problem = _problem(task, options, truth, rows, exact)
+    options = replace(options, classes=tuple(problem.class_names[k] for k in problem.moved_classes))
+    notes += [*_absent(problem), *_left_out(features, movable, options)]
 
     def run() -> Result:
-        return swarm.compute(subject, options, question.seed, notes)
+        return swarm.compute(problem, options, task.question.seed, notes)
 
-    return Job(options, cost, run, sample.used(rows), pairings=pairings)
+    return Job(options, swarm.cost(options, problem), run, sample.used(rows), pairings=pairings)
 
 
 def _searching(
@@ -88,10 +85,9 @@ def _check_movable(
         )
 
 
-def _truth(
-    sample: Sample, question: Question, options: Options, outputs: Outputs, path: str
-) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:
+def _truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:
     """Read the true values of all rows of the table."""
+    outputs, table, path = task.outputs.all_explained, task.sample.table, task.path
     count = len(outputs.names)
     if options.loss is None and count < 2:
         raise ExplainError(
@@ -106,8 +102,8 @@ def _truth(
         True if of_classes else None,
         sum_outputs=True,
     )
-    comparison = target.resolve(comparison, sample.table, question.target_column, outputs, path)
-    actual = target.read(comparison, sample.table, outputs, path)
+    comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
+    actual = target.read(comparison, table, outputs, path)
     classes: Indices | None = None
     if comparison.one_hot_target and count > 1:
         classes = actual.values.argmax(axis=1)
@@ -118,7 +114,7 @@ def _truth(
         actual.values,
         None if options.loss is None else comparison,
         options.score,
-        sample.weights,
+        task.sample.weights,
     )
     return truth, actual.pairings
 
@@ -135,30 +131,23 @@ def _check_classes(classes: Indices, path: str) -> None:
 
 def _rows(sample: Sample, options: Options) -> Indices:
     """Rows that are used: those drawn, and those that are explained by themselves."""
-    most = len(sample.rows) if options.search is Search.EXACT else _SEARCHED_ROWS
+    most = len(sample.rows) if options.search is Search.EXACT else SEARCHED_ROWS
     drawn = sample.draw(sample.rows, most)
     return np.union1d(drawn, sample.places(options.row_indices))
 
 
-def _subject(  # noqa: PLR0917 - all that it is made of
-    sample: Sample,
-    question: Question,
-    options: Options,
-    reader: Reader,
-    truth: GroundTruth,
-    rows: Indices,
-    exact: Exact | None,
-    path: str,
+def _problem(
+    task: Task, options: Options, truth: GroundTruth, rows: Indices, exact: Exact | None
 ) -> Problem:
-    background = sample.each(rows)
-    outputs = reader.predictor.output_names
+    background = task.sample.each(rows)
+    outputs = task.request.predictor.output_names
     truth = truth.take(rows)
-    chosen = _chosen(truth, options, outputs, question.output_indices, path)
-    alone = np.searchsorted(rows, sample.places(options.row_indices))
+    chosen = _chosen(truth, options, outputs, task.question.output_indices, task.path)
+    single_rows = np.searchsorted(rows, task.sample.places(options.row_indices))
     names = outputs if truth.classes is not None else ()
-    oracle = MovedRowPredictor(reader.predictor, reader.unplanned, background)
-    steps = exact(oracle, background) if exact else None
-    return Problem(background, oracle, truth, names, chosen, alone, steps)
+    moved_rows = MovedRowPredictor(task.request.predictor, task.request.unplanned, background)
+    steps = exact(moved_rows, background) if exact else None
+    return Problem(background, moved_rows, truth, names, chosen, single_rows, steps)
 
 
 def _chosen(
@@ -210,11 +199,11 @@ def _named(present: set[int], outputs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for k, name in enumerate(outputs) if k in present)
 
 
-def _absent(subject: Problem) -> list[Note]:
-    if subject.truth.classes is None:
+def _absent(problem: Problem) -> list[Note]:
+    if problem.truth.classes is None:
         return []
-    present = set(subject.truth.classes.tolist())
-    absent = tuple(n for k, n in enumerate(subject.class_names) if k not in present)
+    present = set(problem.truth.classes.tolist())
+    absent = tuple(n for k, n in enumerate(problem.class_names) if k not in present)
     message = f"No row used is of these classes, so nothing is said of them: {listed(absent)}."
     return [Note("CLASS_ABSENT", message)] if absent else []
 

@@ -14,8 +14,8 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.engine import ClassMargin
-from onnxplain_server.explain.job import Reader
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.methods.swarm import (
     LinearStepReader,
@@ -37,9 +37,7 @@ Exact: TypeAlias = Callable[[MovedRowPredictor, Background], StepReader]
 _CHECKED_ROWS = 200
 
 
-def exactly(
-    options: Options, reader: Reader, features: Features, engine: Engine | None
-) -> Exact | Refusal:
+def exactly(options: Options, request: BoundRequest, features: Features) -> Exact | Refusal:
     """Find what reads steps from the model itself, or say why nothing does.
 
     Parameters
@@ -49,20 +47,20 @@ def exactly(
     features : Features
         Of all rows of the table.
     """
-    if engine is Engine.BLACK_BOX and options.search is not Search.EXACT:
+    if request.question.engine is Engine.BLACK_BOX and options.search is not Search.EXACT:
         return Refusal("the engine BLACK_BOX was asked for")
-    margin = reader.margin()
+    margin = request.margin()
     if isinstance(margin, Refusal):
         return margin
     if options.loss is not None and not (margin.is_answer and isinstance(margin.trees, Ensemble)):
         return Refusal("the loss is not the same on pieces: the answer is no sum over trees")
-    wrong = _mixed(margin, reader, features)
+    wrong = _mixed(margin, request, features)
     if wrong is not None:
         return wrong
     if isinstance(margin.trees, Ensemble):
-        wrong = _disagreement(margin, margin.trees, reader, features)
-        return wrong or _by_trees(options, reader, margin.trees, features)
-    return _by_lines(options, reader, margin.model, features)
+        wrong = _disagreement(margin, margin.trees, request, features)
+        return wrong or _by_trees(options, request, margin.trees, features)
+    return _by_lines(options, request, margin.model, features)
 
 
 def required(found: Exact | Refusal, path: str) -> Exact:
@@ -86,7 +84,7 @@ def searched(reason: str) -> Note:
     )
 
 
-def _mixed(margin: ClassMargin, reader: Reader, features: Features) -> Refusal | None:
+def _mixed(margin: ClassMargin, request: BoundRequest, features: Features) -> Refusal | None:
     """Refuse probabilities of several classes, each from its score alone.
 
     Where two of them round to 1, the largest score is not that of the class predicted.
@@ -95,7 +93,7 @@ def _mixed(margin: ClassMargin, reader: Reader, features: Features) -> Refusal |
         return None
     background = _some(features)
     scores = margin.model.predict(feeds(features, background.columns)).astype(np.float64)
-    answers = reader.unplanned.predict_rows(features, background.columns)
+    answers = request.unplanned.predict_rows(features, background.columns)
     if np.allclose(softmax(scores, axis=1), answers, rtol=0, atol=1e-4):
         return None
     return Refusal("each class has a probability of its own, and two can round to 1")
@@ -107,33 +105,37 @@ def _some(features: Features) -> Background:
 
 
 def _disagreement(
-    margin: ClassMargin, ensemble: Ensemble, reader: Reader, features: Features
+    margin: ClassMargin, ensemble: Ensemble, request: BoundRequest, features: Features
 ) -> Refusal | None:
     """Compare what the trees add up with the model's own predictions, on some rows."""
     background = _some(features)
     columns = enumerate(background.columns)
     codes = np.stack([ensemble.codes(j, column) for j, column in columns])
-    found = sum_leaves(ensemble, codes, reader.pool) @ ensemble.matrix.T + ensemble.offset
+    found = sum_leaves(ensemble, codes, request.block_pool) @ ensemble.matrix.T + ensemble.offset
     predicted = margin.model.predict(feeds(features, background.columns)).astype(np.float64)
     return disagreement(ensemble, found, predicted)
 
 
-def _by_trees(options: Options, reader: Reader, ensemble: Ensemble, features: Features) -> Exact:
+def _by_trees(
+    options: Options, request: BoundRequest, ensemble: Ensemble, features: Features
+) -> Exact:
     kind, limit = _weights(options, features), options.motion.weight_limit
 
-    def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
-        return TreeStepReader(ensemble, background.columns, reader.pool, oracle, kind, limit)
+    def make(moved_rows: MovedRowPredictor, background: Background) -> StepReader:
+        return TreeStepReader(
+            ensemble, background.columns, request.block_pool, moved_rows, kind, limit
+        )
 
     return make
 
 
-def _by_lines(options: Options, reader: Reader, model: Model, features: Features) -> Exact:
+def _by_lines(options: Options, request: BoundRequest, model: Model, features: Features) -> Exact:
     kind, limit = _weights(options, features), options.motion.weight_limit
 
-    def make(oracle: MovedRowPredictor, background: Background) -> StepReader:
-        predictor = reader.unplanned.of(model)
+    def make(moved_rows: MovedRowPredictor, background: Background) -> StepReader:
+        predictor = request.unplanned.of(model)
         scores = MovedRowPredictor(predictor, predictor, background)
-        return LinearStepReader(scores, oracle, background.columns, kind, limit)
+        return LinearStepReader(scores, moved_rows, background.columns, kind, limit)
 
     return make
 

@@ -1,0 +1,215 @@
+"""A request bound to its model and table: each part is made at its first use, by any method.
+
+A method that reads only the model, or only a column, never binds the table's features, draws no
+rows and chooses no engine. A missing part is refused where a method reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model
+from onnxplain_server.core.rows import Features
+from onnxplain_server.core.table import Table
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.ledger import Ledger
+from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.class_labels import check_labels
+from onnxplain_server.explain.engine import Choice, ClassMargin, Resources, choose
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import Sample, bind_features, take_sample
+from onnxplain_server.explain.single_flight_host import SingleFlightHost
+from onnxplain_server.explain.weighing import Weighed, weigh
+from onnxplain_server.methods.classes import Outputs
+from onnxplain_server.telemetry.spans import span
+from onnxplain_server.trees.kernels.block_pool import BlockPool
+from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.refusal import Refusal
+
+
+class BoundRequest:
+    """Model, table, question and resources of one request, and what follows from them.
+
+    Parameters
+    ----------
+    model, table
+        None if the request has none.
+    question : Question
+    resources : Resources
+    rows_once : bool
+        Whether all methods predict each row once, so that all rows are used and equal rows are
+        not merged.
+
+    Attributes
+    ----------
+    ledger : Ledger
+        Rows planned and predicted, cache hits and misses.
+    choice : Choice or None
+        The engine, once a method has needed one.
+    is_model_used : bool
+        Whether a method has read the model.
+    """
+
+    def __init__(
+        self,
+        model: Model | None,
+        table: Table | None,
+        question: Question,
+        resources: Resources,
+        *,
+        rows_once: bool,
+    ) -> None:
+        self.host = SingleFlightHost(resources.host)
+        self.resources = replace(resources, host=self.host)
+        self.ledger = Ledger(self.host)
+        self.question = question
+        self.choice: Choice | None = None
+        self.is_model_used = False
+        self.given_model = model
+        self.given_table = table
+        self._rows_once = rows_once
+
+    @property
+    def model(self) -> Model:
+        """The model.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST if there is none.
+        """
+        if self.given_model is None:
+            raise ExplainError(Reason.INVALID_REQUEST, "no model: give the ONNX file", "model")
+        self.is_model_used = True
+        return self.given_model
+
+    @property
+    def table(self) -> Table:
+        """The table.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST if there is none.
+        """
+        if self.given_table is None:
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                "no table: give it as arrow, parquet, csv or columns",
+                "table",
+            )
+        return self.given_table
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a method has used the sample."""
+        return "sample" in self.__dict__
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The table, bound to the model, and the rows drawn from it.
+
+        Raises
+        ------
+        ExplainError
+            If model and table do not fit each other.
+        """
+        features = self._features
+        row_count = None if self._rows_once else self._tabular_choice.row_count
+        sample = take_sample(self._weighed, features, self.question, row_count)
+        check_labels(self.table, self.question, self.outputs)
+        return sample
+
+    @cached_property
+    def _weighed(self) -> Weighed:
+        return weigh(self.table, self.question)
+
+    @cached_property
+    def _features(self) -> Features:
+        return bind_features(self.model, self._weighed, self.question)
+
+    @cached_property
+    def _tabular_choice(self) -> Choice:
+        return self.choose(self._features)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """The engine on the rows drawn."""
+        take = self.sample.each if self._rows_once else self.sample.merged
+        return self._tabular_choice.on(take(self.sample.drawn))
+
+    def choose(self, features: Features) -> Choice:
+        """Choose the engine for rows of these features."""
+        with span("choose"):
+            choice = choose(
+                self.model,
+                features,
+                self.output_indices,
+                self.question,
+                self.resources,
+                self.ledger,
+            )
+        self.choice = self.choice or choice
+        return choice
+
+    @cached_property
+    def output_indices(self) -> Indices:
+        """Indices of the outputs that are explained.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_OPTION for indices that the model does not have, or that repeat.
+        """
+        if self.given_model is None:
+            return np.zeros(0, dtype=np.intp)
+        indices, count = self.question.output_indices, len(self.given_model.output_names)
+        wrong = [index for index in indices if not 0 <= index < count]
+        if wrong or len(set(indices)) < len(indices):
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"output_indices are {list(indices)}; each must be in [0, {count - 1}], none twice",
+                "output_indices",
+            )
+        return np.array(indices or range(count), dtype=np.intp)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """All outputs of the model, as a target is compared with them."""
+        names = self.model.output_names
+        chosen = self.question.output_indices or tuple(range(len(names)))
+        return Outputs(names, chosen, self.model.has_class_scores, self.question.class_labels)
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        """Predicts all outputs of the model, whichever are explained."""
+        return self._predictor(self.ledger)
+
+    @cached_property
+    def unplanned(self) -> Predictor:
+        """The same, for rows that are in no plan: they count as predicted only."""
+        return self._predictor(self.ledger.unplanned())
+
+    def _predictor(self, ledger: Ledger) -> Predictor:
+        every = np.arange(len(self.model.output_names))
+        return Predictor(
+            self.model, every, ledger, self.resources.batch_size, self.resources.threads
+        )
+
+    @cached_property
+    def block_pool(self) -> BlockPool:
+        """Threads that share the work on trees."""
+        return BlockPool(self.resources.threads, self.ledger)
+
+    def forest(self, width: int | None) -> Forest | Refusal:
+        """Read the trees of the model, which may have to be told how many columns it takes."""
+        return self.resources.forest(width)
+
+    def margin(self) -> ClassMargin | Refusal:
+        """Return the scores that decide the class."""
+        return self.resources.margin()

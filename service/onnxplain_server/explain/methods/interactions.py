@@ -1,0 +1,80 @@
+"""Preparation of interaction statistics: rows, approximation, target for tests."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note, Scale
+from onnxplain_server.effects.background import merge, unmerged
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.methods.interaction_approximation import approximated, remarks
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods import interactions, target
+from onnxplain_server.methods.interactions import Options, Result
+from onnxplain_server.methods.resampling import few_rows_notes
+from onnxplain_server.methods.target import Target
+
+
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare interaction statistics.
+
+    Raises
+    ------
+    ExplainError
+        If the options cannot be met.
+    """
+    sample = task.sample
+    options = interactions.resolve(options, sample.features.names, task.path)
+    actual = _tested_against(task, options)
+    rows = sample.drawn
+    truth = None if actual is None else actual.values[rows]
+    features = interactions.approximate(sample.features.take(rows), options)
+    # Resampling and tests are about single rows; otherwise equal ones are merged.
+    take = unmerged if options.resampling.repeat_count or options.permutation_count else merge
+    background = take(
+        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
+    )
+    # An engine of its own, so that what is planned for this method is done in it.
+    effects, unnecessary = approximated(task.effects.restrict(background), options)
+    notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
+    return Job(
+        options,
+        interactions.cost(effects, options),
+        lambda: interactions.compute(effects, options, sample.seed, truth),
+        sample.used(rows),
+        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights)),
+        remarks,
+        actual.pairings if actual else (),
+    )
+
+
+def _tested_against(task: Task, options: Options) -> Target | None:
+    """Read the true values of all rows of the table, if terms are tested."""
+    if not options.permutation_count:
+        return None
+    question, path = task.question, f"{task.path}.permutation_count"
+    if not question.target_column:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count needs the true values: name their column in target_column",
+            path,
+        )
+    if question.scale is Scale.MARGIN:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count compares predictions with the target, which has no margin; "
+            "ask with the scale RESPONSE, or leave permutation_count out",
+            path,
+        )
+    return target.read_column(task.sample.table, question.target_column, task.outputs)
+
+
+def _pairs_sampled(effects: Effects) -> tuple[Note, ...]:
+    """Warn if pairs are computed on fewer rows than single features."""
+    pair_rows, rows = len(effects.for_joint().background), len(effects.background)
+    if pair_rows == rows:
+        return ()
+    message = (
+        f"Pairs and triples were computed on {pair_rows:,} of {rows:,} distinct rows, as their "
+        "time grows with the square of the rows; set row_count for more."
+    )
+    return (Note("PAIRS_SAMPLED", message),)

@@ -1,0 +1,41 @@
+"""Preparation of permutation importance: the target is read, and rows to shuffle are drawn."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.model import Note
+from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods import permutation_importance, target
+from onnxplain_server.methods.permutation_importance import Options, Result
+
+
+def prepare(task: Task, options: Options) -> Job[Result]:
+    """Prepare permutation importance.
+
+    Raises
+    ------
+    ExplainError
+        If the options cannot be met.
+    """
+    sample, outputs, path = task.sample, task.outputs, task.path
+    names, table, column = sample.features.names, sample.table, task.question.target_column
+    options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    truth = target.read(options.comparison, table, outputs, path)
+    rows = sample.draw(sample.rows, SHUFFLED_ROWS)
+    actual, weights = truth.values[rows], sample.weights[rows]
+    effects = task.effects.restrict(sample.each(rows))
+
+    def remarks(result: Result) -> tuple[Note, ...]:
+        losses, names = result.baseline_losses, result.output_names
+        far = far_from_target(options.comparison, actual, weights, losses, names)
+        return (*result.notes, *far)
+
+    return Job(
+        options,
+        permutation_importance.cost(effects, options),
+        lambda: permutation_importance.compute(effects, options, actual, sample.seed),
+        sample.used(rows),
+        remarks=remarks,
+        pairings=truth.pairings,
+    )

@@ -1,0 +1,87 @@
+"""Preparation of a method: a `Task` in, a `Job` with a known cost out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from onnxplain_server.core.model import Note
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.sample import RowsUsed, Sample
+from onnxplain_server.methods.classes import ClassPairing, Outputs
+from onnxplain_server.methods.registry import Options, Result
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One method of a request.
+
+    Attributes
+    ----------
+    request : BoundRequest
+        Shared by all methods of the request.
+    path : str
+        Of the method's options in the request, for errors.
+    """
+
+    request: BoundRequest
+    path: str
+
+    @property
+    def question(self) -> Question:
+        """The request without model and table."""
+        return self.request.question
+
+    @property
+    def sample(self) -> Sample:
+        """The table, bound to the model, and the rows drawn from it."""
+        return self.request.sample
+
+    @property
+    def effects(self) -> Effects:
+        """The engine on the rows drawn."""
+        return self.request.effects
+
+    @property
+    def outputs(self) -> Outputs:
+        """Outputs of the model, as a target is compared with them."""
+        return self.request.outputs
+
+
+def _notes(result: Result) -> tuple[Note, ...]:
+    return result.notes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job(Generic[R]):
+    """A method ready to run.
+
+    Attributes
+    ----------
+    options : Options
+        After defaults.
+    cost : int
+        Upper bound of the rows to predict.
+    run : callable () -> Result
+    rows : RowsUsed or None
+        Rows of the table that the result is computed on; None if it needs none.
+    notes : tuple of Note
+        Warnings about how it runs.
+    remarks : callable (Result) -> tuple of Note
+        Warnings that depend on the result.
+    pairings : tuple of ClassPairing
+        Classes of the target and the outputs that score them, if the method compares them.
+    """
+
+    options: Options
+    cost: int
+    run: Callable[[], R]
+    rows: RowsUsed | None = None
+    notes: tuple[Note, ...] = ()
+    remarks: Callable[[R], tuple[Note, ...]] = _notes
+    pairings: tuple[ClassPairing, ...] = ()
