@@ -129,11 +129,11 @@ demo: $(ENV) ## Explain a real model, and write an HTML report
 
 .PHONY: bench
 bench: $(BENCH_ENV) ## Run the benchmarks, beside what they are compared with
-	.venv-bench/bin/python bench/run.py
+	.venv-bench/bin/python -m bench.run
 
 .PHONY: capacity
 capacity: $(ENV) ## Measure what a server does and takes, and write the tables of docs/operations.md
-	$(BIN)/python bench/capacity.py
+	$(BIN)/python -m bench.server.capacity
 
 .PHONY: format
 format: $(ENV) $(BUF_ENV) ## Format the code and the contract, and repair what ruff can
@@ -336,9 +336,9 @@ models: $(MODELS_ENV) ## Make the ONNX models of the tests again
 
 .PHONY: keep-absolute
 keep-absolute: $(STUDY_ENV) ## Compare rankings of features, as the swarm's paper does; takes an hour
-	.venv-study/bin/python bench/keep_absolute.py tables
-	.venv-study/bin/python bench/keep_absolute.py parameters
-	.venv-study/bin/python bench/keep_absolute.py optimum
+	.venv-study/bin/python -m bench.accuracy.keep_absolute tables
+	.venv-study/bin/python -m bench.accuracy.keep_absolute parameters
+	.venv-study/bin/python -m bench.accuracy.keep_absolute optimum
 
 .PHONY: examples
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
@@ -346,14 +346,14 @@ examples: $(ENV) ## Run the documented examples, and write their numbers and pic
 
 .PHONY: studies
 studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken up where it was ended
-	$(BIN)/python bench/feature_vectors_study.py explained-variance
-	$(BIN)/python bench/feature_vectors_study.py diagonal 2000
-	$(BIN)/python bench/feature_vectors_study.py knockoffs 40000
-	$(BIN)/python bench/feature_vectors_study.py stability
-	$(BIN)/python bench/synonyms.py
-	$(BIN)/python bench/importance_curves.py curves
-	$(BIN)/python bench/importance_curves.py spread
-	$(BIN)/python bench/importance_curves.py report
+	$(BIN)/python -m bench.accuracy.feature_vectors_study explained-variance
+	$(BIN)/python -m bench.accuracy.feature_vectors_study diagonal 2000
+	$(BIN)/python -m bench.accuracy.feature_vectors_study knockoffs 40000
+	$(BIN)/python -m bench.accuracy.feature_vectors_study stability
+	$(BIN)/python -m bench.accuracy.synonyms
+	$(BIN)/python -m bench.accuracy.importance_curves curves
+	$(BIN)/python -m bench.accuracy.importance_curves spread
+	$(BIN)/python -m bench.accuracy.importance_curves report
 
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows

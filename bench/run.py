@@ -1,30 +1,27 @@
-"""Runs all benchmarks; each prints its figures beside what is wanted."""
+"""Runner of all benchmarks; each prints its figures beside the targets."""
 
 from __future__ import annotations
 
-import black_box
-import cancel
-import feature_vectors
-import few_values
-import firm
-import first_use
-import intervals
-import isolation
-import knots
-import load
-import rivals
-import swarm
-import trees
-import woodelf_miami
-
-import clients
+from bench.accuracy import intervals, knots
+from bench.server import cancel, clients, isolation, load
+from bench.speed import (
+    black_box,
+    competitors,
+    feature_vectors,
+    few_values,
+    firm,
+    first_use,
+    swarm,
+    trees,
+    woodelf_miami,
+)
 
 BENCHES = {
     "The black-box engine": black_box.main,
     "Features with few values": few_values.main,
     "Interpolation between knots": knots.main,
     "The trees engine": trees.main,
-    "The trees engine beside others": rivals.main,
+    "The trees engine beside others": competitors.main,
     "The trees engine beside WOODELF": woodelf_miami.main,
     "Intervals": intervals.main,
     "The trees engine's first use": first_use.main,

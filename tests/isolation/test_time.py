@@ -49,7 +49,7 @@ def wants_processor(pid: int) -> bool:
 def test_a_call_that_never_ends_is_over_at_its_deadline(
     runner: Isolated, own, hostile: Hostile
 ) -> None:
-    """How soon after it: bench/isolation.py."""
+    """How soon after it: bench/server/isolation.py."""
     reason = reason_of(
         lambda: runner.explain(own.request(hostile.content), {}, own.call(1, model_key="bad"))
     )

@@ -22,7 +22,7 @@ from onnxplain_server.methods.feature_vectors.paths import of_sentences
 from onnxplain_server.methods.feature_vectors.result import PathCounts, embed_counts, finish
 from scipy import sparse
 
-STUDY = Path(__file__).parents[3] / "bench/interchangeable.py"
+STUDY = Path(__file__).parents[3] / "bench/accuracy/interchangeable.py"
 
 
 @pytest.fixture(scope="module")

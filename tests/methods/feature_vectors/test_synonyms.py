@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-STUDY = Path(__file__).parents[3] / "bench/synonyms.py"
+STUDY = Path(__file__).parents[3] / "bench/accuracy/synonyms.py"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 // Command bench makes one call many times, after a first one, and prints the
 // seconds of each, and those that the server computed, as JSON: for
-// bench/clients.py.
+// bench/server/clients.py.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command load asks one thing of a server all the time, and prints what became
-// of each call as JSON: for bench/load.py and bench/capacity.py.
+// of each call as JSON: for bench/server/load.py and bench/server/capacity.py.
 //
 // The loop is closed (-callers: each asks again as soon as it has its answer)
 // or open (-rate: so many calls per second, whatever is answered). Messages are
