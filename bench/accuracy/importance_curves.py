@@ -40,7 +40,7 @@ from sklearn.inspection import permutation_importance
 from bench.accuracy import tree_shap
 from bench.shared import tables
 
-KEPT = Path(__file__).parents[2] / "build/curves"
+SAVED = Path(__file__).parents[2] / "build/curves"
 PICTURE = Path(__file__).parents[2] / "docs/images/feature-vectors-curves.png"
 METHODS = ("feature vectors", "Gini", "permutation", "TreeSHAP")
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
@@ -167,21 +167,21 @@ def curve(scores: Scores, importance: Sequence[float]) -> dict[str, list[float]]
     }
 
 
-def area(found: dict[str, list[float]], which: str) -> float:
+def area(scores: dict[str, list[float]], which: str) -> float:
     """Average score over numbers of features, straight lines between steps."""
-    counts, values = np.array(found["count"]), np.array(found[which])
+    counts, values = np.array(scores["count"]), np.array(scores[which])
     widths = np.diff(counts)
     return float((widths * (values[1:] + values[:-1]) / 2).sum() / widths.sum())
 
 
-def kept(name: str, make: Callable[[], Any]) -> Any:
-    """Take what a run before this one has found, or find it."""
-    file = KEPT / f"{name.replace(' ', '-').replace(',', '')}.json"
+def saved(name: str, make: Callable[[], Any]) -> Any:
+    """Return the saved result of an earlier run, or compute and save it."""
+    file = SAVED / f"{_file(name)}.json"
     if not file.exists():
         start = time.perf_counter()
-        found = make()
-        KEPT.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(found))
+        result = make()
+        SAVED.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(result))
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
     return json.loads(file.read_text())
 
@@ -190,8 +190,8 @@ def _ranked(name: str, run: Any) -> dict[str, list[float]]:
     def make() -> dict[str, list[float]]:
         return {method: list(map(float, v)) for method, v in rankings(split(name), run).items()}
 
-    found: dict[str, list[float]] = kept(f"{name} rankings", make)
-    return found
+    result: dict[str, list[float]] = saved(f"{name} rankings", make)
+    return result
 
 
 def curves(name: str, run: Any) -> dict[str, dict[str, list[float]]]:
@@ -202,8 +202,8 @@ def curves(name: str, run: Any) -> dict[str, dict[str, list[float]]]:
         scores = Scores(split(name))
         return {method: curve(scores, ranked[method]) for method in METHODS}
 
-    found: dict[str, dict[str, list[float]]] = kept(f"{name} curves", make)
-    return found
+    result: dict[str, dict[str, list[float]]] = saved(f"{name} curves", make)
+    return result
 
 
 def spread(name: str, run: Any) -> list[float]:
@@ -215,13 +215,13 @@ def spread(name: str, run: Any) -> list[float]:
         every = [by_vectors(data, seed, run) for seed in range(_RUNS)]
         return [area(curve(scores, list(lengths)), "SSS") for lengths in every]
 
-    found: list[float] = kept(f"{name} spread", make)
-    return found
+    result: list[float] = saved(f"{name} spread", make)
+    return result
 
 
 def report(run: Any) -> None:
-    """Print areas in percent as tables of the document, of what was found before."""
-    present = [name for name in TABLES if (KEPT / f"{_file(name)}-curves.json").exists()]
+    """Print areas in percent as tables of the document, from saved results."""
+    present = [name for name in TABLES if (SAVED / f"{_file(name)}-curves.json").exists()]
     for which in ("SSS", "SDS"):
         print(f"\n| {which} | Features | {' | '.join(METHODS)} |\n|---|---|{'---|' * len(METHODS)}")
         rows = {name: [area(curves(name, run)[m], which) for m in METHODS] for name in present}
@@ -235,7 +235,7 @@ def report(run: Any) -> None:
         ours = ranked["feature vectors"]
         print(f"| {name} | {_cells([spearmanr(ours, ranked[m])[0] for m in METHODS[1:]])} |")
     for name in TABLES:
-        if (KEPT / f"{_file(name)}-spread.json").exists():
+        if (SAVED / f"{_file(name)}-spread.json").exists():
             areas = spread(name, run)
             print(f"{name}: SSS areas {min(areas):.4f} to {max(areas):.4f}, "
                   f"spread {(max(areas) - min(areas)) / max(areas):.2%}")  # fmt: skip
@@ -243,13 +243,13 @@ def report(run: Any) -> None:
 
 def draw(run: Any) -> None:
     """Draw the curves of all tables that were computed."""
-    present = [name for name in TABLES if (KEPT / f"{_file(name)}-curves.json").exists()]
+    present = [name for name in TABLES if (SAVED / f"{_file(name)}-curves.json").exists()]
     values = [
         {"table": name, "curve": which, "method": method, "features": k, "score": score}
         for name in present
-        for method, found in curves(name, run).items()
+        for method, scores in curves(name, run).items()
         for which in ("SSS", "SDS")
-        for k, score in zip(found["count"], found[which], strict=True)
+        for k, score in zip(scores["count"], scores[which], strict=True)
     ]
     ranked_by = {"field": "method", "type": "nominal", "title": "ranked by"}
     spec = {
@@ -280,24 +280,20 @@ def _cells(values: Iterable[float]) -> str:
 
 
 def main() -> None:
-    what, *names = sys.argv[1:]
+    command, *names = sys.argv[1:] or [""]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def run(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
             return list(pool.map(function, parts))
 
-        match what:
-            case "curves":
-                for name in names or TABLES:
-                    curves(name, run)
-            case "spread":
-                for name in names or TABLES:
-                    spread(name, run)
-            case "report":
-                report(run)
-                draw(run)
-            case _:
-                raise SystemExit(__doc__)
+        if command == "report":
+            report(run)
+            draw(run)
+        elif command in {"curves", "spread"}:
+            for name in names or TABLES:
+                (curves if command == "curves" else spread)(name, run)
+        else:
+            raise SystemExit(__doc__)
 
 
 if __name__ == "__main__":

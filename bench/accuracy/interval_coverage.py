@@ -2,8 +2,8 @@
 
     python -m bench.accuracy.interval_coverage [ROW_COUNT]...
 
-What was measured is kept in build/coverage, so that a run can be ended and taken up again. The
-table of all that is kept is written into docs/studies/intervals.md.
+Measurements are saved in build/coverage, so that a run can be resumed. The table of all saved
+measurements is written into docs/studies/intervals.md.
 """
 
 from __future__ import annotations
@@ -11,108 +11,42 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.core.model import Input, Note
-from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import feature_vectors, firm, interactions, permutation_importance
 from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.resampling import Resampling, Scheme, t_quantile
 from onnxplain_server.methods.target import Comparison
-from scipy.stats import binom, norm, qmc
+from scipy.stats import binom
 
-from bench.shared import engines
-from bench.shared.null_host import NullHost
+from bench.accuracy.coverage_problems import (
+    FEATURES,
+    FUNCTIONS,
+    HELD_OUT,
+    Function,
+    drawn,
+    effects,
+    even,
+    run,
+)
 
 PAGE = Path(__file__).parents[2] / "docs/studies/intervals.md"
-KEPT = Path(__file__).parents[2] / "build/coverage"
+SAVED = Path(__file__).parents[2] / "build/coverage"
 LEVEL, REPEATS, SHUFFLES, FORESTS = 0.9, 100, 4, 10
 DRAWS = {50: 200, 150: 200, 500: 100, 2_000: 30}
 """Tables by their rows."""
 OF_LENGTHS = 8
 """Tables of feature vectors, whatever their rows."""
-FEATURES = ("a", "b", "c")
 LEAST = 1e-4
 """Statistics below it are not judged."""
 
-Function = Callable[[Vector, Vector, Vector], Vector]
 Held = dict[str, list[bool]]
 """By kind and number: whether each interval held the truth."""
-
-FUNCTIONS: dict[str, Function] = {
-    "waves": lambda a, b, c: np.sin(a * b) + np.cos(2 * c) + 0.5 * a * (c > 0),
-    "steps": lambda a, b, c: ((a > 0) & (b > 0.3)) + 0.6 * (c > 0) + 0.5 * ((c > 1) & (a < 0.5)),
-    "products": lambda a, b, c: a * b + np.sin(3 * c) + np.maximum(a, c),
-    "weak": lambda a, b, c: a + b + c + 0.15 * a * b + 0.1 * np.abs(b) * c,
-    "heavy": lambda a, b, c: np.exp(0.5 * (a + b)) + c + 0.3 * b * c,
-}
-HELD_OUT: dict[str, Function] = {
-    "ratio": lambda a, b, c: a / (1 + b**2) + c,
-    "distance": lambda a, b, c: np.sqrt(a**2 + b**2 + c**2),
-    "probability": lambda a, b, c: 1 / (1 + np.exp(-(a + b * c))),
-}
-"""Functions that were not looked at while the intervals were made."""
-
-
-@dataclass(frozen=True)
-class FunctionModel:
-    """A function of three features as a model."""
-
-    function: Function
-    inputs: tuple[Input, ...] = (Input("rows", "double", 3),)
-    output_names: tuple[str, ...] = ("y",)
-    notes: tuple[Note, ...] = ()
-    has_class_scores = False
-
-    @property
-    def roundings(self) -> Vector:
-        return np.array([2.0**-53])
-
-    def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:  # noqa: ARG002
-        return frozenset()
-
-    def predict(self, feeds: Mapping[str, Array]) -> Array:
-        values: Array = self.function(*feeds["rows"].T).astype(np.float64)[:, None]
-        return values
-
-
-_POOL = ThreadPoolExecutor(1)
-_BATCH_SIZE = BatchSize()
-
-
-def run(function: Callable[[Any], Any], parts: Any) -> list[Any]:
-    return [function(part) for part in parts]
-
-
-def effects(function: Function, rows: Matrix) -> BlackBox:
-    predictor = Predictor(
-        FunctionModel(function), np.arange(1), Ledger(NullHost()), _BATCH_SIZE, _POOL
-    )
-    return BlackBox(
-        predictor, engines.background(rows.astype(np.float32), FEATURES, merged=False), "RESPONSE"
-    )
-
-
-def drawn(row_count: int, seed: int) -> Matrix:
-    return np.random.default_rng([row_count, seed]).normal(size=(row_count, 3))
-
-
-def even(row_count: int) -> Matrix:
-    """Rows that fill the normal distribution more evenly than chance does: the truth."""
-    points = qmc.Sobol(3, seed=0).random(row_count)
-    normal: Matrix = norm.ppf(np.clip(points, 1e-9, 1 - 1e-9))
-    return normal
 
 
 def interacting(
@@ -120,12 +54,12 @@ def interacting(
 ) -> dict[tuple[str, str], interactions.Statistic]:
     options = interactions.Options(pairwise_feature_count=3, resampling=resampling)
     engine = effects(function, rows)
-    found = interactions.compute(engine, interactions.resolve(options, FEATURES, ""), seed=0)
+    result = interactions.compute(engine, interactions.resolve(options, FEATURES, ""), seed=0)
     kinds = {
-        "H²": (found.total,),
-        "H²_j": found.overall,
-        "H²_jk": found.pairwise,
-        "importance_j": found.importance,
+        "H²": (result.total,),
+        "H²_j": result.overall,
+        "H²_jk": result.pairwise,
+        "importance_j": result.importance,
     }
     return {(kind, " × ".join(s.features)): s for kind, of in kinds.items() for s in of}
 
@@ -282,23 +216,23 @@ MEASURES = (of_interactions, of_others, of_shuffles, of_firm, of_lengths)
 
 
 def measure(row_count: int) -> None:
-    """Measure what is not kept yet."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for one in MEASURES:
-        path = KEPT / f"{one.__name__}-{row_count}.json"
+    """Measure what is not saved yet."""
+    SAVED.mkdir(parents=True, exist_ok=True)
+    for measurement in MEASURES:
+        path = SAVED / f"{measurement.__name__}-{row_count}.json"
         if not path.exists():
             held: Held = defaultdict(list)
-            one(row_count, held)
+            measurement(row_count, held)
             path.write_text(json.dumps(held))
-        print(f"{row_count:,} rows: {one.__name__}", file=sys.stderr, flush=True)
+        print(f"{row_count:,} rows: {measurement.__name__}", file=sys.stderr, flush=True)
 
 
 def shares(row_count: int) -> dict[str, str]:
     """Of each kind the mean over its numbers, and the lowest and highest of these."""
     by_kind: dict[str, list[float]] = defaultdict(list)
     tables: dict[str, int] = {}
-    for one in MEASURES:
-        path = KEPT / f"{one.__name__}-{row_count}.json"
+    for measurement in MEASURES:
+        path = SAVED / f"{measurement.__name__}-{row_count}.json"
         for key, held in json.loads(path.read_text()).items() if path.exists() else ():
             kind = key.split("|")[0]
             by_kind[kind].append(float(np.mean(held)))
@@ -306,11 +240,11 @@ def shares(row_count: int) -> dict[str, str]:
     return {kind: cell(of, tables[kind]) for kind, of in by_kind.items()}
 
 
-def cell(found: list[float], n_tables: int) -> str:
+def cell(shares: list[float], n_tables: int) -> str:
     """Write the shares of a kind; with a star where chance alone seldom leaves one so low."""
-    star = " *" if min(found) < by_chance(len(found), n_tables) else ""
-    told = f"{np.mean(found):.0%} ({min(found):.0%} to {max(found):.0%})"
-    return told.replace("%", " %") + star
+    star = " *" if min(shares) < by_chance(len(shares), n_tables) else ""
+    text = f"{np.mean(shares):.0%} ({min(shares):.0%} to {max(shares):.0%})"
+    return text.replace("%", " %") + star
 
 
 def by_chance(n_numbers: int, n_tables: int) -> float:
@@ -319,12 +253,11 @@ def by_chance(n_numbers: int, n_tables: int) -> float:
 
 
 def table() -> str:
-    found = {n: shares(n) for n in DRAWS}
-    found = {n: of for n, of in found.items() if of}
-    heads = " | ".join(f"{n:,} rows, {DRAWS[n]} tables" for n in found)
-    lines = [f"| 90 % intervals of | {heads} |", "| --- |" + " ---: |" * len(found)]
-    for kind in dict.fromkeys(kind for of in found.values() for kind in of):
-        cells = " | ".join(of.get(kind, "not measured") for of in found.values())
+    columns = {n: column for n in DRAWS if (column := shares(n))}
+    heads = " | ".join(f"{n:,} rows, {DRAWS[n]} tables" for n in columns)
+    lines = [f"| 90 % intervals of | {heads} |", "| --- |" + " ---: |" * len(columns)]
+    for kind in dict.fromkeys(kind for column in columns.values() for kind in column):
+        cells = " | ".join(c.get(kind, "not measured") for c in columns.values())
         lines.append(f"| {kind} | {cells} |")
     return "\n".join(lines)
 

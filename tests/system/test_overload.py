@@ -137,7 +137,7 @@ def details(call) -> dict[Any, Any]:
 def test_ten_times_overload_leaves_the_goodput_and_is_refused_at_once(
     serve: Callable[..., Any], network: bytes, rows: Mapping[str, list[float]]
 ) -> None:
-    """The quality under overload is measured by bench/server/load.py; this needs no idle machine."""
+    """Quality under overload is measured by bench/server/load.py; this needs no idle machine."""
     server = serve(cache_bytes=0, running_count=2, waiting_count=WAITING_COUNT)
     asked = json.loads(document(network, rows, 60, 0))
     request = ExplainRequest(row_count=60, seed=0, plots=False)
