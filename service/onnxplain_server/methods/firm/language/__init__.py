@@ -1,7 +1,7 @@
-"""Feature functions as texts: a small language over the columns of a table.
+"""Expression language for features: safe Python-like expressions over the columns of a table.
 
-A text becomes a tree of the few operations that there are. It is never run as
-a program: what is not on the lists of this package is refused, with its place.
+Read `source`, `grammar`, `parse` (text to tree), `tree`, `evaluate` (tree to values) and `forms`.
+Text is never executed: whatever is not allow-listed here is rejected with its position.
 """
 
 from onnxplain_server.methods.firm.language.columns import ColumnValues

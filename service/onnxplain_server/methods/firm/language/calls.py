@@ -1,4 +1,4 @@
-"""The functions of the language: what each takes."""
+"""Built-in functions of the expression language, with arity and argument types."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 
 from onnxplain_server.methods.firm.language.tree import ColumnReference, Constant, Node, ValueKind
 
-_MOST_POSITION = 1_000_000
+_MAX_START = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function.
+    """Signature of a built-in function.
 
     Attributes
     ----------
     usage : str
-        How it is written.
-    fewest, most : int
-        Number of arguments.
+        Example call, for error messages.
+    min_count, max_count : int
+        Bounds of the number of arguments.
     operands : ValueKind or None
-        What all of them are; None: `check` tells.
+        Kind of all arguments; None: see `check`.
     kind : ValueKind
-        What it gives.
+        Kind of the result.
     check : callable
-        Says what is wrong with the arguments, or nothing.
+        Returns the error in the arguments, or "".
     """
 
     usage: str
-    fewest: int
-    most: int
+    min_count: int
+    max_count: int
     operands: ValueKind | None
     kind: ValueKind
     check: Callable[[Sequence[Node]], str] = lambda _operands: ""
@@ -41,13 +41,13 @@ def _check_kmer(operands: Sequence[Node]) -> str:
     if not (isinstance(column, ColumnReference) and column.kind is ValueKind.TEXT):
         return "the first argument of kmer must be a column of text"
     if not (isinstance(motif, Constant) and isinstance(motif.value, str) and motif.value):
-        return "the second argument of kmer must be a text, like 'GATTACA'"
+        return "the second argument of kmer must be a string, like 'GATTACA'"
     if len(operands) == 3:
         start = operands[2].value if isinstance(operands[2], Constant) else ""
         if not isinstance(start, float) or start != int(start):
             return "the third argument of kmer must be a whole number: the start, from 0"
-        if not 0 <= start <= _MOST_POSITION:
-            return f"the third argument of kmer must be in [0, {_MOST_POSITION:,}]"
+        if not 0 <= start <= _MAX_START:
+            return f"the third argument of kmer must be in [0, {_MAX_START:,}]"
     return ""
 
 
@@ -68,4 +68,4 @@ CALLS = {
     "sqrt": Function("sqrt(x)", 1, 1, _NUMBER, _NUMBER),
     "xor": Function("xor(a, b)", 2, 2, _CONDITION, _CONDITION),
 }
-"""In alphabetical order, as messages list them."""
+"""Functions by name, in alphabetical order for error messages."""

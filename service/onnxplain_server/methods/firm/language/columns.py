@@ -1,4 +1,4 @@
-"""The columns of a table, as expressions take them."""
+"""Column values for expressions: float64 or text, for all or some rows of a table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from onnxplain_server.methods.firm.language.tree import ValueKind
 
 
 class ColumnValues:
-    """Columns at some rows.
+    """Columns of a table at some rows.
 
     Parameters
     ----------
     columns : mapping of name to (n_rows,)
-        float64 with NaN where a value is missing, or str objects with "" there.
+        float64 with NaN for missing values, or str objects with "".
     rows : (n,) or None
-        Which rows are taken; None: all.
+        Rows to use; None: all.
     """
 
     def __init__(self, columns: Mapping[str, Array], rows: Indices | None = None) -> None:
@@ -28,7 +28,7 @@ class ColumnValues:
 
     @property
     def kinds(self) -> dict[str, ValueKind]:
-        """What each column holds."""
+        """Kind of each column."""
         return {
             name: ValueKind.TEXT if column.dtype == object else ValueKind.NUMBER
             for name, column in self._columns.items()
@@ -39,23 +39,23 @@ class ColumnValues:
         return column if self._rows is None else column[self._rows]
 
     def take(self, rows: Indices) -> ColumnValues:
-        """Keep some of the rows."""
+        """Select rows."""
         return ColumnValues(self._columns, rows if self._rows is None else self._rows[rows])
 
     def missing(self, name: str) -> Array:
-        """Tell where a column has no value: (n,)."""
+        """Return where a column has no value: (n,)."""
         column = self[name]
         return column == "" if column.dtype == object else np.isnan(column)
 
     def letters(self, name: str) -> Array:
-        """Split texts into their letters, padded by 0: (n, longest)."""
+        """Return texts as code points padded by 0, memoized: (n, max_length)."""
         if name not in self._letters:
             texts = self[name].astype(np.str_)
-            longest = max(1, texts.dtype.itemsize // 4)
-            self._letters[name] = np.ascontiguousarray(texts).view(np.uint32).reshape(-1, longest)
+            length = max(1, texts.dtype.itemsize // 4)
+            self._letters[name] = np.ascontiguousarray(texts).view(np.uint32).reshape(-1, length)
         return self._letters[name]
 
 
 def codes_of(text: str) -> Vector:
-    """Give the letters of a text the numbers that they have in `ColumnValues.letters`."""
+    """Return the code points of a text, as in `ColumnValues.letters`."""
     return np.array([ord(letter) for letter in text], dtype=np.uint32)

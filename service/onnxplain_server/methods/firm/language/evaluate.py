@@ -1,4 +1,4 @@
-"""Trees to values, row by row."""
+"""Evaluation of expression trees: NaN for missing values, errors for infinite ones."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from onnxplain_server.methods.firm.language.tree import (
 
 
 def _comparing(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Vector]:
-    """Compare where there are values on both sides; elsewhere the answer is missing."""
+    """Wrap a comparison so that its result is NaN where either side is missing."""
 
     def compared(left: Array, right: Array) -> Vector:
-        found: Vector = np.asarray(compare(left, right)).astype(np.float64)
+        condition: Vector = np.asarray(compare(left, right)).astype(np.float64)
         absent = _absent(left) | _absent(right)
-        return np.where(absent, np.nan, found)
+        return np.where(absent, np.nan, condition)
 
     return compared
 
@@ -57,7 +57,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     ">=": _comparing(np.greater_equal),
     "==": _comparing(np.equal),
     "!=": _comparing(np.not_equal),
-    # Of 0, 1 and NaN: what is missing stays missing.
+    # On 0, 1 and NaN; NaN propagates.
     "and": np.multiply,
     "or": np.maximum,
     "not": _not,
@@ -69,19 +69,18 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "min": np.minimum,
     "sqrt": np.sqrt,
 }
-"""What can be done with values; those that need columns are in `_Evaluator`."""
+"""Operations on values; those on columns are in `_Evaluator`."""
 
 
 def evaluate(expression: Expression, columns: ColumnValues) -> Array:
-    """Compute a feature: (n,), float64 with NaN where it is missing, or str objects.
+    """Evaluate a feature: (n,), float64 with NaN for missing values, or str objects.
 
-    A feature is missing where a column that it is computed from is, unless it
-    asks for that by `missing`.
+    A feature is missing if any column it uses is missing, except inside `missing(...)`.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where it is not finite, or where a column is no condition.
+        INVALID_OPTION for infinite values, or a column used as condition that is not 0 or 1.
     """
     with np.errstate(all="ignore"):
         values = _Evaluator(expression, columns).values(expression.root)
@@ -96,7 +95,7 @@ class _Evaluator:
         self._columns = columns
 
     def values(self, node: Node) -> Array:
-        """Compute the values of a node: (n,), or () of a constant."""
+        """Evaluate a node: (n,), or () for a constant."""
         match node:
             case ColumnReference():
                 return self._columns[node.name]
@@ -112,7 +111,7 @@ class _Evaluator:
                 return OPERATIONS[node.name](*[self.values(operand) for operand in node.operands])
 
     def _holds(self, node: Operation) -> Array:
-        """Take a column for a condition, if it is one."""
+        """Use a column as a condition; reject values other than 0 and 1."""
         values = self.values(node.operands[0])
         wrong = ~((values == 0) | (values == 1) | np.isnan(values))
         if wrong.any():
@@ -125,23 +124,23 @@ class _Evaluator:
         return values
 
     def _missing(self, node: Operation) -> Array:
-        found: Vector = self._columns.missing(_name(node)).astype(np.float64)
-        return found
+        condition: Vector = self._columns.missing(_name(node)).astype(np.float64)
+        return condition
 
     def _kmer(self, node: Operation) -> Array:
-        """Tell where a motif begins at a position, or anywhere."""
+        """Return where a motif occurs, at a position or anywhere."""
         name, motif = _name(node), node.operands[1]
-        letters, sought = self._columns.letters(name), codes_of(str(_constant(motif)))
-        last = letters.shape[1] - len(sought)
+        letters, codes = self._columns.letters(name), codes_of(str(_constant(motif)))
+        last = letters.shape[1] - len(codes)
         starts = range(last + 1)
         if len(node.operands) == 3:
             start = int(_constant(node.operands[2]))
             starts = range(start, start + 1) if start <= last else range(0)
-        found = np.zeros(len(letters))
+        occurs = np.zeros(len(letters))
         for start in starts:
-            found[(letters[:, start : start + len(sought)] == sought).all(axis=1)] = 1.0
-        found[self._columns.missing(name)] = np.nan
-        return found
+            occurs[(letters[:, start : start + len(codes)] == codes).all(axis=1)] = 1.0
+        occurs[self._columns.missing(name)] = np.nan
+        return occurs
 
 
 def _name(node: Operation) -> str:
@@ -165,6 +164,6 @@ def _check_finite(expression: Expression, columns: ColumnValues, values: Vector)
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{expression.text!r} is {values[rows[0]]:g} in {len(rows):,} of {len(values):,} rows, "
-            "though nothing is missing there; keep it finite, or leave these rows out",
+            "without a missing value there; keep it finite, or leave these rows out",
             expression.path,
         )

@@ -1,4 +1,4 @@
-"""Features that are sums of columns, or thresholds of such sums: those with closed forms."""
+"""Closed-form features: linear combinations of columns, and thresholds of them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from onnxplain_server.methods.firm.language.tree import (
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Sum of columns times coefficients, plus a constant."""
+    """Linear combination of columns, plus a constant."""
 
     coefficients: Mapping[str, float]
     constant: float = 0.0
 
     def plus(self, other: Linear, factor: float = 1.0) -> Linear:
-        """Add another one, times a factor."""
+        """Add another combination, times a factor."""
         names = {**self.coefficients, **other.coefficients}
         summed = {
             name: self.coefficients.get(name, 0.0) + factor * other.coefficients.get(name, 0.0)
@@ -38,14 +38,14 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Whether a linear feature is above 0, or below where `is_above` is false."""
+    """Condition that a linear feature is above 0, or below if `is_above` is false."""
 
     linear: Linear
     is_above: bool
 
 
 def form_of(expression: Expression) -> Linear | Threshold | None:
-    """Tell which closed form a feature has; None where it has neither."""
+    """Return the closed form of a feature; None if it has none."""
     root = expression.root
     if isinstance(root, Operation) and root.name in {"<", "<=", ">", ">="}:
         left, right = (_linear(operand) for operand in root.operands)

@@ -1,4 +1,4 @@
-"""Texts to trees: what is on the lists is taken, everything else is refused with its place."""
+"""Parser of feature expressions: an allow-list of Python's syntax; all else is rejected."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from collections.abc import Mapping, Sequence
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.language import calls
+from onnxplain_server.methods.firm.language.grammar import (
+    ALTERNATIVES,
+    ARITHMETIC,
+    COMPARISONS,
+    UNSUPPORTED,
+)
 from onnxplain_server.methods.firm.language.source import SourceText, read
 from onnxplain_server.methods.firm.language.tree import (
     ColumnReference,
@@ -20,56 +26,13 @@ from onnxplain_server.methods.firm.language.tree import (
     walk,
 )
 
-_MOST_DEPTH = 40
-_MOST_NODES = 250
-_LARGEST_POWER = 10
-
-_ARITHMETIC = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-}
-_COMPARISONS = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-_INSTEAD = {
-    ast.BitAnd: "write 'and' instead of '&'",
-    ast.BitOr: "write 'or' instead of '|'",
-    ast.Invert: "write 'not' instead of '~'",
-}
-_REFUSED = {
-    ast.Attribute: "attributes cannot be used",
-    ast.Subscript: "nothing can be picked by brackets",
-    ast.Lambda: "functions cannot be made",
-    ast.IfExp: "there is no 'if'; multiply by a condition",
-    ast.NamedExpr: "names cannot be given",
-    ast.JoinedStr: "texts are taken as they are, without an f before them",
-    ast.Await: "nothing can be awaited",
-    ast.Yield: "nothing can be yielded",
-    ast.YieldFrom: "nothing can be yielded",
-    ast.Starred: "nothing can be unpacked",
-    ast.Tuple: "a list stands only after 'in'",
-    ast.List: "a list stands only after 'in'",
-    ast.Set: "a list stands only after 'in'",
-    ast.Dict: "dictionaries cannot be used",
-    ast.ListComp: "there are no loops",
-    ast.SetComp: "there are no loops",
-    ast.DictComp: "there are no loops",
-    ast.GeneratorExp: "there are no loops",
-}
+_MAX_DEPTH = 40
+_MAX_NODES = 250
+_MAX_POWER = 10
 
 
 def parse(text: str, kinds: Mapping[str, ValueKind], path: str) -> Expression:
-    """Read a feature function.
+    """Parse a feature expression.
 
     Parameters
     ----------
@@ -77,53 +40,53 @@ def parse(text: str, kinds: Mapping[str, ValueKind], path: str) -> Expression:
         The name of a column, or an expression over columns.
     kinds : mapping of column to ValueKind
     path : str
-        Field of the request that holds the text.
+        Request field that holds the text.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION, or MISSING_COLUMN, with the place.
+        INVALID_OPTION or MISSING_COLUMN, with the position.
     """
     if text in kinds:
         return Expression(text, path, ColumnReference(text, kinds[text], 0))
     source = read(text, path)
-    root = _Reader(source, kinds).read(_syntax(source), 0)
+    root = _Parser(source, kinds).read(_syntax(source), 0)
     if root.kind is ValueKind.TEXT and not isinstance(root, ColumnReference):
-        raise source.fault("a feature is a number, a condition or a column", root.place)
+        raise source.fault("a feature must be a number, a condition or a column", root.place)
     expression = Expression(text, path, root)
     if not expression.columns:
         raise source.fault("the expression names no column", 0)
-    if sum(1 for _ in walk(root)) > _MOST_NODES:
-        raise source.fault(f"an expression has at most {_MOST_NODES} parts", 0)
+    if sum(1 for _ in walk(root)) > _MAX_NODES:
+        raise source.fault(f"an expression has at most {_MAX_NODES} parts", 0)
     return expression
 
 
 def _syntax(source: SourceText) -> ast.expr:
-    """Have Python tell what is what in a text, without running it."""
+    """Parse a text by Python's own parser, without running it."""
     try:
         return ast.parse(source.masked[source.blank :], mode="eval").body
     except SyntaxError as error:
-        # At its end, Python names no place.
+        # Python gives no offset for an error at the end.
         place = source.blank + error.offset - 1 if error.offset else len(source.text)
-        told = error.msg.partition(". Perhaps")[0]
+        reason = error.msg.partition(". Perhaps")[0]
         raise source.fault(
-            f"the expression cannot be read ({told})", min(place, len(source.text) - 1)
+            f"the expression cannot be parsed ({reason})", min(place, len(source.text) - 1)
         ) from None
     except (RecursionError, MemoryError, ValueError):
         raise source.fault("the expression is nested too deeply", source.blank) from None
 
 
-class _Reader:
-    """Turns Python's syntax into ours."""
+class _Parser:
+    """Converter of Python's syntax tree into an expression tree."""
 
     def __init__(self, source: SourceText, kinds: Mapping[str, ValueKind]) -> None:
         self._source = source
         self._kinds = kinds
 
     def read(self, node: ast.expr, depth: int) -> Node:  # noqa: PLR0911 - one per kind of node
-        """Read a node and all below it."""
-        if depth > _MOST_DEPTH:
-            raise self._fault(f"more than {_MOST_DEPTH} parts within each other", node)
+        """Convert a node and its descendants."""
+        if depth > _MAX_DEPTH:
+            raise self._fault(f"more than {_MAX_DEPTH} nested parts", node)
         match node:
             case ast.Name():
                 return self._column(node)
@@ -142,15 +105,15 @@ class _Reader:
             case ast.Call():
                 return self._call(node, depth)
             case _:
-                raise self._fault(_REFUSED.get(type(node), "this is not understood"), node)
+                raise self._fault(UNSUPPORTED.get(type(node), "this syntax is not supported"), node)
 
     def _column(self, node: ast.Name) -> ColumnReference:
         place = self._source.place(node)
         name = self._source.names.get(place, node.id)
         if name not in self._kinds:
-            known = listed(tuple(self._kinds))
+            columns = listed(tuple(self._kinds))
             raise self._source.fault(
-                f"the table has no column {name!r}; it has {known}", place, Reason.MISSING_COLUMN
+                f"the table has no column {name!r}; it has {columns}", place, Reason.MISSING_COLUMN
             )
         return ColumnReference(name, self._kinds[name], place)
 
@@ -161,7 +124,7 @@ class _Reader:
         if isinstance(value, str):
             return Constant(value, ValueKind.TEXT, place)
         if not isinstance(value, int | float):
-            raise self._fault("only numbers, texts, True and False can stand here", node)
+            raise self._fault("only numbers, strings, True and False are allowed here", node)
         try:
             number = float(value)
         except OverflowError:
@@ -176,7 +139,7 @@ class _Reader:
                 "not", [self._condition(node.operand, depth)], ValueKind.CONDITION, node
             )
         if isinstance(node.op, ast.Invert):
-            raise self._fault(_INSTEAD[ast.Invert], node)
+            raise self._fault(ALTERNATIVES[ast.Invert], node)
         number = self._number(node.operand, depth)
         if isinstance(node.op, ast.UAdd):
             return number
@@ -186,25 +149,25 @@ class _Reader:
 
     def _binary(self, node: ast.BinOp, depth: int) -> Node:
         if isinstance(node.op, ast.BitXor):
-            both = [self._condition(node.left, depth), self._condition(node.right, depth)]
-            return self._make("xor", both, ValueKind.CONDITION, node)
-        if type(node.op) not in _ARITHMETIC:
-            told = _INSTEAD.get(type(node.op), "this operator cannot be used")
-            raise self._fault(told, node.right)
+            sides = [self._condition(node.left, depth), self._condition(node.right, depth)]
+            return self._make("xor", sides, ValueKind.CONDITION, node)
+        if type(node.op) not in ARITHMETIC:
+            reason = ALTERNATIVES.get(type(node.op), "this operator is not supported")
+            raise self._fault(reason, node.right)
         operands = [self._number(node.left, depth), self._number(node.right, depth)]
         if isinstance(node.op, ast.Pow):
             self._check_power(operands[1], node.right)
-        return self._make(_ARITHMETIC[type(node.op)], operands, ValueKind.NUMBER, node)
+        return self._make(ARITHMETIC[type(node.op)], operands, ValueKind.NUMBER, node)
 
     def _check_power(self, exponent: Node, node: ast.expr) -> None:
-        is_small = isinstance(exponent, Constant) and abs(float(exponent.value)) <= _LARGEST_POWER
+        is_small = isinstance(exponent, Constant) and abs(float(exponent.value)) <= _MAX_POWER
         if not is_small:
             raise self._fault(
-                f"a power needs a number from -{_LARGEST_POWER} to {_LARGEST_POWER}", node
+                f"an exponent must be a number from -{_MAX_POWER} to {_MAX_POWER}", node
             )
 
     def _comparison(self, node: ast.Compare, depth: int) -> Node:
-        """Read a chain: a < b < c holds where both comparisons do."""
+        """Convert a chain: a < b < c is a < b and b < c."""
         left = node.left
         parts = []
         for operator, right in zip(node.ops, node.comparators, strict=True):
@@ -218,15 +181,15 @@ class _Reader:
     def _compared(
         self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr, depth: int
     ) -> Node:
-        name = _COMPARISONS.get(type(operator))
+        name = COMPARISONS.get(type(operator))
         if name is None:
-            raise self._fault("'is' cannot be used; write '=='", right)
+            raise self._fault("'is' is not supported; write '=='", right)
         operands = [self.read(side, depth + 1) for side in (left, right)]
         are_text = [operand.kind is ValueKind.TEXT for operand in operands]
         if any(are_text) and not all(are_text):
-            raise self._fault("a number and a text cannot be compared", right)
+            raise self._fault("a number and text cannot be compared", right)
         if all(are_text) and name not in {"==", "!="}:
-            raise self._fault("texts have no order; compare them by '==' or '!='", right)
+            raise self._fault("text has no order; compare it by '==' or '!='", right)
         return self._make(name, operands, ValueKind.CONDITION, node)
 
     def _membership(
@@ -239,25 +202,25 @@ class _Reader:
         for element in right.elts:
             constant = self.read(element, depth + 1)
             if not isinstance(constant, Constant):
-                raise self._fault("a list holds numbers or texts only", element)
+                raise self._fault("a list may contain only numbers and strings", element)
             if (constant.kind is ValueKind.TEXT) is not (value.kind is ValueKind.TEXT):
-                raise self._fault("a number and a text cannot be compared", element)
+                raise self._fault("a number and text cannot be compared", element)
             parts.append(self._make("==", [value, constant], ValueKind.CONDITION, node))
-        found = self._fold("or", parts, node)
+        member = self._fold("or", parts, node)
         if isinstance(operator, ast.In):
-            return found
-        return self._make("not", [found], ValueKind.CONDITION, node)
+            return member
+        return self._make("not", [member], ValueKind.CONDITION, node)
 
     def _call(self, node: ast.Call, depth: int) -> Node:
         if isinstance(node.func, ast.Attribute):
-            raise self._fault(_REFUSED[ast.Attribute], node.func)
+            raise self._fault(UNSUPPORTED[ast.Attribute], node.func)
         if not isinstance(node.func, ast.Name) or node.func.id not in calls.CALLS:
             raise self._fault(f"the functions are {', '.join(calls.CALLS)}", node.func)
         if node.keywords:
-            raise self._fault("arguments have no names", node.keywords[0].value)
+            raise self._fault("keyword arguments are not supported", node.keywords[0].value)
         call = calls.CALLS[node.func.id]
-        if not call.fewest <= len(node.args) <= call.most:
-            raise self._fault(f"{node.func.id} is written {call.usage}", node)
+        if not call.min_count <= len(node.args) <= call.max_count:
+            raise self._fault(f"the usage of {node.func.id} is {call.usage}", node)
         match call.operands:
             case ValueKind.NUMBER:
                 operands = [self._number(argument, depth) for argument in node.args]
@@ -265,28 +228,28 @@ class _Reader:
                 operands = [self._condition(argument, depth) for argument in node.args]
             case _:
                 operands = [self.read(argument, depth + 1) for argument in node.args]
-        told = call.check(operands)
-        if told:
-            raise self._fault(told, node)
+        reason = call.check(operands)
+        if reason:
+            raise self._fault(reason, node)
         return self._make(node.func.id, operands, call.kind, node)
 
     def _number(self, node: ast.expr, depth: int) -> Node:
-        """Read what must be a number; a condition counts as 1 where it holds, and 0 elsewhere."""
-        found = self.read(node, depth + 1)
-        if found.kind is ValueKind.TEXT:
-            raise self._fault("a text is no number; compare it, as in x == 'a'", node)
-        return found
+        """Convert an operand that must be a number; conditions are 0 or 1."""
+        operand = self.read(node, depth + 1)
+        if operand.kind is ValueKind.TEXT:
+            raise self._fault("text is not a number; compare it, as in x == 'a'", node)
+        return operand
 
     def _condition(self, node: ast.expr, depth: int) -> Node:
-        """Read what must be a condition; a column of 0 and 1 is one, which its values tell."""
-        found = self.read(node, depth + 1)
-        if found.kind is ValueKind.TEXT:
-            raise self._fault("a text is no condition; compare it, as in x == 'a'", node)
-        if found.kind is ValueKind.NUMBER:
-            if not isinstance(found, ColumnReference):
-                raise self._fault("a number is no condition; compare it, as in x > 1", node)
-            return self._make("holds", [found], ValueKind.CONDITION, node)
-        return found
+        """Convert an operand that must be a condition; a column's values are checked later."""
+        operand = self.read(node, depth + 1)
+        if operand.kind is ValueKind.TEXT:
+            raise self._fault("text is not a condition; compare it, as in x == 'a'", node)
+        if operand.kind is ValueKind.NUMBER:
+            if not isinstance(operand, ColumnReference):
+                raise self._fault("a number is not a condition; compare it, as in x > 1", node)
+            return self._make("holds", [operand], ValueKind.CONDITION, node)
+        return operand
 
     def _fold(self, name: str, parts: Sequence[Node], node: ast.expr) -> Node:
         whole = parts[0]

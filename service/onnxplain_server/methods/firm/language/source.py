@@ -1,4 +1,4 @@
-"""The text of an expression: names in backquotes, and faults that point at their place."""
+"""Source text of an expression: masks names in backquotes, and builds errors with positions."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from onnxplain_server.core.errors import ExplainError, Reason
 MAX_CHARACTERS = 1_000
 
 _TOKEN = re.compile(r"""`[^`]*`|'[^'\\]*'|"[^"\\]*"|[`'"#\\]|[^`'"#\\]+""")
-_ALONE = {
-    "`": "` has no other end, or there is a backslash before it",
-    "'": "' has no other end, or there is a backslash before it",
-    '"': '" has no other end, or there is a backslash before it',
-    "#": "there are no comments here",
-    "\\": "a backslash cannot be used",
+_INVALID_TOKENS = {
+    "`": "` is not closed, or follows a backslash",
+    "'": "' is not closed, or follows a backslash",
+    '"': '" is not closed, or follows a backslash',
+    "#": "comments are not supported",
+    "\\": "backslashes are not supported",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A text on its way to a tree.
+    """Text of an expression, before parsing.
 
     Attributes
     ----------
     text : str
-        As it was given.
+        As in the request.
     path : str
-        Field of the request that holds it.
+        Request field that holds it.
     masked : str
-        The text with identifiers of the same length in place of names in backquotes.
+        The text with names in backquotes replaced by identifiers of the same length.
     names : mapping of int to str
-        The names in backquotes, by their place.
+        Names in backquotes, by position.
     """
 
     text: str
@@ -43,23 +43,23 @@ class SourceText:
     names: Mapping[int, str] = field(default_factory=dict)
 
     def fault(self, reason: str, place: int, cause: Reason = Reason.INVALID_OPTION) -> ExplainError:
-        """Make the error for what is wrong at a place."""
-        shown = self.text if len(self.text) <= 100 else f"{self.text[:100]}…"
-        return ExplainError(cause, f"{reason}, at position {place + 1} of {shown!r}", self.path)
+        """Build the error for a position."""
+        excerpt = self.text if len(self.text) <= 100 else f"{self.text[:100]}…"
+        return ExplainError(cause, f"{reason}, at position {place + 1} of {excerpt!r}", self.path)
 
     @property
     def blank(self) -> int:
-        """Count the blanks at the start, which Python would take for an indentation."""
+        """Count leading blanks, which Python would parse as indentation."""
         return len(self.masked) - len(self.masked.lstrip())
 
     def place(self, node: ast.expr) -> int:
-        """Count the characters before a node, of what begins after the blanks."""
+        """Return the position of a node in the text, in characters."""
         before = self.masked.encode()[: self.blank + node.col_offset]
         return len(before.decode(errors="ignore"))
 
 
 def read(text: str, path: str) -> SourceText:
-    """Set names in backquotes aside.
+    """Validate a text and mask its names in backquotes.
 
     Raises
     ------
@@ -75,23 +75,23 @@ def read(text: str, path: str) -> SourceText:
     parts = []
     for token in _TOKEN.finditer(text):
         part, place = token.group(), token.start()
-        if part in _ALONE:
-            raise plain.fault(_ALONE[part], place)
+        if part in _INVALID_TOKENS:
+            raise plain.fault(_INVALID_TOKENS[part], place)
         if part[0] == "`":
             names[place] = part[1:-1]
-            part = _stand_in(plain, part, place)
+            part = _mask(plain, part, place)
         elif part[0] not in "'\"":
             part = re.sub(r"\s", " ", part)
         parts.append(part)
     return SourceText(text, path, "".join(parts), names)
 
 
-def _stand_in(plain: SourceText, part: str, place: int) -> str:
-    """Make an identifier as long as a name in backquotes is."""
+def _mask(plain: SourceText, part: str, place: int) -> str:
+    """Return an identifier as long as a name in backquotes."""
     end = place + len(part)
-    beside = plain.text[max(place - 1, 0) : place] + plain.text[end : end + 1]
+    neighbors = plain.text[max(place - 1, 0) : place] + plain.text[end : end + 1]
     if len(part) < 3:
-        raise plain.fault("a name must stand between backquotes", place)
-    if any(character.isalnum() or character == "_" for character in beside):
+        raise plain.fault("a name is missing between the backquotes", place)
+    if any(character.isalnum() or character == "_" for character in neighbors):
         raise plain.fault("an operator is missing beside the name in backquotes", place)
     return "_" * len(part)

@@ -1,4 +1,4 @@
-"""What a text becomes: columns, constants and operations, each with its place in the text."""
+"""Expression tree: columns, constants and operations, each with its position in the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 
 class ValueKind(Enum):
-    """What the values of a column, or of a part of an expression, are."""
+    """Kind of the values of a column or of a part of an expression."""
 
     NUMBER = "a number"
     CONDITION = "a condition"
@@ -18,7 +18,7 @@ class ValueKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReference:
-    """The values of a column. `place` is that of its first character in the text, from 0."""
+    """Reference to a column. `place` is the position of its first character, from 0."""
 
     name: str
     kind: ValueKind
@@ -27,7 +27,7 @@ class ColumnReference:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number or a text that stands in the expression."""
+    """Number or string literal."""
 
     value: float | str
     kind: ValueKind
@@ -36,7 +36,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is done with some operands; `name` is a key of `evaluate.OPERATIONS`."""
+    """Operation on operands; `name` is a key of `evaluate.OPERATIONS`."""
 
     name: str
     operands: tuple[Node, ...]
@@ -49,14 +49,14 @@ Node: TypeAlias = ColumnReference | Constant | Operation
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A feature function.
+    """Feature as an expression.
 
     Attributes
     ----------
     text : str
-        As it was given.
+        As in the request.
     path : str
-        Field of the request that holds it.
+        Request field that holds it.
     root : Node
     """
 
@@ -66,13 +66,13 @@ class Expression:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that it is computed from, in order of first appearance."""
+        """Names of the columns it uses, in order of first appearance."""
         columns = (node for node in walk(self.root) if isinstance(node, ColumnReference))
         return tuple(dict.fromkeys(column.name for column in columns))
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all below it, from left to right."""
+    """Yield a node and its descendants, from left to right."""
     yield node
     if isinstance(node, Operation):
         for operand in node.operands:
