@@ -464,7 +464,7 @@ def test_weights_of_rows_count(ask: Ask) -> None:
     ("given", "reason", "told"),
     [
         ({"target_column": ""}, Reason.INVALID_OPTION, "no target"),
-        ({"weight_limit": 0.5}, Reason.INVALID_OPTION, "leave out 1"),
+        ({"weight_limit": 0.5}, Reason.INVALID_OPTION, "exclude the neutral weight 1"),
         ({"features": ["petal"]}, Reason.UNKNOWN_FEATURE, "petal"),
         ({"classes": ["rose"]}, Reason.INVALID_OPTION, "rose"),
         ({"particle_count": 1}, Reason.INVALID_OPTION, "particle_count is 1"),

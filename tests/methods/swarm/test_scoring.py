@@ -40,7 +40,7 @@ def test_the_score_is_that_of_all_rows_with_those_of_one_class_moved(score: Scor
     mixed = NOW.copy()
     mixed[OWN] = MOVED[OWN]
 
-    found = whole.judge(NOW, OWN).scores(tally)
+    found = whole.scorer(NOW, OWN).scores(tally)
 
     expected = SCORES[score](TRUE, mixed.argmax(axis=1), sample_weight=WEIGHTS)
     assert found == pytest.approx([expected])
@@ -53,7 +53,7 @@ def test_a_loss_is_averaged_over_all_rows() -> None:
     mixed = NOW.copy()
     mixed[OWN] = MOVED[OWN]
 
-    found = whole.judge(NOW, OWN).scores(tally)
+    found = whole.scorer(NOW, OWN).scores(tally)
 
     expected = np.average(((mixed - np.eye(3)[TRUE]) ** 2).sum(axis=1), weights=WEIGHTS)
     assert found == pytest.approx([expected])
@@ -67,7 +67,7 @@ def test_rows_of_a_class_that_the_model_does_not_know_are_always_wrong() -> None
     own = unknown.take(np.array([0]))
     tally = own.tally(own.labels(predicted[:1]), own.losses(predicted[:1]))
 
-    assert unknown.judge(predicted, np.array([0])).scores(tally) == pytest.approx([2 / 3])
+    assert unknown.scorer(predicted, np.array([0])).scores(tally) == pytest.approx([2 / 3])
 
 
 def test_of_equal_outputs_the_first_is_predicted() -> None:
@@ -75,5 +75,5 @@ def test_of_equal_outputs_the_first_is_predicted() -> None:
 
 
 def test_harm_is_what_a_score_lacks_to_1_and_what_a_loss_is() -> None:
-    assert truth(Score.ACCURACY).judge(NOW, OWN).damage(np.array([0.7])) == pytest.approx([0.3])
-    assert truth(loss=Loss.SQUARED_ERROR).judge(NOW, OWN).damage(np.array([0.7])) == [0.7]
+    assert truth(Score.ACCURACY).scorer(NOW, OWN).damage(np.array([0.7])) == pytest.approx([0.3])
+    assert truth(loss=Loss.SQUARED_ERROR).scorer(NOW, OWN).damage(np.array([0.7])) == [0.7]

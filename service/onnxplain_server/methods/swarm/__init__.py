@@ -1,4 +1,7 @@
-"""How far features must be moved before a model breaks, and which class it then predicts.
+"""Swarm: perturbation of single features until the model's score breaks.
+
+Read `options`, `perturbation`, `cohorts`, `scoring`, then `steps` (exact) and `searching` (by
+trial), and `compute`. Only `predicting` calls the model.
 
 Marcílio-Jr, Eler and Breve (2021), "Model-agnostic interpretation by visualization of feature
 perturbations", arXiv 2101.10502.

@@ -1,6 +1,6 @@
-"""The weight at which something first happens, to the last bit, by halving the weights there are.
+"""Bisection over floating-point weights: the least weight with a property, to the last bit.
 
-Weights from 0 on are ordered like their bits, so a range of them is halved until one is left.
+Floats from 0 on are ordered like their bit patterns, so the search halves ranges of integers.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ _BITS: dict[type, npt.DTypeLike] = {np.float32: np.int32, np.float64: np.int64}
 def first_where(
     holds: Callable[[Array], Array], low: Array, high: Array, kind: npt.DTypeLike
 ) -> Vector:
-    """Find, for each entry, the least weight where something holds: (n,).
+    """Find, for each entry, the least weight with a monotone property: (n,).
 
     Parameters
     ----------
     holds : callable (n,) -> (n,)
-        Tells of one weight per entry; once it holds, it holds for all larger ones.
+        Property of one weight per entry; if it holds, it holds for all larger weights.
     low, high : (n,)
-        From where and up to where to look; `high` is returned where it holds nowhere before.
+        Bounds of the search; `high` is returned if the property holds nowhere below.
     kind : float32 or float64
-        The numbers that weights can be.
+        Type of weights.
     """
     bits = _BITS[np.dtype(kind).type]
-    least, most = (np.asarray(end, dtype=kind).view(bits).copy() for end in (low, high))
-    while (least < most).any():
-        middle = least + (most - least) // 2
-        found = holds(middle.view(kind))
-        most = np.where(found, middle, most)
-        least = np.where(found, least, np.minimum(middle + 1, most))
-    weights: Vector = most.view(kind).astype(np.float64)
+    lower, upper = (np.asarray(end, dtype=kind).view(bits).copy() for end in (low, high))
+    while (lower < upper).any():
+        middle = lower + (upper - lower) // 2
+        is_true = holds(middle.view(kind))
+        upper = np.where(is_true, middle, upper)
+        lower = np.where(is_true, lower, np.minimum(middle + 1, upper))
+    weights: Vector = upper.view(kind).astype(np.float64)
     return weights
 
 
 def crossings(move: Move, thresholds: Vector, limit: float, kind: npt.DTypeLike) -> Vector:
-    """Find the least weight with which each value passes its threshold: (n,).
+    """Find the least weight at which each value passes its threshold: (n,).
 
-    Values that rise with the weight pass where they reach it, others where they fall below it.
+    Rising values pass when they reach the threshold, falling ones when they drop below it.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def crossings(move: Move, thresholds: Vector, limit: float, kind: npt.DTypeLike)
         One value per threshold.
     thresholds : (n,)
     limit : float
-        With which all have passed.
+        Weight at which all have passed.
     """
     rising = move.slope >= 0
 
     def passed(weights: Array) -> Array:
-        reached: Array = (move.at(weights) >= thresholds) == rising
-        return reached
+        is_past: Array = (move.at(weights) >= thresholds) == rising
+        return is_past
 
     ends = np.full(len(move), limit)
     return first_where(passed, np.zeros(len(move)), ends, kind)
 
 
 def before(weights: Array, kind: npt.DTypeLike) -> Vector:
-    """Return the next smaller weights: (n,); 0 stays."""
+    """Return the next smaller weights: (n,); 0 is kept."""
     exact = np.asarray(weights, dtype=kind)
     smaller: Vector = np.nextafter(exact, np.array(-np.inf, dtype=kind)).astype(np.float64)
     return smaller.clip(0.0)

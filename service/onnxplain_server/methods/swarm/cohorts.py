@@ -1,4 +1,4 @@
-"""The rows that are moved together, and what it takes to score them."""
+"""Cohorts: rows moved together (of one class, all, or a single one), ready to be scored."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from onnxplain_server.methods.swarm.scoring import GroundTruth, Scorer, Tally
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cohort:
-    """Rows that are moved together: those of a class, all, or one by itself.
+    """Rows moved together: those of a class, all, or a single one.
 
     Attributes
     ----------
     name : str
-        Of the class; empty without classes.
+        Name of the class; empty without classes.
     number : int
         Position of the class among the model's; -1 without classes.
     row_index : int or None
-        Row of the table that is explained by itself.
+        Row explained by itself; None for a class or all rows.
     rows : (n_moved,)
         Positions in the background.
     truth : GroundTruth
-        Of these rows.
-    judge : Scorer
+        Truth of these rows.
+    scorer : Scorer
     unmoved : Tally
-        What is predicted for these rows as they are.
+        Predictions for these rows before any move.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Cohort:
     row_index: int | None
     rows: Indices
     truth: GroundTruth
-    judge: Scorer
+    scorer: Scorer
     unmoved: Tally
 
     def __len__(self) -> int:
@@ -45,8 +45,8 @@ class Cohort:
 
     @property
     def score(self) -> float:
-        """Score, or average loss, of the rows as they are, and of all that are not moved."""
-        return float(self.judge.scores(self.unmoved)[0])
+        """Score, or average loss, of all rows before any move."""
+        return float(self.scorer.scores(self.unmoved)[0])
 
 
 def cohorts(
@@ -54,37 +54,37 @@ def cohorts(
     predicted: Matrix,
     names: Sequence[str],
     chosen: Sequence[int],
-    alone: Indices,
+    single_rows: Indices,
 ) -> Iterator[Cohort]:
     """Divide rows into cohorts.
 
     Parameters
     ----------
     truth, predicted
-        Of all rows.
+        Truth and predictions of all rows.
     names : sequence of str
-        Of the classes; empty without.
+        Class names; empty without classes.
     chosen : sequence of int
-        Classes to move; not looked at without classes.
-    alone : (n_alone,)
-        Rows that are explained each by itself; empty: all rows, by class.
+        Classes to move; unused without classes.
+    single_rows : (n_single_rows,)
+        Rows each explained by itself; empty: all rows, by class.
     """
-    if len(alone):
-        for row in alone.tolist():
+    if len(single_rows):
+        for row in single_rows.tolist():
             only = np.array([row])
-            # By itself, a row weighs all, even one that weighs nothing beside others.
-            own, found = replace(truth.take(only), weights=np.ones(1)), predicted[only]
-            yield _cohort(own, found, names, np.array([0]), only, row)
+            # A single row has weight 1, also if its own weight is 0.
+            unit = replace(truth.take(only), weights=np.ones(1))
+            yield _cohort(unit, predicted[only], names, np.array([0]), only, row)
     elif truth.classes is None:
-        every = np.arange(len(predicted))
-        yield _cohort(truth, predicted, names, every, every, None)
+        rows = np.arange(len(predicted))
+        yield _cohort(truth, predicted, names, rows, rows, None)
     else:
         for number in chosen:
             rows = np.flatnonzero(truth.classes == number)
             yield _cohort(truth, predicted, names, rows, rows, None)
 
 
-def _cohort(  # noqa: PLR0917 - all that it is made of
+def _cohort(  # noqa: PLR0917 - its attributes
     truth: GroundTruth,
     predicted: Matrix,
     names: Sequence[str],
@@ -92,10 +92,10 @@ def _cohort(  # noqa: PLR0917 - all that it is made of
     rows: Indices,
     row_index: int | None,
 ) -> Cohort:
-    """Make a cohort of the rows `moved` of those given, which are `rows` of the background."""
+    """Build a cohort of the rows at `moved`; `rows` are their positions in the background."""
     number = -1 if truth.classes is None else int(truth.classes[moved[0]])
-    own, found = truth.take(moved), predicted[moved]
-    unmoved = own.tally(own.labels(found) if names else None, own.losses(found))
+    own, outputs = truth.take(moved), predicted[moved]
+    unmoved = own.tally(own.labels(outputs) if names else None, own.losses(outputs))
     name = names[number] if 0 <= number < len(names) else ""
-    judge = truth.judge(predicted, moved)
-    return Cohort(name, number, row_index, rows, own, judge, unmoved)
+    scorer = truth.scorer(predicted, moved)
+    return Cohort(name, number, row_index, rows, own, scorer, unmoved)

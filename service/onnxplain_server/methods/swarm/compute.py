@@ -1,14 +1,14 @@
-"""From rows and a model to what moving each feature does, class by class."""
+"""Swarm computation: cohorts, the search of each, and the effects of moving each feature."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.background import Background
 from onnxplain_server.methods.infinite_losses import check_finite_baseline, infinite_loss_notes
@@ -29,7 +29,8 @@ from onnxplain_server.methods.swarm.searching import (
 )
 from onnxplain_server.methods.swarm.steps import Steps, disagreements, exact_optimum, score_curve
 
-_LEAST_POPULATION = 5
+_MIN_POPULATION = 5
+"""Smallest population of scipy's differential evolution."""
 _SEARCHES: dict[Search, Callable[[SearchSpace], list[SearchResult]]] = {
     Search.PUBLISHED: by_swarm,
     Search.DIFFERENTIAL_EVOLUTION: by_evolution,
@@ -37,31 +38,31 @@ _SEARCHES: dict[Search, Callable[[SearchSpace], list[SearchResult]]] = {
 
 
 class StepReader(Protocol):
-    """Reads what rows are predicted as, for every weight."""
+    """Reader of steps: the predictions of rows for every weight, from the model itself."""
 
     def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Find the steps of several features; moves are of the cohort's rows."""
+        """Return the steps of each feature; `moves` are for the cohort's rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What is explained.
+    """Rows, model and true values to explain.
 
     Attributes
     ----------
     background : Background
-        All rows that are used, each kept.
+        All rows used, without merging duplicates.
     predictor : MovedRowPredictor
     truth : GroundTruth
-        Of these rows.
+        True values of these rows.
     class_names : tuple of str
-        Of all outputs; empty without classes.
+        Names of all outputs; empty without classes.
     moved_classes : tuple of int
         Classes whose rows are moved.
     single_rows : (n_single_rows,)
-        Rows of the background that are explained each by itself.
+        Rows of the background each explained by itself.
     reader : StepReader or None
-        Where what is predicted with any weight can be read from the model.
+        None unless the steps can be read from the model.
     """
 
     background: Background
@@ -73,206 +74,204 @@ class Problem:
     reader: StepReader | None
 
     def move(self, options: Options, feature: int, rows: Indices, seed: int) -> Move:
-        """Prepare a feature to be moved in some rows."""
+        """Prepare the move of a feature in some rows."""
         random = np.random.default_rng([seed, 9, feature])
         return moves(options.motion, self.background.columns[feature], rows, random)
 
+    def cohorts(self, predicted: Matrix, single_rows: Indices) -> Iterator[Cohort]:
+        """Divide the rows into cohorts, given the predictions before any move."""
+        return cohorts(self.truth, predicted, self.class_names, self.moved_classes, single_rows)
 
-def cost(options: Options, subject: Problem) -> int:
-    """Return the rows to predict, at most; those that check what is read are not planned."""
-    rows, settings = len(subject.background), options.search_settings
-    if subject.reader is not None:
+
+def cost(options: Options, problem: Problem) -> int:
+    """Return an upper bound of the rows to predict, without those that confirm exact steps."""
+    rows, settings = len(problem.background), options.search_settings
+    if problem.reader is not None:
         return rows
     if options.search is Search.PUBLISHED:
-        looks = settings.particle_count * settings.iteration_count
+        evaluations = settings.particle_count * settings.iteration_count
     else:
-        # The first generation, and a population that scipy does not take any smaller.
-        looks = max(settings.particle_count, _LEAST_POPULATION) * (settings.iteration_count + 1)
-    looks *= settings.restart_count
-    return rows + (len(subject.single_rows) or rows) * len(options.features) * looks
+        population = max(settings.particle_count, _MIN_POPULATION)
+        evaluations = population * (settings.iteration_count + 1)  # and the first generation
+    evaluations *= settings.restart_count
+    return rows + (len(problem.single_rows) or rows) * len(options.features) * evaluations
 
 
-def compute(subject: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:
-    """Search each cohort, and put together what was found.
+def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:
+    """Search each cohort for the most damaging weight of each feature.
 
     Parameters
     ----------
     notes : sequence of Note
-        What is known already to temper the trust in the result.
+        Notes from the preparation, to be added to the result.
     """
-    places = [subject.background.features.index(name) for name in options.features]
-    predicted = subject.predictor.unmoved()
-    _check_finite(subject, predicted)
-    parties = list(
-        cohorts(
-            subject.truth,
-            predicted,
-            subject.class_names,
-            subject.moved_classes,
-            subject.single_rows,
-        )
-    )
-    if options.search is not Search.EXACT:
-        found = [_try(subject, options, cohort, places, seed) for cohort in parties]
-        subject.predictor.settle(cost(options, subject))
-        return _result(subject, options, parties, found, places, tuple(notes), predicted, seed)
-    exact = [_read(subject, options, cohort, places, seed) for cohort in parties]
-    doubts = sum(doubt for _, doubt in exact)
-    notes = [*notes, *((_doubted(doubts),) if doubts else ())]
-    return _result(
-        subject, options, parties, [row for row, _ in exact], places, tuple(notes), predicted, seed
-    )
-
-
-def _check_finite(subject: Problem, predicted: Matrix) -> None:
-    """Refuse a loss that is infinite before anything is moved: it cannot get worse."""
-    comparison, weights = subject.truth.comparison, subject.truth.weights
-    if comparison is None:
-        return
-    losses = comparison.losses(subject.truth.actual, predicted).sum(axis=1, keepdims=True)
-    counted = np.flatnonzero(weights if not len(subject.single_rows) else weights + 1)
-    total = losses[counted].sum(axis=0)
-    background = subject.background.take(counted)
-    check_finite_baseline(comparison.loss, losses[counted], total, ("total",), background)
-
-
-def _doubted(count: int) -> Note:
-    return Note(
-        "TREES_DISAGREE",
-        f"{count:,} of the predictions that confirm best weights are not as the model was read; "
-        "take search PUBLISHED beside EXACT.",
-    )
-
-
-def _read(
-    subject: Problem, options: Options, cohort: Cohort, places: Sequence[int], seed: int
-) -> tuple[list[SearchResult], int]:
-    """Read the features of a cohort exactly, and count predictions that say otherwise."""
-    prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
-    kind = widest(prepared)
-    assert subject.reader is not None  # noqa: S101 - nothing else makes a search exact
-    steps = subject.reader.steps(cohort, places, prepared)
-    found, doubts = [], 0
-    for j, move, own in zip(places, prepared, steps, strict=True):
-        curve = score_curve(own, cohort, options.motion.weight_limit)
-        one = exact_optimum(curve, cohort, options.motion, options.resolution, kind)
-        doubts += disagreements(subject.predictor, cohort, j, move, own, one)
-        found.append(one)
-    return found, doubts
-
-
-def _try(
-    subject: Problem, options: Options, cohort: Cohort, places: Sequence[int], seed: int
-) -> list[SearchResult]:
-    """Search the features of a cohort by trying weights."""
-    prepared = [subject.move(options, j, cohort.rows, seed) for j in places]
-    known = None
-    if subject.reader is not None:
-        limit = options.motion.weight_limit
-        steps = subject.reader.steps(cohort, places, prepared)
-        known = [score_curve(own, cohort, limit) for own in steps]
-    neutral = options.motion.perturbation.neutral
-    notebook = PredictionMemo(subject.predictor, cohort, places, prepared, neutral, known)
-    field = SearchSpace(
-        cohort, places, notebook, options.motion, options.search_settings, widest(prepared), seed
-    )
-    return _SEARCHES[options.search or Search.PUBLISHED](field)
-
-
-def _result(  # noqa: PLR0917 - all that it is made of
-    subject: Problem,
-    options: Options,
-    parties: Sequence[Cohort],
-    found: Sequence[Sequence[SearchResult]],
-    places: Sequence[int],
-    notes: tuple[Note, ...],
-    predicted: Matrix,
-    seed: int,
-) -> Result:
-    limit, report = options.motion.weight_limit, options.resolution
-    borders = np.linspace(0, limit, report.window_count + 1)
-    importances = np.array(
-        [
-            importance(
-                np.array([one.distance for one in row]), np.array([one.drop for one in row]), limit
-            )
-            for row in found
-        ]
-    )
-    effects = []
-    for c, cohort in enumerate(parties):
-        for f, place in enumerate(places):
-            one = found[c][f]
-            scores, shares = one.curve.windows(borders)
-            background = subject.background
-            column = background.features.columns[place]
-            moved = subject.move(options, place, cohort.rows, seed).at(one.best_weight)
-            effects.append(
-                Effect(
-                    cohort.name,
-                    options.features[f],
-                    None
-                    if cohort.row_index is None
-                    else int(subject.background.source[cohort.row_index]),
-                    len(cohort),
-                    float(importances[c, f]),
-                    one,
-                    scores,
-                    shares,
-                    one.curve.similarities(limit),
-                    histogram(
-                        column[cohort.rows], background.weights[cohort.rows], background.unit
-                    ),
-                    reach(column, moved, cohort.truth.weights),
-                )
-            )
-    total, relative = over_classes(importances)
-    if options.loss is not None:
-        names = [(name,) for name in options.features]
-        notes = (*notes, *infinite_loss_notes(options.loss, importances.T, names, "moves"))
-    assert options.search is not None  # noqa: S101
-    harmful = [
-        (
-            f"{e.feature} of {e.class_name}" if e.class_name else e.feature,
-            e.search_result.best_weight,
-            e.reach,
-        )
-        for e in effects
-        if e.importance > 0
+    positions = [problem.background.features.index(name) for name in options.features]
+    predicted = problem.predictor.unmoved()
+    _check_finite(problem, predicted)
+    groups = list(problem.cohorts(predicted, problem.single_rows))
+    if options.search is Search.EXACT:
+        exact = [_read_steps(problem, options, cohort, positions, seed) for cohort in groups]
+        results = [found for found, _ in exact]
+        notes = [*notes, *_disagreement_notes(sum(count for _, count in exact))]
+    else:
+        results = [_search(problem, options, cohort, positions, seed) for cohort in groups]
+        problem.predictor.settle(cost(options, problem))
+    effects = [
+        _effects(problem, options, cohort, found, positions, seed)
+        for cohort, found in zip(groups, results, strict=True)
     ]
+    importances = np.array([[effect.importance for effect in row] for row in effects])
+    total, relative = over_classes(importances)
+    assert options.search is not None  # noqa: S101 - chosen by the preparation
     return Result(
-        subject.class_names,
+        problem.class_names,
         options.features,
-        tuple(effects),
-        _baseline(subject, predicted),
+        tuple(effect for row in effects for effect in row),
+        _baseline(problem, predicted),
         total,
         relative,
-        _similarity(subject, parties, effects, len(places)),
-        borders,
+        _similarity(problem, groups, effects),
+        _window_borders(options),
         options.search,
         options.score,
         options.loss,
         options.motion,
-        report,
-        (*notes, *extrapolation(harmful)),
+        options.resolution,
+        (*notes, *_result_notes(options, effects, importances)),
     )
 
 
-def _baseline(subject: Problem, predicted: Matrix) -> float:
-    """Score, or average loss, of all rows as they are."""
-    none = np.zeros(0, dtype=np.intp)
-    together = cohorts(subject.truth, predicted, subject.class_names, subject.moved_classes, none)
-    return next(together).score
+def _check_finite(problem: Problem, predicted: Matrix) -> None:
+    """Reject an infinite baseline loss, which no move can increase."""
+    comparison, weights = problem.truth.comparison, problem.truth.weights
+    if comparison is None:
+        return
+    losses = comparison.losses(problem.truth.actual, predicted).sum(axis=1, keepdims=True)
+    # A single row counts whatever its weight.
+    counted = np.flatnonzero(weights if not len(problem.single_rows) else weights + 1)
+    total = losses[counted].sum(axis=0)
+    background = problem.background.take(counted)
+    check_finite_baseline(comparison.loss, losses[counted], total, ("total",), background)
+
+
+def _disagreement_notes(count: int) -> tuple[Note, ...]:
+    if not count:
+        return ()
+    message = (
+        f"{count:,} of the predictions that confirm best weights differ from the steps read from "
+        "the model; compare with search PUBLISHED."
+    )
+    return (Note("TREES_DISAGREE", message),)
+
+
+def _read_steps(
+    problem: Problem, options: Options, cohort: Cohort, positions: Sequence[int], seed: int
+) -> tuple[list[SearchResult], int]:
+    """Compute the exact optima of a cohort, and count predictions that contradict them."""
+    prepared = [problem.move(options, j, cohort.rows, seed) for j in positions]
+    kind = widest(prepared)
+    assert problem.reader is not None  # noqa: S101 - nothing else makes a search exact
+    steps_by_feature = problem.reader.steps(cohort, positions, prepared)
+    results, disagreement_count = [], 0
+    for j, move, steps in zip(positions, prepared, steps_by_feature, strict=True):
+        curve = score_curve(steps, cohort, options.motion.weight_limit)
+        result = exact_optimum(curve, cohort, options.motion, options.resolution, kind)
+        disagreement_count += disagreements(problem.predictor, cohort, j, move, steps, result)
+        results.append(result)
+    return results, disagreement_count
+
+
+def _search(
+    problem: Problem, options: Options, cohort: Cohort, positions: Sequence[int], seed: int
+) -> list[SearchResult]:
+    """Search the features of a cohort by trying weights."""
+    prepared = [problem.move(options, j, cohort.rows, seed) for j in positions]
+    exact_curves = None
+    if problem.reader is not None:
+        limit = options.motion.weight_limit
+        steps_by_feature = problem.reader.steps(cohort, positions, prepared)
+        exact_curves = [score_curve(steps, cohort, limit) for steps in steps_by_feature]
+    neutral = options.motion.perturbation.neutral
+    memo = PredictionMemo(problem.predictor, cohort, positions, prepared, neutral, exact_curves)
+    space = SearchSpace(
+        cohort, positions, memo, options.motion, options.search_settings, widest(prepared), seed
+    )
+    return _SEARCHES[options.search or Search.PUBLISHED](space)
+
+
+def _effects(  # noqa: PLR0917 - as the searches, and their results
+    problem: Problem,
+    options: Options,
+    cohort: Cohort,
+    results: Sequence[SearchResult],
+    positions: Sequence[int],
+    seed: int,
+) -> list[Effect]:
+    """Summarize the search results of a cohort, one per feature."""
+    background, limit = problem.background, options.motion.weight_limit
+    distances, drops = np.array([(r.distance, r.drop) for r in results]).T
+    importances = importance(distances, drops, limit)
+    source = None if cohort.row_index is None else int(background.source[cohort.row_index])
+    effects = []
+    for i, (position, result) in enumerate(zip(positions, results, strict=True)):
+        scores, shares = result.curve.windows(_window_borders(options))
+        column = background.features.columns[position]
+        moved = problem.move(options, position, cohort.rows, seed).at(result.best_weight)
+        effects.append(
+            Effect(
+                cohort.name,
+                options.features[i],
+                source,
+                len(cohort),
+                float(importances[i]),
+                result,
+                scores,
+                shares,
+                result.curve.similarities(limit),
+                histogram(column[cohort.rows], background.weights[cohort.rows], background.unit),
+                reach(column, moved, cohort.truth.weights),
+            )
+        )
+    return effects
+
+
+def _window_borders(options: Options) -> Vector:
+    return np.linspace(0, options.motion.weight_limit, options.resolution.window_count + 1)
+
+
+def _result_notes(
+    options: Options, effects: Sequence[Sequence[Effect]], importances: Matrix
+) -> list[Note]:
+    """Warn of infinite losses, and of best weights that leave the observed range."""
+    notes: list[Note] = []
+    if options.loss is not None:
+        names = [(name,) for name in options.features]
+        notes += infinite_loss_notes(options.loss, importances.T, names, "moves")
+    damaging = [
+        (
+            f"{effect.feature} of {effect.class_name}" if effect.class_name else effect.feature,
+            effect.search_result.best_weight,
+            effect.reach,
+        )
+        for row in effects
+        for effect in row
+        if effect.importance > 0
+    ]
+    return notes + extrapolation(damaging)
+
+
+def _baseline(problem: Problem, predicted: Matrix) -> float:
+    """Return the score, or average loss, of all rows before any move."""
+    return next(problem.cohorts(predicted, np.zeros(0, dtype=np.intp))).score
 
 
 def _similarity(
-    subject: Problem, parties: Sequence[Cohort], effects: Sequence[Effect], count: int
+    problem: Problem, groups: Sequence[Cohort], effects: Sequence[Sequence[Effect]]
 ) -> Matrix:
-    """Average similarities over features (Equation 5): a row per class."""
-    if not subject.class_names or len(subject.single_rows):
+    """Average similarities over features (Equation 5): one row per class."""
+    if not problem.class_names or len(problem.single_rows):
         return np.zeros((0, 0))
-    similarity = np.full((len(subject.class_names),) * 2, np.nan)
-    for c, cohort in enumerate(parties):
-        rows = [effect.similarities for effect in effects[c * count : (c + 1) * count]]
-        similarity[cohort.number] = np.mean(rows, axis=0)
+    similarity = np.full((len(problem.class_names),) * 2, np.nan)
+    for cohort, row in zip(groups, effects, strict=True):
+        similarity[cohort.number] = np.mean([effect.similarities for effect in row], axis=0)
     return similarity

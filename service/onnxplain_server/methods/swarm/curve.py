@@ -1,4 +1,4 @@
-"""The score as it depends on the weight: where weights were tried, or piece by piece."""
+"""Score curve over the weight: points of a search, or pieces that cover all weights."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from onnxplain_server.core.arrays import Matrix, Vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCurve:
-    """Scores and what is predicted, by weight.
+    """Scores and shares of predicted classes, by weight.
 
     Attributes
     ----------
     lows, highs : (n,)
-        Ends of the pieces, ascending; the same where single weights were tried.
+        Ends of the pieces, ascending; equal for single weights.
     scores : (n,)
     shares : (n, n_classes)
-        Of the moved rows' weight, predicted as each class.
+        Share of the moved rows' weight predicted as each class.
     """
 
     lows: Vector
@@ -32,35 +32,35 @@ class ScoreCurve:
 
     @property
     def is_pieces(self) -> bool:
-        """Whether every weight is in a piece."""
+        """Whether the curve consists of pieces and not of single weights."""
         return bool((self.highs > self.lows).any())
 
     def at(self, weights: Vector) -> tuple[Vector, Matrix]:
-        """Look weights up among pieces: (n_weights,) scores, (n_weights, n_classes) shares."""
+        """Evaluate pieces: scores (n_weights,) and shares (n_weights, n_classes)."""
         places = np.searchsorted(self.lows, weights, side="right") - 1
         return self.scores[places], self.shares[places]
 
     def similarities(self, limit: float) -> Vector:
-        """Equation 4, with the moved rows as D: (n_classes,).
+        """Compute Equation 4, with the moved rows as D: (n_classes,).
 
-        Of pieces the sum over weights is an integral.
+        For pieces, the sum over weights is an integral.
         """
         importance = limit - self.lows
         if self.is_pieces:
             importance = (self.highs - self.lows) * (limit - (self.highs + self.lows) / 2)
         if not importance.sum() > 0:
             return np.full(self.shares.shape[1], np.nan)
-        found: Vector = importance @ self.shares / importance.sum()
-        return found
+        similarities: Vector = importance @ self.shares / importance.sum()
+        return similarities
 
     def windows(self, borders: Vector) -> tuple[Vector, Matrix]:
-        """Average in windows, NaN in empty ones: (n_windows,) scores, (n_windows, n_classes)."""
+        """Average by window, NaN if empty: scores (n_windows,), shares (n_windows, n_classes)."""
         count = len(borders) - 1
         scores = np.full(count, np.nan)
         shares = np.full((count, self.shares.shape[1]), np.nan)
         for window in range(count):
             within = self._within(borders[window], borders[window + 1], last=window == count - 1)
-            inside = np.flatnonzero(within)  # 0 times an infinite loss is no number
+            inside = np.flatnonzero(within)  # 0 · ∞ is NaN
             if len(inside):
                 part = within[inside] / within[inside].sum()
                 scores[window] = part @ self.scores[inside]
@@ -68,20 +68,20 @@ class ScoreCurve:
         return scores, shares
 
     def _within(self, low: float, high: float, *, last: bool) -> Vector:
-        """How much of each piece, or which weights, lie in a window; the last has its end."""
+        """Return each piece's length in a window, or 1 per weight; the last window is closed."""
         if self.is_pieces:
             return (np.minimum(self.highs, high) - np.maximum(self.lows, low)).clip(0)
         inside = (self.lows >= low) & ((self.lows < high) | last)
         return inside.astype(np.float64)
 
     def joined(self, count: int) -> ScoreCurve:
-        """Join neighbours, evenly, so that at most so many points are left."""
+        """Merge neighbours evenly, down to at most `count` points."""
         if len(self) <= count:
             return self
         starts = np.linspace(0, len(self), count, endpoint=False).astype(np.intp)
         size = np.where(self.is_pieces, self.highs - self.lows, 1.0)
         total = np.add.reduceat(size, starts)
-        # Pieces of which each holds for one number only count alike.
+        # Pieces of length 0 count equally.
         size = np.where(np.repeat(total, np.diff([*starts, len(self)])) > 0, size, 1.0)
         total = np.add.reduceat(size, starts)
         ends = np.append(starts[1:], len(self)) - 1
@@ -94,13 +94,13 @@ class ScoreCurve:
 
 
 def from_trials(weights: Vector, scores: Vector, shares: Matrix) -> ScoreCurve:
-    """Make a curve of single weights, in any order."""
+    """Build a curve from the single weights of a search, in any order."""
     order = np.argsort(weights, kind="stable")
     return ScoreCurve(weights[order], weights[order], scores[order], shares[order])
 
 
 def as_shares(counts: Matrix) -> Matrix:
-    """Divide weights of rows by their sum; NaN where no row weighs anything."""
+    """Divide the weights of rows by their sum; NaN if all are 0."""
     with np.errstate(invalid="ignore"):
         shares: Matrix = counts / counts.sum(axis=1, keepdims=True)
     return shares

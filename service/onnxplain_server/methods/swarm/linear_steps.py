@@ -1,7 +1,7 @@
-"""Every weight at which a prediction changes, of a model whose scores are lines in the weight.
+"""Steps of linear models: all weights at which a predicted class changes.
 
-A row's class is that of the highest of its lines: their upper envelope. Where two lines cross is
-computed from the slopes, then brought to the last bit by asking the model.
+A row's scores are lines in the weight, and its class is that of their upper envelope. Crossings
+are computed from the slopes, then refined to the last bit by predictions.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 
 _NEAR = 1e-3
-"""How far, relative to itself, a crossing is looked for."""
+"""Relative width of the interval around a crossing that is bisected first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearStepReader:
-    """What reads a cohort's steps from a linear model.
+    """Step reader of a linear model.
 
     Attributes
     ----------
     scores : MovedRowPredictor
-        Gives the scores, which are affine in the features.
+        Predicts the scores, which are affine in the features.
     predictor : MovedRowPredictor
-        Gives the model's answer, by which labels are told.
+        Predicts the model's outputs, which decide the labels.
     columns : tuple of (n_rows,)
         All rows, in the model's types.
     kind : float32 or float64
-        The numbers that weights can be.
+        Type of weights.
     limit : float
         Largest weight.
     """
@@ -48,7 +48,7 @@ class LinearStepReader:
     limit: float
 
     def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Find the steps of several features; moves are of the cohort's rows."""
+        """Return the steps of each feature; `moves` are for the cohort's rows."""
         pairs = zip(features, moves, strict=True)
         return [self._of_feature(cohort, feature, move) for feature, move in pairs]
 
@@ -65,12 +65,12 @@ class LinearStepReader:
             steps = self._extended(cohort, feature, move, steps, rows[chosen], near[chosen])
         return replace(steps, loss=np.zeros(len(steps)))
 
-    def _extended(  # noqa: PLR0917 - all that it takes
+    def _extended(  # noqa: PLR0917 - the state of the search
         self, cohort: Cohort, feature: int, move: Move, steps: Steps, rows: Indices, near: Vector
     ) -> Steps:
-        """Add the next step of some rows, which begins near a weight."""
+        """Append the next step of some rows, which begins near a weight."""
         last = np.zeros(len(cohort), dtype=np.intp)
-        last[steps.row] = np.arange(len(steps))  # later steps of a row come later
+        last[steps.row] = np.arange(len(steps))  # steps of a row ascend
         current = last[rows]
         own = steps.label[current]
 
@@ -81,17 +81,17 @@ class LinearStepReader:
 
         low = np.maximum(near * (1 - _NEAR), steps.begin[current]).astype(self.kind)
         high = np.minimum(near * (1 + _NEAR), self.limit).astype(self.kind)
-        late, soon = ~changed(high), changed(low)
-        low = np.where(soon, steps.begin[current], low).astype(self.kind)
-        high = np.where(late, self.limit, high).astype(self.kind)
+        is_later, is_earlier = ~changed(high), changed(low)
+        low = np.where(is_earlier, steps.begin[current], low).astype(self.kind)
+        high = np.where(is_later, self.limit, high).astype(self.kind)
         begin = first_where(changed, low, high, self.kind)
         label = self._labels(cohort, feature, move, rows, begin)
-        kept = label != own
+        differs = label != own
         return Steps(
-            np.append(steps.row, rows[kept]),
-            np.append(steps.begin, begin[kept]),
-            np.append(steps.previous, current[kept]),
-            np.append(steps.label, label[kept]),
+            np.append(steps.row, rows[differs]),
+            np.append(steps.begin, begin[differs]),
+            np.append(steps.previous, current[differs]),
+            np.append(steps.label, label[differs]),
             steps.loss,
         )
 
@@ -103,12 +103,12 @@ class LinearStepReader:
 
 
 def envelope(starts: Matrix, slopes: Matrix, limit: float) -> tuple[Indices, Vector, Indices]:
-    """Follow the highest of several lines from weight 0 on.
+    """Compute the upper envelope of lines from weight 0 on.
 
     Parameters
     ----------
     starts, slopes : (n, n_lines)
-        Height at weight 0, and rise.
+        Values at weight 0, and slopes.
     limit : float
         Largest weight.
 
@@ -116,27 +116,27 @@ def envelope(starts: Matrix, slopes: Matrix, limit: float) -> tuple[Indices, Vec
     -------
     row : (n_crossings,)
     weight : (n_crossings,)
-        Where another line becomes the highest; ascending within a row.
+        Weights at which another line becomes the highest; ascending within a row.
     line : (n_crossings,)
-        Which one.
+        The new highest line.
     """
     alive = np.arange(len(starts))
-    # The highest at 0; among equals the one that rises most.
+    # The highest line at 0; among equals, the steepest.
     current = np.lexsort((slopes, starts), axis=1)[:, -1]
     at = np.zeros(len(starts))
-    found: list[tuple[Indices, Vector, Indices]] = []
+    crossings: list[tuple[Indices, Vector, Indices]] = []
     for _ in range(starts.shape[1] - 1):
         own = current[:, None]
         rise = slopes[alive] - np.take_along_axis(slopes[alive], own, axis=1)
         gap = np.take_along_axis(starts[alive], own, axis=1) - starts[alive]
         with np.errstate(divide="ignore", invalid="ignore"):
-            meets = np.where(rise > 0, np.maximum(gap / rise, at[:, None]), np.inf)
-        at, current = meets.min(axis=1), np.argmin(meets, axis=1)
-        kept = at <= limit
-        alive, at, current = alive[kept], at[kept], current[kept]
-        found.append((alive, at, current))
+            crossing_at = np.where(rise > 0, np.maximum(gap / rise, at[:, None]), np.inf)
+        at, current = crossing_at.min(axis=1), np.argmin(crossing_at, axis=1)
+        is_within = at <= limit
+        alive, at, current = alive[is_within], at[is_within], current[is_within]
+        crossings.append((alive, at, current))
     rows, weights, lines = (
-        np.concatenate([np.empty(0, dtype=kind), *(part[i] for part in found)])
+        np.concatenate([np.empty(0, dtype=kind), *(part[i] for part in crossings)])
         for i, kind in enumerate((np.intp, np.float64, np.intp))
     )
     order = np.lexsort((weights, rows))
@@ -144,7 +144,7 @@ def envelope(starts: Matrix, slopes: Matrix, limit: float) -> tuple[Indices, Vec
 
 
 def _nth(rows: Indices, number: int) -> Indices:
-    """Places of the entries that are the n-th of their row; rows ascend."""
+    """Return the positions of the n-th entry of each row; rows ascend."""
     starts = np.searchsorted(rows, rows)
     chosen: Indices = np.flatnonzero(np.arange(len(rows)) - starts == number)
     return chosen

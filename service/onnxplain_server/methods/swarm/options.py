@@ -1,4 +1,4 @@
-"""What to compute, and what is impossible."""
+"""Options of the swarm: search, movement of values, and resolution of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.methods.option_checks import check_limits, choose
 
 
 class Search(Enum):
-    """What looks for the weight; see `SwarmOptions.Search` in the contract."""
+    """Search for the weight; see `SwarmOptions.Search` in the contract."""
 
     EXACT = "EXACT"
     PUBLISHED = "PUBLISHED"
@@ -21,7 +21,7 @@ class Search(Enum):
 
 
 class Score(Enum):
-    """How well labels are predicted; see `SwarmOptions.Score` in the contract."""
+    """Score of predicted labels; see `SwarmOptions.Score` in the contract."""
 
     ACCURACY = "ACCURACY"
     F1 = "F1"
@@ -29,19 +29,19 @@ class Score(Enum):
 
 
 class Perturbation(Enum):
-    """What is done to values; see `SwarmOptions.Perturbation` in the contract."""
+    """Perturbation of values; see `SwarmOptions.Perturbation` in the contract."""
 
     MULTIPLICATION = "MULTIPLICATION"
     GAUSSIAN = "GAUSSIAN"
 
     @property
     def neutral(self) -> float:
-        """The weight that changes nothing."""
+        """Weight that changes nothing."""
         return 1.0 if self is Perturbation.MULTIPLICATION else 0.0
 
 
 class ParticleStart(Enum):
-    """Where particles start; see `SwarmOptions.Start` in the contract."""
+    """Start of particles; see `SwarmOptions.Start` in the contract."""
 
     UNPERTURBED = "UNPERTURBED"
     UNIFORM = "UNIFORM"
@@ -49,7 +49,7 @@ class ParticleStart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How a search goes.
+    """Settings of a search by trial.
 
     Attributes
     ----------
@@ -66,14 +66,14 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """How values are moved.
+    """Movement of values by a weight.
 
     Attributes
     ----------
     weight_limit : float
         Weights are in [0, weight_limit].
     zero_offset : float
-        Added, before they are multiplied, to the values of a feature that has zeros.
+        Added to the values of a feature that contains zeros before multiplication.
     """
 
     perturbation: Perturbation = Perturbation[SwarmOptions.perturbation.default]
@@ -83,14 +83,14 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """How finely a result is told.
+    """Resolution of a result.
 
     Attributes
     ----------
     window_count, point_count : int
-        Windows of weights, and most points of a curve.
+        Number of windows of weights, and maximum number of points of a curve.
     sliver_width : float
-        Optima that hold for less of the weights are slivers.
+        Optima over a shorter range of weights are slivers, not stable.
     """
 
     window_count: int = SwarmOptions.window_count.default
@@ -100,20 +100,20 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `SwarmOptions` in the contract.
+    """Options of the swarm; see `SwarmOptions` in the contract.
 
     Attributes
     ----------
     features, classes : tuple of str
         Empty, before `resolve`, for all.
     search : Search or None
-        None, before it is chosen: by what the model is.
+        None, before it is chosen by the kind of model.
     score : Score or None
         None with a loss, and before `resolve`.
     loss : Loss or None
-        None: labels are scored.
+        None: score labels.
     row_indices : tuple of int
-        Rows that are explained each by itself; empty: all rows of a class together.
+        Rows each explained by itself; empty: all rows of a class together.
     """
 
     features: tuple[str, ...] = ()
@@ -129,18 +129,18 @@ class Options:
 
 
 def resolve(options: Options, movable: Sequence[str], row_count: int, path: str) -> Options:
-    """Fill in defaults that depend on the table, and refuse what is impossible.
+    """Fill in defaults that depend on the table; reject invalid options.
 
     Parameters
     ----------
     movable : sequence of str
-        Features that hold numbers.
+        Numeric features.
     row_count : int
-        Of the table.
+        Rows of the table.
     """
     if not movable:
         raise ExplainError(
-            Reason.WRONG_TYPE, "no feature holds numbers that could be moved", f"{path}.features"
+            Reason.WRONG_TYPE, "no feature is numeric, so none can be moved", f"{path}.features"
         )
     features = choose(options.features, movable, f"{path}.features")
     if options.score is not None and options.loss is not None:
@@ -159,8 +159,8 @@ def _check_neutral(motion: Motion, path: str) -> None:
     if motion.weight_limit < neutral:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"weights in [0, {motion.weight_limit:g}] leave out {neutral:g}, which changes nothing "
-            f"and is where a search begins; set weight_limit to {neutral:g} or more",
+            f"weights in [0, {motion.weight_limit:g}] exclude the neutral weight {neutral:g}, "
+            f"where a search begins; set weight_limit to {neutral:g} or more",
             path,
         )
 

@@ -1,4 +1,4 @@
-"""Particles on a line of weights, as published (Algorithm 1), for several features at once."""
+"""Particle swarm optimization over weights (Algorithm 1), for several features at once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.methods.swarm.options import Motion, ParticleStart, SearchSettings
 
 _CONSTRICTION = 0.729
-_PULL = 2.05
-"""Largest pull towards a best position, as in the authors' program; the paper gives none."""
+_ACCELERATION = 2.05
+"""Largest acceleration towards a best position, from the authors' program; not in the paper."""
 
 
 def better(damage: Array, weight: Array, than: Array, at: Array, neutral: float) -> Array:
-    """Whether a position does more harm than another, or as much closer to no change.
+    """Return whether a position has more damage than another, or as much nearer to neutral.
 
     Parameters
     ----------
     damage, weight : (n_features,)
-        Of the position.
+        Damage and weight of the position.
     than, at : (n_features,)
-        Damage and weight of the other.
+        Damage and weight of the other position.
     """
     closer = np.abs(neutral - weight) < np.abs(neutral - at)
     is_better: Array = (damage > than) | ((damage != 0) & (damage == than) & closer)
@@ -33,12 +33,12 @@ def better(damage: Array, weight: Array, than: Array, at: Array, neutral: float)
 
 @dataclass(eq=False)
 class Particles:
-    """A swarm for each feature, all of one class.
+    """One swarm per feature, for one class.
 
     Attributes
     ----------
     position, velocity, best : (n_features, n_particles)
-        `best` is where each particle did most harm so far.
+        `best` is the position of each particle with most damage so far.
     best_damage : (n_features, n_particles)
     """
 
@@ -58,59 +58,59 @@ class Particles:
         randoms: Sequence[np.random.Generator],
         dtype: npt.DTypeLike,
     ) -> Particles:
-        """Start a swarm for each of the random generators; weights are of a type."""
+        """Start one swarm per random generator, with weights of `dtype`."""
         count, limit = settings.particle_count, settings.velocity_limit
         velocity = np.stack([random.uniform(-limit, limit, count) for random in randoms])
         position = np.full(velocity.shape, motion.perturbation.neutral, dtype)
         if settings.start is ParticleStart.UNIFORM:
             drawn = [random.uniform(0, motion.weight_limit, count) for random in randoms]
             position = np.stack(drawn).astype(dtype)
-        # Until the first look.
-        nothing = np.full(velocity.shape, -np.inf)
-        return cls(position, velocity, position.copy(), nothing, motion, settings, randoms)
+        # Before the first evaluation.
+        no_damage = np.full(velocity.shape, -np.inf)
+        return cls(position, velocity, position.copy(), no_damage, motion, settings, randoms)
 
     def step(self, damage: Matrix) -> None:
-        """Learn how much harm each position does, and move on.
+        """Update bests with the damage of each position, then move the particles.
 
-        Particles take turns: each looks at the bests of its neighbours, of which the one before
-        it has had its turn already, and the one after it has not.
+        Particles move one after the other: each sees the updated best of the neighbour before it,
+        and the previous best of the neighbour after it.
 
         Parameters
         ----------
         damage : (n_features, n_particles)
             At `position`.
         """
-        fresh = np.isneginf(self.best_damage)
-        self.best_damage = np.where(fresh, damage, self.best_damage)
-        own, social = self._pulls(), self._pulls()
+        is_first = np.isneginf(self.best_damage)
+        self.best_damage = np.where(is_first, damage, self.best_damage)
+        own, social = self._accelerations(), self._accelerations()
         for p in range(self.position.shape[1]):
             self._remember(p, damage[:, p])
             guide = self._guide(p)
-            here = self.position[:, p].astype(np.float64)
-            pull = own[:, p] * (self.best[:, p] - here) + social[:, p] * (guide - here)
+            position = self.position[:, p].astype(np.float64)
+            pull = own[:, p] * (self.best[:, p] - position) + social[:, p] * (guide - position)
             limit = self.settings.velocity_limit
             velocity = (_CONSTRICTION * (self.velocity[:, p] + pull)).clip(-limit, limit)
             self.velocity[:, p] = velocity
-            self.position[:, p] = (here + velocity).clip(0, self.motion.weight_limit)
+            self.position[:, p] = (position + velocity).clip(0, self.motion.weight_limit)
 
-    def _pulls(self) -> Matrix:
+    def _accelerations(self) -> Matrix:
         count = self.settings.particle_count
-        return np.stack([random.uniform(0, _PULL, count) for random in self.randoms])
+        return np.stack([random.uniform(0, _ACCELERATION, count) for random in self.randoms])
 
     def _remember(self, p: int, damage: Array) -> None:
-        """Keep a particle's position where it is its best."""
+        """Update the best position of a particle."""
         neutral = self.motion.perturbation.neutral
-        here, best = self.position[:, p], self.best[:, p]
-        found = better(damage, here, self.best_damage[:, p], best, neutral)
-        self.best[:, p] = np.where(found, here, best)
-        self.best_damage[:, p] = np.where(found, damage, self.best_damage[:, p])
+        position, best = self.position[:, p], self.best[:, p]
+        is_better = better(damage, position, self.best_damage[:, p], best, neutral)
+        self.best[:, p] = np.where(is_better, position, best)
+        self.best_damage[:, p] = np.where(is_better, damage, self.best_damage[:, p])
 
     def _guide(self, p: int) -> Array:
-        """The best of a particle's best and those of its two neighbours on the ring."""
+        """Return the best of a particle's best and those of its two neighbours on the ring."""
         count, neutral = self.position.shape[1], self.motion.perturbation.neutral
         guide, damage = self.best[:, p].copy(), self.best_damage[:, p].copy()
         for j in ((p - 1) % count, (p + 1) % count):
-            found = better(self.best_damage[:, j], self.best[:, j], damage, guide, neutral)
-            guide = np.where(found, self.best[:, j], guide)
-            damage = np.where(found, self.best_damage[:, j], damage)
+            is_better = better(self.best_damage[:, j], self.best[:, j], damage, guide, neutral)
+            guide = np.where(is_better, self.best[:, j], guide)
+            damage = np.where(is_better, self.best_damage[:, j], damage)
         return guide

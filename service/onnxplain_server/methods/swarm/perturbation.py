@@ -1,4 +1,4 @@
-"""What a weight makes of the values of a feature, in the numbers that the model sees."""
+"""Perturbation: values of a feature as a function of the weight, in the model's precision."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from onnxplain_server.methods.swarm.options import Motion, Perturbation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """Values as a function of the weight: slope · weight + base, rounded to the model's numbers.
+    """Values as a function of the weight: slope · weight + base, rounded to the model's type.
 
     Weights have the model's precision too. A product of two float32 numbers is exact in float64,
-    so that what is rounded at the end is the float32 product. No rounding turns the order of
-    values around: with the weight a value only ever rises, or only ever falls, and so passes
-    any threshold once.
+    so the final rounding gives the float32 product. Rounding is monotone: a value never changes
+    direction with the weight, so it passes any threshold once.
 
     Attributes
     ----------
     slope, base : (n,)
     dtype : numpy dtype
-        In which the model takes the values.
+        Type of the model's input.
     """
 
     slope: Vector
@@ -36,15 +35,15 @@ class Move:
         return len(self.slope)
 
     def take(self, rows: Indices) -> Move:
-        """Keep these rows, in this order."""
+        """Select rows, in this order."""
         return Move(self.slope[rows], self.base[rows], self.dtype)
 
     def at(self, weights: Array | float) -> Array:
-        """Move values by one weight, or by one each: (n,)."""
+        """Move values by a common weight, or by one per row: (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
             moved = self.slope * np.asarray(weights, dtype=np.float64) + self.base
             if self.dtype.kind in "iu":
-                info = np.iinfo(self.dtype)  # type: ignore[type-var]  # known to be one of integers
+                info = np.iinfo(self.dtype)  # type: ignore[type-var]  # an integer type by its kind
                 moved = np.rint(moved).clip(float(info.min), float(info.max))
             return moved.astype(self.dtype)
 
@@ -55,7 +54,7 @@ def precision(dtype: np.dtype[np.generic]) -> npt.DTypeLike:
 
 
 def widest(moves: Sequence[Move]) -> npt.DTypeLike:
-    """Return the type of weights that is precise enough for each of several features."""
+    """Return the widest type of weights of several features."""
     return max((precision(move.dtype) for move in moves), key=lambda kind: np.dtype(kind).itemsize)
 
 
@@ -67,7 +66,7 @@ def scaled(column: Array, motion: Motion, *, has_zeros: bool) -> Move:
     column : (n,)
         In the model's type.
     has_zeros : bool
-        Whether the feature has zeros anywhere, so that the offset is needed.
+        Whether the feature contains zeros in any row, which requires the offset.
     """
     values = column.astype(np.float64)
     offset = motion.zero_offset if has_zeros else 0.0
@@ -75,7 +74,7 @@ def scaled(column: Array, motion: Motion, *, has_zeros: bool) -> Move:
 
 
 def shaken(column: Array, spread: float, draws: Vector) -> Move:
-    """Add Gaussian numbers, `spread` times the weight wide.
+    """Add Gaussian noise with a standard deviation of `spread` times the weight.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def shaken(column: Array, spread: float, draws: Vector) -> Move:
     spread : float
         Standard deviation of the feature.
     draws : (n,)
-        From the standard Gaussian.
+        Standard normal numbers.
     """
     return Move(spread * draws, column.astype(np.float64), column.dtype)
 
@@ -95,10 +94,10 @@ def moves(motion: Motion, column: Array, rows: Indices, random: np.random.Genera
     Parameters
     ----------
     column : (n,)
-        Of all rows, in the model's type.
+        All rows, in the model's type.
     rows : (n_moved,)
     random : Generator
-        Of the feature; for all rows alike, so that a row is moved alike with any others.
+        Seeded by feature; draws cover all rows, so a row's noise does not depend on the others.
     """
     if motion.perturbation is Perturbation.GAUSSIAN:
         draws = random.standard_normal(len(column))

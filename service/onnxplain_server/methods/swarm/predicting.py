@@ -1,4 +1,4 @@
-"""Predictions of moved rows: several features and weights in each call of the model."""
+"""Batched predictions of moved rows: several features and weights per call of the model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.scoring import Tally
 
 _SPAN = 2_000
-"""Rows that one thread predicts, so that there is work for others."""
+"""Rows per task of the thread pool; smaller tasks spread over more threads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedFeature:
-    """A feature of a cohort moved by a weight."""
+    """Feature of a cohort, moved by a weight."""
 
     feature: int
     move: Move
@@ -31,14 +31,14 @@ class MovedFeature:
 
 
 class MovedRowPredictor:
-    """Asks the model about moved rows.
+    """Predictor of moved rows, which returns unneeded rows of the plan to the ledger.
 
     Parameters
     ----------
     predictor : Predictor
-        Of all outputs of the model.
+        For all outputs of the model.
     unplanned : Predictor
-        The same, for rows that nobody could plan.
+        The same, for rows outside the plan.
     background : Background
         All rows.
     """
@@ -48,36 +48,36 @@ class MovedRowPredictor:
         self._unplanned = unplanned
         self._background = background
         self._matrix = _as_matrix(background)
-        self._spent = 0
+        self._predicted = 0
         self._settled = 0
-        self._looked = 0
+        self._evaluated = 0
         self._lock = threading.Lock()
 
     def unmoved(self) -> Matrix:
-        """Predict all rows as they are: (n, n_outputs)."""
+        """Predict all rows before any move: (n, n_outputs)."""
         background = self._background
-        every = np.arange(len(background))
-        spans = [every[s : s + BatchSize.LARGEST] for s in range(0, len(every), BatchSize.LARGEST)]
+        rows = np.arange(len(background))
+        spans = [rows[s : s + BatchSize.LARGEST] for s in range(0, len(rows), BatchSize.LARGEST)]
         parts = self._predictor.in_parallel(
-            lambda rows: self._predict(rows, [], self._predictor), spans
+            lambda span: self._predict(span, [], self._predictor), spans
         )
-        self._looked += len(every)
+        self._evaluated += len(rows)
         return np.concatenate(parts)
 
-    def looked(self, rows: int) -> None:
-        """Take back planned rows that were looked at, but known already and not predicted."""
-        self._looked += rows
-        self.settle(self._looked)
+    def evaluated(self, rows: int) -> None:
+        """Count planned rows as evaluated; settle those that were memoized and not predicted."""
+        self._evaluated += rows
+        self.settle(self._evaluated)
 
     def settle(self, planned: int) -> None:
-        """Take back what was planned so far, and turned out to be unnecessary.
+        """Return planned rows that turned out to be unnecessary to the ledger.
 
         Parameters
         ----------
         planned : int
-            Rows planned for all that has been predicted until now.
+            Rows planned for all predictions until now.
         """
-        unneeded = planned - self._spent - self._settled
+        unneeded = planned - self._predicted - self._settled
         self._settled += unneeded
         self._predictor.ledger.release(unneeded)
 
@@ -92,13 +92,14 @@ class MovedRowPredictor:
         spans = [slice(s, s + BatchSize.LARGEST) for s in range(0, len(rows), BatchSize.LARGEST)]
 
         def part(span: slice) -> Matrix:
-            own = values[span]
-            return self._predict(rows[span], [(slice(0, len(own)), feature, own)], self._unplanned)
+            part_values = values[span]
+            pieces = [(slice(0, len(part_values)), feature, part_values)]
+            return self._predict(rows[span], pieces, self._unplanned)
 
         return np.concatenate(self._unplanned.in_parallel(part, spans))
 
     def tallies(self, cohort: Cohort, tasks: Sequence[MovedFeature]) -> Tally:
-        """Predict each task, in calls that hold as many as fit, and count: one weight per task."""
+        """Predict all tasks in batches, and tally the predictions: one weight per task."""
         n = len(cohort)
         labels = np.zeros((len(tasks), n), dtype=np.int32)
         losses = np.zeros((len(tasks), n))
@@ -107,18 +108,18 @@ class MovedRowPredictor:
 
         def work(span: slice) -> None:
             places = np.arange(span.start, span.stop)
-            own, rows = cohort.rows[places % n], places % n
-            predicted = self._predict(own, _pieces(tasks, span, n), self._predictor)
+            rows = places % n
+            predicted = self._predict(cohort.rows[rows], _pieces(tasks, span, n), self._predictor)
             labels.reshape(-1)[span] = cohort.truth.labels(predicted)
             if cohort.truth.comparison is not None:
                 losses.reshape(-1)[span] = cohort.truth.take(rows).losses(predicted)
 
         self._predictor.in_parallel(work, spans)
-        counted = cohort.truth.classes is not None
-        # Each task is counted as a whole, so that sums do not depend on the calls.
+        has_classes = cohort.truth.classes is not None
+        # Each task is summed as a whole, so that sums do not depend on the batches.
         return Tally.join(
             [
-                cohort.truth.tally(labels[i] if counted else None, losses[i])
+                cohort.truth.tally(labels[i] if has_classes else None, losses[i])
                 for i in range(len(tasks))
             ]
         )
@@ -126,7 +127,7 @@ class MovedRowPredictor:
     def _predict(
         self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], predictor: Predictor
     ) -> Matrix:
-        """Predict rows in which pieces of columns are replaced."""
+        """Predict rows with pieces of columns replaced."""
         parts, start = [], 0
         while start < len(rows):
             size = predictor.batch_size.current()
@@ -136,7 +137,7 @@ class MovedRowPredictor:
             start = stop
         if predictor is self._predictor:
             with self._lock:
-                self._spent += len(rows)
+                self._predicted += len(rows)
         predicted = np.concatenate(parts).astype(np.float64)
         return check_finite(predicted, self._describe(rows, pieces))
 
@@ -160,11 +161,11 @@ class MovedRowPredictor:
     def _describe(
         self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]
     ) -> Callable[[Indices], str]:
-        def told(wrong: Indices) -> str:
+        def message(wrong: Indices) -> str:
             place = int(wrong[0])
             if not pieces:
-                named = describe_rows(self._background, rows[wrong])
-                return f"the model's prediction is not finite for {named}; mend these rows"
+                listed_rows = describe_rows(self._background, rows[wrong])
+                return f"the model's prediction is not finite for {listed_rows}; correct these rows"
             span, feature, values = next(p for p in pieces if p[0].start <= place < p[0].stop)
             name = self._background.features.names[feature]
             row = int(self._background.source[rows[place]])
@@ -173,16 +174,16 @@ class MovedRowPredictor:
                 f"= {values[place - span.start]:g}; lower weight_limit, or leave {name} out"
             )
 
-        return told
+        return message
 
 
 def _as_matrix(background: Background) -> Array | None:
-    """Lay the rows of a model that takes one matrix side by side: (n, n_features)."""
+    """Return the rows as a matrix, (n, n_features), if the model takes one."""
     return np.stack(background.columns, axis=1) if background.features.matrix else None
 
 
 def _pieces(tasks: Sequence[MovedFeature], span: slice, n: int) -> list[tuple[slice, int, Array]]:
-    """What of the tasks' rows lies in a span, from 0: where, which feature, and its values."""
+    """Return the parts of tasks in a span: slice from its start, feature, and values."""
     pieces = []
     for number in range(span.start // n, -(-span.stop // n)):
         low, high = max(span.start, number * n), min(span.stop, (number + 1) * n)

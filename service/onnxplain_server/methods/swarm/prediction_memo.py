@@ -1,4 +1,4 @@
-"""What is predicted for weights that were tried: none is predicted twice."""
+"""Memo of predictions by weight: no weight of a feature is predicted twice."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares, from_tri
 from onnxplain_server.methods.swarm.perturbation import Move
 from onnxplain_server.methods.swarm.predicting import MovedFeature, MovedRowPredictor
 
-Tried = list[tuple[int, float]]
-"""Weights: each with the position of its feature among those searched."""
+Trials = list[tuple[int, float]]
+"""Pairs of a feature's position among those searched, and a weight."""
 
 
 class PredictionMemo:
-    """Weights tried on some features of a cohort, and what was predicted.
+    """Memo of the scores of weights tried on features of a cohort.
 
     Parameters
     ----------
@@ -27,31 +27,30 @@ class PredictionMemo:
     moves : sequence of Move
         One per feature.
     neutral : float
-        The weight that changes nothing: known from the start.
-    known : sequence of ScoreCurve or None
-        All there is to know of each feature, where it could be read from the model: then nothing
-        has to be predicted.
+        Weight that changes nothing, memoized from the start.
+    exact_curves : sequence of ScoreCurve or None
+        Exact curve of each feature, if read from the model; then nothing is predicted.
     """
 
-    def __init__(  # noqa: PLR0917 - all that it is made of
+    def __init__(  # noqa: PLR0917 - its parts
         self,
         predictor: MovedRowPredictor,
         cohort: Cohort,
         features: Sequence[int],
         moves: Sequence[Move],
         neutral: float,
-        known: Sequence[ScoreCurve] | None,
+        exact_curves: Sequence[ScoreCurve] | None,
     ) -> None:
         self._predictor = predictor
         self._cohort = cohort
         self._features = features
         self._moves = moves
-        self._known = known
+        self._exact_curves = exact_curves
         unmoved = as_shares(cohort.unmoved.counts)[0]
-        self._pages = [_FeatureMemo(neutral, cohort.score, unmoved) for _ in features]
+        self._memos = [_FeatureMemo(neutral, cohort.score, unmoved) for _ in features]
 
     def scores(self, places: Indices, weights: Array) -> Vector:
-        """Score weights, predicting only those that are new: (n,).
+        """Score weights, predicting only new ones: (n,).
 
         Parameters
         ----------
@@ -59,48 +58,49 @@ class PredictionMemo:
             Positions among the features.
         weights : (n,)
         """
-        asked = list(zip(places.tolist(), weights.tolist(), strict=True))
-        new = list(dict.fromkeys(one for one in asked if one[1] not in self._pages[one[0]].lines))
+        trials = list(zip(places.tolist(), weights.tolist(), strict=True))
+        new = list(dict.fromkeys((p, w) for p, w in trials if w not in self._memos[p].entries))
         if new:
-            scores, shares = self._predicted(new) if self._known is None else self._read(new)
-            for line, (place, weight) in enumerate(new):
-                self._pages[place].write(weight, float(scores[line]), shares[line])
-        return np.array([self._pages[place].score(weight) for place, weight in asked])
+            predict = self._predict if self._exact_curves is None else self._look_up
+            scores, shares = predict(new)
+            for entry, (place, weight) in enumerate(new):
+                self._memos[place].write(weight, float(scores[entry]), shares[entry])
+        return np.array([self._memos[place].score(weight) for place, weight in trials])
 
-    def looked(self, count: int) -> None:
-        """Tell that so many planned looks at all rows of the cohort are over."""
-        self._predictor.looked(count * len(self._cohort))
+    def evaluated(self, count: int) -> None:
+        """Report `count` planned evaluations of the cohort as done."""
+        self._predictor.evaluated(count * len(self._cohort))
 
     def curve(self, place: int) -> ScoreCurve:
-        """All that was tried on a feature."""
-        page = self._pages[place]
-        weights = np.array(list(page.lines), dtype=np.float64)
-        return from_trials(weights, np.array(page.scores), np.stack(page.shares))
+        """Return the curve of all weights tried on a feature."""
+        memo = self._memos[place]
+        weights = np.array(list(memo.entries), dtype=np.float64)
+        return from_trials(weights, np.array(memo.scores), np.stack(memo.shares))
 
-    def _predicted(self, new: Tried) -> tuple[Vector, Matrix]:
+    def _predict(self, new: Trials) -> tuple[Vector, Matrix]:
         tasks = [MovedFeature(self._features[p], self._moves[p], weight) for p, weight in new]
         tally = self._predictor.tallies(self._cohort, tasks)
-        return self._cohort.judge.scores(tally), as_shares(tally.counts)
+        return self._cohort.scorer.scores(tally), as_shares(tally.counts)
 
-    def _read(self, new: Tried) -> tuple[Vector, Matrix]:
-        assert self._known is not None  # noqa: S101 - else they are predicted
-        found = [self._known[place].at(np.array([weight])) for place, weight in new]
-        scores, shares = zip(*found, strict=True)
+    def _look_up(self, new: Trials) -> tuple[Vector, Matrix]:
+        assert self._exact_curves is not None  # noqa: S101 - otherwise they are predicted
+        values = [self._exact_curves[place].at(np.array([weight])) for place, weight in new]
+        scores, shares = zip(*values, strict=True)
         return np.concatenate(scores), np.concatenate(shares)
 
 
 class _FeatureMemo:
-    """Weights of one feature, in the order in which they were tried."""
+    """Memo of one feature, in order of trial."""
 
     def __init__(self, neutral: float, score: float, shares: Vector) -> None:
-        self.lines: dict[float, int] = {neutral: 0}
+        self.entries: dict[float, int] = {neutral: 0}
         self.scores = [score]
         self.shares = [shares]
 
     def write(self, weight: float, score: float, shares: Vector) -> None:
-        self.lines[weight] = len(self.scores)
+        self.entries[weight] = len(self.scores)
         self.scores.append(score)
         self.shares.append(shares)
 
     def score(self, weight: float) -> float:
-        return self.scores[self.lines[weight]]
+        return self.scores[self.entries[weight]]

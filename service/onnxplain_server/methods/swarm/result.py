@@ -1,4 +1,4 @@
-"""What is told of features that were moved."""
+"""Result of the swarm: effects by class and feature, importances, and similarity of classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onnxplain_server.methods.swarm.searching import SearchResult
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often values occur: borders (n + 1,), and weights of rows, maybe infinite, (n,)."""
+    """Histogram: borders (n + 1,), and row weights (n,), possibly infinite."""
 
     borders: Vector
     counts: Vector
@@ -24,18 +24,18 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """What moving one feature in the rows of one class does; see `SwarmEffect` in the contract.
+    """Effect of moving one feature in the rows of one class; see `SwarmEffect` in the contract.
 
     Attributes
     ----------
     row_index : int or None
-        Row that is explained by itself.
+        Row explained by itself; None for a class or all rows.
     row_count : int
-        Rows that are moved.
+        Number of moved rows.
     window_scores, window_shares : (n_windows,), (n_windows, n_classes)
     similarities : (n_classes,)
     reach : Reach
-        Of the best weight.
+        Reach of the best weight.
     """
 
     class_name: str
@@ -53,20 +53,20 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """See `SwarmResult` in the contract.
+    """Result of the swarm; see `SwarmResult` in the contract.
 
     Attributes
     ----------
     class_names : tuple of str
-        Of all outputs; empty without classes.
+        Names of all outputs; empty without classes.
     effects : tuple of Effect
-        The features of the first class, then those of the next.
+        Grouped by class, then in order of `features`.
     importances, relative_importances : (n_features,)
     similarity : (n_classes, n_classes)
-        Empty without classes, and where rows are explained each by itself.
+        Empty without classes, or if single rows are explained.
     borders : (n_windows + 1,)
     score, loss
-        One of them is None.
+        Exactly one of them is None.
     """
 
     class_names: tuple[str, ...]
@@ -86,13 +86,13 @@ class Result:
 
     @property
     def cohorts(self) -> list[tuple[Effect, ...]]:
-        """Effects that belong together: those of one class, or one row."""
+        """Effects grouped by cohort: one class, or one row."""
         m = len(self.features)
         return [self.effects[i : i + m] for i in range(0, len(self.effects), m)]
 
 
 def histogram(values: Vector, weights: Vector, unit: float) -> Histogram:
-    """Count values in up to 20 bins, by weights in a unit; those that are missing are left out."""
+    """Count finite values in up to 20 bins, by weights in multiples of `unit`."""
     finite = np.isfinite(values)
     values, weights = values[finite], weights[finite]
     if not len(values):

@@ -1,6 +1,6 @@
-"""From what is predicted for the rows that are moved to a score of all rows.
+"""Scoring: accuracy, F1, balanced accuracy or average loss of all rows while some are moved.
 
-The rows that are not moved keep their predictions, so they count once and for all.
+Unmoved rows keep their predictions, so their contribution is computed once.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from onnxplain_server.methods.target import Comparison
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """What is predicted for the moved rows, at several weights.
+    """Predictions for the moved rows, counted by class, at several weights.
 
     Attributes
     ----------
     counts : (n_weights, n_classes)
-        Weight of the rows predicted as each class; (n_weights, 0) without classes.
+        Total weight of the rows predicted as each class; (n_weights, 0) without classes.
     losses : (n_weights,)
-        Sum of the weighted losses; zeros where labels are scored.
+        Sum of the weighted losses; zeros if labels are scored.
     """
 
     counts: Matrix
@@ -34,12 +34,12 @@ class Tally:
         return len(self.losses)
 
     def take(self, places: Indices) -> Tally:
-        """Keep these weights, in this order."""
+        """Select weights, in this order."""
         return Tally(self.counts[places], self.losses[places])
 
     @classmethod
     def join(cls, parts: list[Tally]) -> Tally:
-        """Put weights one after the other."""
+        """Concatenate weights."""
         return cls(
             np.concatenate([part.counts for part in parts]),
             np.concatenate([part.losses for part in parts]),
@@ -47,36 +47,36 @@ class Tally:
 
 
 class Scorer(Protocol):
-    """Scores what is predicted."""
+    """Converter of predictions to a score."""
 
     def scores(self, tally: Tally) -> Vector:
-        """Score, or average loss, over all rows: (n_weights,)."""
+        """Return the score, or average loss, over all rows: (n_weights,)."""
 
     def damage(self, scores: Vector) -> Vector:
-        """How bad scores are: what a search raises, h in the paper."""
+        """Return the objective that a search maximizes, h in the paper: (n_weights,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelScorer:
-    """Scores labels.
+    """Scorer of labels: accuracy, F1 or balanced accuracy.
 
     Attributes
     ----------
     score : Score
     moved_class : int
-        Class of the rows that are moved.
-    still : (n_classes + 1, n_classes)
-        Weight of the rows that are not moved, by true class (last: none of the model's) and
-        predicted class.
+        Class of the moved rows.
+    unmoved : (n_classes + 1, n_classes)
+        Weight of the unmoved rows, by true class (last: not one of the model's) and predicted
+        class.
     """
 
     score: Score
     moved_class: int
-    still: Matrix
+    unmoved: Matrix
 
     def scores(self, tally: Tally) -> Vector:
         """See `Scorer.scores`."""
-        confusion = np.repeat(self.still[None], len(tally), axis=0)
+        confusion = np.repeat(self.unmoved[None], len(tally), axis=0)
         confusion[:, self.moved_class] += tally.counts
         hits = np.diagonal(confusion, axis1=1, axis2=2)
         support = confusion.sum(axis=2)
@@ -88,8 +88,8 @@ class LabelScorer:
         if self.score is Score.BALANCED_ACCURACY:
             recall: Vector = (hits / support).mean(axis=1)
             return recall
-        harmony = 2 * hits / (support + confusion.sum(axis=1)[:, present])
-        f1: Vector = (harmony * support).sum(axis=1) / support.sum(axis=1)
+        f1_by_class = 2 * hits / (support + confusion.sum(axis=1)[:, present])
+        f1: Vector = (f1_by_class * support).sum(axis=1) / support.sum(axis=1)
         return f1
 
     def damage(self, scores: Vector) -> Vector:
@@ -99,22 +99,22 @@ class LabelScorer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossScorer:
-    """Averages losses.
+    """Scorer by average loss.
 
     Attributes
     ----------
-    still : float
-        Sum of the weighted losses of the rows that are not moved.
+    unmoved : float
+        Sum of the weighted losses of the unmoved rows.
     weight : float
-        Of all rows.
+        Total weight of all rows.
     """
 
-    still: float
+    unmoved: float
     weight: float
 
     def scores(self, tally: Tally) -> Vector:
         """See `Scorer.scores`."""
-        average: Vector = (self.still + tally.losses) / self.weight
+        average: Vector = (self.unmoved + tally.losses) / self.weight
         return average
 
     def damage(self, scores: Vector) -> Vector:
@@ -124,12 +124,12 @@ class LossScorer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundTruth:
-    """The true values of rows, and how predictions are compared with them.
+    """True values of rows, and their comparison with predictions.
 
     Attributes
     ----------
     classes : (n,) or None
-        Position of each row's class among the model's, and as many as those for any other; None
+        Position of each row's class among the model's, or `class_count` for any other; None
         without classes.
     class_count : int
     actual : (n, n_outputs)
@@ -147,39 +147,39 @@ class GroundTruth:
     weights: Vector
 
     def take(self, rows: Indices) -> GroundTruth:
-        """Keep these rows, in this order."""
+        """Select rows, in this order."""
         classes = None if self.classes is None else self.classes[rows]
         actual, weights = self.actual[rows], self.weights[rows]
         return GroundTruth(classes, self.class_count, actual, self.comparison, self.score, weights)
 
     def labels(self, predicted: Array) -> Indices:
-        """Class that each row is taken for: that of the largest output, the first of several."""
+        """Return the predicted class of each row: the first of its largest outputs."""
         labels: Indices = np.argmax(predicted, axis=1)
         return labels
 
     def losses(self, predicted: Matrix) -> Vector:
-        """Weighted loss of each row, summed over outputs: (n,); zeros where labels are scored."""
+        """Return the weighted loss of each row, summed over outputs: (n,); 0 for labels."""
         if self.comparison is None:
             return np.zeros(len(predicted))
-        found: Vector = self.comparison.losses(self.actual, predicted).sum(axis=1)
-        kept = self.weights > 0  # a weight of 0 takes an infinite loss away
-        return np.multiply(self.weights, found, out=np.zeros(len(found)), where=kept)
+        losses: Vector = self.comparison.losses(self.actual, predicted).sum(axis=1)
+        is_weighted = self.weights > 0  # 0 · ∞ is NaN
+        return np.multiply(self.weights, losses, out=np.zeros(len(losses)), where=is_weighted)
 
-    def judge(self, predicted: Matrix, moved: Indices) -> Scorer:
-        """Make the judge for some rows being moved, given the predictions of all."""
-        rest = np.ones(len(predicted), dtype=bool)
-        rest[moved] = False
+    def scorer(self, predicted: Matrix, moved: Indices) -> Scorer:
+        """Build the scorer for moving some rows, given the predictions of all."""
+        is_unmoved = np.ones(len(predicted), dtype=bool)
+        is_unmoved[moved] = False
         if self.comparison is not None:
-            still = float(self.losses(predicted)[rest].sum())
-            return LossScorer(still, float(self.weights.sum()))
-        assert self.classes is not None and self.score is not None  # noqa: S101, PT018 - labels are of classes
+            unmoved = float(self.losses(predicted)[is_unmoved].sum())
+            return LossScorer(unmoved, float(self.weights.sum()))
+        assert self.classes is not None and self.score is not None  # noqa: S101, PT018 - labels need classes
         confusion = np.zeros((self.class_count + 1, self.class_count))
-        places = self.classes[rest], self.labels(predicted)[rest]
-        np.add.at(confusion, places, self.weights[rest])
+        places = self.classes[is_unmoved], self.labels(predicted)[is_unmoved]
+        np.add.at(confusion, places, self.weights[is_unmoved])
         return LabelScorer(self.score, int(self.classes[moved[0]]), confusion)
 
     def tally(self, labels: Indices | None, losses: Vector) -> Tally:
-        """Count what is predicted at one weight for these rows."""
+        """Count the predictions for these rows at one weight."""
         counts = np.zeros((1, self.class_count))
         if labels is not None:
             counts[0] = np.bincount(labels, self.weights, self.class_count)

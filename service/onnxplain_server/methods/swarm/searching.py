@@ -1,4 +1,4 @@
-"""Searches by trying weights: the published swarm, and differential evolution."""
+"""Searches by trial: the published particle swarm, and differential evolution by scipy."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """A range of weights in which the score is the same.
+    """Optimum: a range of weights with the same score.
 
     Attributes
     ----------
     weight : float
-        The one closest to no change.
+        Weight of the range nearest to neutral.
     score : float
     low, high : float
-        First and last weight.
+        Ends of the range.
     """
 
     weight: float
@@ -38,7 +38,7 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """What a search has found for a feature of a cohort; see `SwarmEffect` in the contract.
+    """Result of a search for one feature of a cohort; see `SwarmEffect` in the contract.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SearchResult:
         σ_w and σ_s.
     optimum, stable_optimum : Optimum or None
     agreement : float or None
-        Share of the searches that found as much harm as the best one.
+        Share of the restarts with as much damage as the best one.
     particle_weights : (n_particles,)
     """
 
@@ -63,64 +63,64 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchSpace:
-    """What is searched, and how.
+    """Search space and settings of a cohort.
 
     Attributes
     ----------
     cohort : Cohort
     features : sequence of int
-        Positions in the table: part of the seeds, so that a feature's numbers do not depend on
-        which others are asked for.
-    notebook : PredictionMemo
+        Positions in the table; they seed the searches, so that a feature's result does not
+        depend on the other requested features.
+    memo : PredictionMemo
     precision : numpy dtype
-        Of weights.
+        Type of weights.
     seed : int
     """
 
     cohort: Cohort
     features: Sequence[int]
-    notebook: PredictionMemo
+    memo: PredictionMemo
     motion: Motion
     settings: SearchSettings
     precision: npt.DTypeLike
     seed: int
 
     def random(self, feature: int, restart: int) -> np.random.Generator:
-        """Make the random generator of one search."""
-        alone = 0 if self.cohort.row_index is None else self.cohort.row_index + 1
-        key = [self.seed, 8, self.cohort.number + 1, alone, feature, restart]
+        """Return the random generator of one search."""
+        row = 0 if self.cohort.row_index is None else self.cohort.row_index + 1
+        key = [self.seed, 8, self.cohort.number + 1, row, feature, restart]
         return np.random.default_rng(key)
 
 
-def by_swarm(field: SearchSpace) -> list[SearchResult]:
-    """Let swarms fly, those of all features and restarts together; one result per feature."""
-    m, restarts = len(field.features), field.settings.restart_count
-    randoms = [field.random(j, r) for j in field.features for r in range(restarts)]
-    swarms = Particles.begin(field.motion, field.settings, randoms, field.precision)
-    places = np.repeat(np.arange(m), restarts * field.settings.particle_count)
-    for _ in range(field.settings.iteration_count):
-        scores = field.notebook.scores(places, swarms.position.ravel())
-        field.notebook.looked(swarms.position.size)
-        damage = field.cohort.judge.damage(scores)
+def by_swarm(space: SearchSpace) -> list[SearchResult]:
+    """Run the particle swarms of all features and restarts together; one result per feature."""
+    m, restarts = len(space.features), space.settings.restart_count
+    randoms = [space.random(j, r) for j in space.features for r in range(restarts)]
+    swarms = Particles.begin(space.motion, space.settings, randoms, space.precision)
+    places = np.repeat(np.arange(m), restarts * space.settings.particle_count)
+    for _ in range(space.settings.iteration_count):
+        scores = space.memo.scores(places, swarms.position.ravel())
+        space.memo.evaluated(swarms.position.size)
+        damage = space.cohort.scorer.damage(scores)
         swarms.step(damage.reshape(swarms.position.shape))
     best = swarms.best.reshape(m, restarts, -1).astype(np.float64)
-    return [_found(field, place, best[place]) for place in range(m)]
+    return [_best_search(space, place, best[place]) for place in range(m)]
 
 
-def by_evolution(field: SearchSpace) -> list[SearchResult]:
-    """Let populations evolve, by scipy; one result per feature."""
-    found = []
-    for place, feature in enumerate(field.features):
-        best = [_evolve(field, place, feature, r) for r in range(field.settings.restart_count)]
-        found.append(_found(field, place, np.array(best)[:, None]))
-    return found
+def by_evolution(space: SearchSpace) -> list[SearchResult]:
+    """Run scipy's differential evolution; one result per feature."""
+    results = []
+    for place, feature in enumerate(space.features):
+        best = [_evolve(space, place, feature, r) for r in range(space.settings.restart_count)]
+        results.append(_best_search(space, place, np.array(best)[:, None]))
+    return results
 
 
-def _evolve(field: SearchSpace, place: int, feature: int, restart: int) -> float:
-    """Find the weight that does most harm, the closest one to no change among equals."""
-    settings, limit = field.settings, field.motion.weight_limit
-    cost = _cost(field, place)
-    random = field.random(feature, restart)
+def _evolve(space: SearchSpace, place: int, feature: int, restart: int) -> float:
+    """Return the weight with most damage, the nearest to neutral among equals."""
+    settings, limit = space.settings, space.motion.weight_limit
+    cost = _cost(space, place)
+    random = space.random(feature, restart)
     result = differential_evolution(
         cost,
         [(0.0, limit)],
@@ -131,35 +131,35 @@ def _evolve(field: SearchSpace, place: int, feature: int, restart: int) -> float
         updating="deferred",
         polish=False,
         tol=0.0,
-        x0=[field.motion.perturbation.neutral],
+        x0=[space.motion.perturbation.neutral],
     )
-    return float(np.asarray(result.x[0], dtype=field.precision))
+    return float(np.asarray(result.x[0], dtype=space.precision))
 
 
-def _cost(field: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
-    """Make what evolution lowers: damage first, and distance where that is the same."""
-    neutral, limit = field.motion.perturbation.neutral, field.motion.weight_limit
-    base = field.cohort.judge.damage(np.array([field.cohort.score]))[0]
+def _cost(space: SearchSpace, place: int) -> Callable[[Matrix], Vector]:
+    """Return the cost to minimize: negative damage, with distance to neutral as tie-breaker."""
+    neutral, limit = space.motion.perturbation.neutral, space.motion.weight_limit
+    base = space.cohort.scorer.damage(np.array([space.cohort.score]))[0]
 
     def cost(weights: Matrix) -> Vector:
-        tried = weights[0].astype(field.precision)
-        scores = field.notebook.scores(np.full(len(tried), place), tried)
-        field.notebook.looked(len(tried))
-        damage = field.cohort.judge.damage(scores)
-        distance = np.abs(tried.astype(np.float64) - neutral) / limit
-        # Far below any step of a score, so that it decides between equals only.
+        trials = weights[0].astype(space.precision)
+        scores = space.memo.scores(np.full(len(trials), place), trials)
+        space.memo.evaluated(len(trials))
+        damage = space.cohort.scorer.damage(scores)
+        distance = np.abs(trials.astype(np.float64) - neutral) / limit
+        # Far below any step of a score, so that distance only breaks ties.
         total: Vector = -damage + 1e-9 * max(abs(base), 1e-3) * distance
         return total
 
     return cost
 
 
-def _found(field: SearchSpace, place: int, best: Array) -> SearchResult:
-    """Choose the best search: (n_restarts, n_particles) best weights."""
-    neutral, judge = field.motion.perturbation.neutral, field.cohort.judge
-    scores = field.notebook.scores(np.full(best.size, place), best.ravel().astype(field.precision))
+def _best_search(space: SearchSpace, place: int, best: Array) -> SearchResult:
+    """Summarize the best of the restarts, given their best weights: (n_restarts, n_particles)."""
+    neutral, scorer = space.motion.perturbation.neutral, space.cohort.scorer
+    scores = space.memo.scores(np.full(best.size, place), best.ravel().astype(space.precision))
     scores = scores.reshape(best.shape)
-    damage = judge.damage(scores)
+    damage = scorer.damage(scores)
     tops = [_top(damage[r], best[r], neutral) for r in range(len(best))]
     top_damage = np.array([damage[r, p] for r, p in enumerate(tops)])
     top_weight = np.array([best[r, p] for r, p in enumerate(tops)])
@@ -169,15 +169,15 @@ def _found(field: SearchSpace, place: int, best: Array) -> SearchResult:
         best_weight=float(best[r, p]),
         best_score=float(scores[r, p]),
         distance=float(np.abs(best[r] - neutral).mean()),
-        drop=float(np.abs(scores[r] - field.cohort.score).mean()),
-        curve=field.notebook.curve(place),
+        drop=float(np.abs(scores[r] - space.cohort.score).mean()),
+        curve=space.memo.curve(place),
         agreement=float(np.isclose(top_damage, top_damage[r], rtol=1e-12, atol=0).mean()),
         particle_weights=tuple(best[r].tolist()) if best.shape[1] > 1 else (),
     )
 
 
 def _top(damage: Array, weights: Array, neutral: float) -> int:
-    """Place of the best of some positions, the first among equals."""
+    """Return the index of the best position, the first among equals."""
     top = 0
     for i in range(1, len(damage)):
         if better(damage[i], weights[i], damage[top], weights[top], neutral):

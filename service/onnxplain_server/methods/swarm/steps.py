@@ -1,4 +1,4 @@
-"""Rows as steps of the weight, and what they add up to: the whole curve, and its true optimum."""
+"""Steps of rows over the weight, their sum as a score curve, and its exact optimum."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from onnxplain_server.methods.swarm.scoring import Tally
 from onnxplain_server.methods.swarm.searching import Optimum, SearchResult
 
 _CONFIRMED_ROWS = 1_000
-_SAME = 1e-12
-"""Relative difference of scores that is rounding of sums."""
+_ROUNDING = 1e-12
+"""Relative difference of scores due to rounding of sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What rows are predicted as, from a weight on, for one feature.
+    """Steps of rows for one feature: label and loss from a weight on.
 
     Attributes
     ----------
     row : (n,)
         Position in the cohort.
     begin : (n,)
-        First weight; the first step of each row begins at 0.
+        First weight of the step; 0 for the first step of each row.
     previous : (n,)
-        The row's step before; -1 for its first one.
+        Index of the row's previous step; -1 for its first one.
     label : (n,)
-        Class; not looked at without classes.
+        Predicted class; unused without classes.
     loss : (n,)
-        Weighted; zeros where labels are scored.
+        Weighted loss; zeros if labels are scored.
     """
 
     row: Indices
@@ -51,37 +51,37 @@ class Steps:
         return len(self.row)
 
     def labels_at(self, weight: float, count: int) -> Indices:
-        """Class of each of `count` rows with a weight: (count,)."""
+        """Return the class of each of `count` rows at a weight: (count,)."""
         begun = np.flatnonzero(self.begin <= weight)
-        # A step that begins with its successor never holds.
-        passed = self.previous[begun]
-        over = np.zeros(len(self), dtype=bool)
-        over[passed[passed >= 0]] = True
-        last = begun[~over[begun]]
+        # A step that begins together with its successor is empty.
+        previous = self.previous[begun]
+        has_ended = np.zeros(len(self), dtype=bool)
+        has_ended[previous[previous >= 0]] = True
+        last = begun[~has_ended[begun]]
         labels = np.full(count, -1, dtype=np.intp)
         labels[self.row[last]] = self.label[last]
         return labels
 
 
 def score_curve(steps: Steps, cohort: Cohort, limit: float) -> ScoreCurve:
-    """Add up the steps of all rows: the curve, piece by piece."""
+    """Sum the steps of all rows to a curve of pieces."""
     changes = _changes(steps, cohort)
     order = np.argsort(steps.begin, kind="stable")
     begins = steps.begin[order]
     starts = np.flatnonzero(np.append(True, begins[1:] > begins[:-1]))
-    # First within each weight, then from weight to weight.
+    # Sum within each weight, then cumulate over weights.
     sums = np.cumsum(np.add.reduceat(changes[order], starts, axis=0), axis=0)
-    *_, losses, endless = sums.T
-    tally = Tally(_clean(sums[:, :-2]), np.where(endless > 0, np.inf, losses))
+    *_, losses, infinite_count = sums.T
+    tally = Tally(_clean(sums[:, :-2]), np.where(infinite_count > 0, np.inf, losses))
     lows = begins[starts]
     highs = np.append(lows[1:], limit)
-    return ScoreCurve(lows, highs, cohort.judge.scores(tally), as_shares(tally.counts))
+    return ScoreCurve(lows, highs, cohort.scorer.scores(tally), as_shares(tally.counts))
 
 
 def _changes(steps: Steps, cohort: Cohort) -> Matrix:
-    """By how much each step changes counts, losses, and how many are infinite: (n, n_classes + 2).
+    """Return each step's change of counts, loss, and number of infinite losses: (n, n_classes + 2).
 
-    Infinite losses are counted, because what comes of their differences is no number.
+    Infinite losses are counted, because their differences are NaN.
     """
     classes = cohort.truth.class_count
     changes = np.zeros((len(steps), classes + 2))
@@ -90,25 +90,28 @@ def _changes(steps: Steps, cohort: Cohort) -> Matrix:
     if classes:
         changes[places, steps.label] += weights
         changes[later, steps.label[steps.previous[later]]] -= weights[later]
-    endless = np.isinf(steps.loss)
-    for column, values in ((-2, np.where(endless, 0, steps.loss)), (-1, endless.astype(float))):
+    is_infinite = np.isinf(steps.loss)
+    finite = np.where(is_infinite, 0, steps.loss)
+    for column, values in ((-2, finite), (-1, is_infinite.astype(float))):
         changes[:, column] = values
         changes[later, column] -= values[steps.previous[later]]
     return changes
 
 
 def _clean(counts: Matrix) -> Matrix:
-    """Make what is left of weights that have gone exactly 0."""
-    return np.where(np.abs(counts) < _SAME * np.abs(counts).sum(axis=1, keepdims=True), 0.0, counts)
+    """Set rounding residues of weights that cancel to exactly 0."""
+    return np.where(
+        np.abs(counts) < _ROUNDING * np.abs(counts).sum(axis=1, keepdims=True), 0.0, counts
+    )
 
 
 def exact_optimum(
     curve: ScoreCurve, cohort: Cohort, motion: Motion, report: Resolution, kind: npt.DTypeLike
 ) -> SearchResult:
-    """Find the true optimum of a curve, and the best one that is no sliver."""
+    """Return the global optimum of a curve, and the best one that is not a sliver."""
     neutral = motion.perturbation.neutral
     ranges = _ranges(curve, kind)
-    damage = cohort.judge.damage(ranges.scores)
+    damage = cohort.scorer.damage(ranges.scores)
     best = _best(ranges, damage, neutral)
     wide = np.flatnonzero(ranges.ends - ranges.lows >= report.sliver_width)
     stable = _best(ranges.take(wide), damage[wide], neutral) if len(wide) else None
@@ -124,20 +127,21 @@ def exact_optimum(
     )
 
 
-def disagreements(  # noqa: PLR0917 - all that is compared
+def disagreements(  # noqa: PLR0917 - prediction and steps to compare
     predictor: MovedRowPredictor,
     cohort: Cohort,
     feature: int,
     move: Move,
     steps: Steps,
-    found: SearchResult,
+    result: SearchResult,
 ) -> int:
-    """Count rows, of some, that the model predicts as another class with the best weights."""
+    """Count rows of a sample whose predicted class at the best weights contradicts the steps."""
     if cohort.truth.classes is None:
         return 0
     rows = sample_rows(len(cohort), _CONFIRMED_ROWS, 0)
     count = 0
-    for best in {one.weight for one in (found.optimum, found.stable_optimum) if one is not None}:
+    optima = (result.optimum, result.stable_optimum)
+    for best in {optimum.weight for optimum in optima if optimum is not None}:
         predicted = predictor.predict(cohort.rows[rows], feature, move.take(rows).at(best))
         expected = steps.labels_at(best, len(cohort))[rows]
         count += int((cohort.truth.labels(predicted) != expected).sum())
@@ -146,7 +150,7 @@ def disagreements(  # noqa: PLR0917 - all that is compared
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranges:
-    """Runs of pieces with the same score: first and last weight, where the next begins, score."""
+    """Runs of pieces with equal score: first and last weight, start of the next run, and score."""
 
     lows: Vector
     highs: Vector
@@ -161,7 +165,7 @@ class _Ranges:
 
 def _ranges(curve: ScoreCurve, kind: npt.DTypeLike) -> _Ranges:
     scores = curve.scores
-    scale = _SAME * max(1.0, float(np.abs(scores).max()))
+    scale = _ROUNDING * max(1.0, float(np.abs(scores).max()))
     starts = np.flatnonzero(np.append(True, np.abs(np.diff(scores)) > scale))
     lows = curve.lows[starts]
     ends = np.append(lows[1:], curve.highs[-1])
@@ -170,10 +174,10 @@ def _ranges(curve: ScoreCurve, kind: npt.DTypeLike) -> _Ranges:
 
 
 def _best(ranges: _Ranges, damage: Array, neutral: float) -> Optimum:
-    """Choose the range that does most harm, the one closest to no change among equals."""
+    """Return the range with most damage, the nearest to neutral among equals."""
     weights = np.clip(neutral, ranges.lows, ranges.highs)
-    most = damage.max()
-    equal = np.flatnonzero(damage >= most - _SAME * max(1.0, abs(float(most))))
+    largest = damage.max()
+    equal = np.flatnonzero(damage >= largest - _ROUNDING * max(1.0, abs(float(largest))))
     i = equal[np.argmin(np.abs(weights[equal] - neutral))]
     return Optimum(
         float(weights[i]), float(ranges.scores[i]), float(ranges.lows[i]), float(ranges.highs[i])

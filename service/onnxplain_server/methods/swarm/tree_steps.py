@@ -1,4 +1,4 @@
-"""Every weight at which a prediction changes, read from the model's trees."""
+"""Steps of tree models: all weights at which a prediction changes, from the thresholds."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges, p
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeStepReader:
-    """What reads a cohort's steps from trees.
+    """Step reader of a tree ensemble.
 
     Attributes
     ----------
     ensemble : Ensemble
-        The largest of its outputs decides the class; with a loss, they are the predictions.
+        Its largest output decides the class; with a loss, its outputs are the predictions.
     columns : tuple of (n_rows,)
         All rows, in the model's types.
     pool : BlockPool
     predictor : MovedRowPredictor
-        Asked where two outputs are as near as rounding.
+        Decides between outputs that differ by rounding only.
     kind : float32 or float64
-        The numbers that weights can be.
+        Type of weights.
     limit : float
         Largest weight.
     """
@@ -47,7 +47,7 @@ class TreeStepReader:
     limit: float
 
     def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Find the steps of several features; moves are of the cohort's rows."""
+        """Return the steps of each feature; `moves` are for the cohort's rows."""
         codes = self._codes(cohort.rows)
         ranges = self._ranges(features, moves)
         with_outputs = cohort.truth.comparison is not None
@@ -64,7 +64,7 @@ class TreeStepReader:
         return np.stack([self.ensemble.codes(j, column[rows]) for j, column in columns])
 
     def _ranges(self, features: Sequence[int], moves: Sequence[Move]) -> Ranges:
-        """Find the first and last cell that each row can get into."""
+        """Return the first and last cell that each row can reach."""
         ends = [
             np.sort([self.ensemble.codes(j, move.at(w)) for w in (0.0, self.limit)], axis=0)
             for j, move in zip(features, moves, strict=True)
@@ -73,37 +73,37 @@ class TreeStepReader:
         return Ranges(np.array(features), low, high)
 
     def _of_feature(self, cohort: Cohort, pieces: Pieces, feature: int, move: Move) -> Steps:
-        """Turn pieces of values into steps of weights."""
+        """Convert pieces by value into steps by weight."""
         rising = move.slope[pieces.row] >= 0
         before, after = _neighbours(pieces.row)
         previous = np.where(rising, before, after)
         begin = np.zeros(len(pieces))
         moved = np.flatnonzero(previous >= 0)
-        # Values that fall enter a piece from above: where they leave the next one.
+        # Falling values enter a piece from above, at the lower end of the next one.
         border = np.where(rising, pieces.cell, pieces.cell[after])[moved]
         thresholds = self._values(feature, border)
         own = move.take(pieces.row[moved].astype(np.intp))
         begin[moved] = crossings(own, thresholds, self.limit, self.kind)
-        label = self._settled(cohort, pieces, feature, move, begin)
+        label = self._labels(cohort, pieces, feature, move, begin)
         loss = self._losses(cohort, pieces)
         return Steps(pieces.row.astype(np.intp), begin, previous, label, loss)
 
     def _values(self, feature: int, borders: Int32Array) -> Vector:
-        """Least value of the cell after each border."""
+        """Return the least value of the cell after each border."""
         cuts = self.ensemble.axes[feature].cuts
         return value_of(cuts[borders - self.ensemble.first[feature] - 1])
 
-    def _settled(
+    def _labels(
         self, cohort: Cohort, pieces: Pieces, feature: int, move: Move, begin: Vector
     ) -> Indices:
-        """Ask the model about the pieces in doubt."""
+        """Return the label of each piece; doubtful ones are predicted."""
         label = pieces.label.astype(np.intp)
-        doubt = np.flatnonzero(label == DOUBTFUL)
-        if len(doubt):
-            rows = pieces.row[doubt].astype(np.intp)
-            values = move.take(rows).at(begin[doubt])
+        doubtful = np.flatnonzero(label == DOUBTFUL)
+        if len(doubtful):
+            rows = pieces.row[doubtful].astype(np.intp)
+            values = move.take(rows).at(begin[doubtful])
             predicted = self.predictor.predict(cohort.rows[rows], feature, values)
-            label[doubt] = cohort.truth.labels(predicted)
+            label[doubtful] = cohort.truth.labels(predicted)
         return label
 
     def _losses(self, cohort: Cohort, pieces: Pieces) -> Vector:
@@ -112,7 +112,7 @@ class TreeStepReader:
         return cohort.truth.take(pieces.row.astype(np.intp)).losses(self._link(pieces.outputs))
 
     def _link(self, outputs: Matrix) -> Matrix:
-        """Round as the runtime's answers are, so that probabilities of 1 do not pass it."""
+        """Round to float32 like the runtime, so that no probability exceeds 1."""
         rounded: Matrix = outputs.astype(np.float32).astype(np.float64)
         return rounded
 
@@ -125,7 +125,7 @@ def _take(pieces: Pieces, places: Indices) -> Pieces:
 
 
 def _neighbours(row: Int32Array) -> tuple[Indices, Indices]:
-    """Places of the same row's piece before and after each piece; -1 where there is none."""
+    """Return the positions of the pieces before and after each in the same row, or -1."""
     places = np.arange(len(row))
     same = row[1:] == row[:-1]
     before, after = np.full(len(row), -1), np.full(len(row), -1)
