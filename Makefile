@@ -299,7 +299,7 @@ python-requests: $(REQUESTS) ## Generate option classes and request arguments of
 	cp build/requests/options/*.py clients/python/onnxplain/requests/options/
 	cp build/requests/arguments.py clients/python/onnxplain/requests/
 
-$(REQUESTS): $(CONTRACT) $(wildcard tools/python_client/*.py tools/contract/*.py) tools/openapi/comments.py $(ENV)
+$(REQUESTS): $(CONTRACT) $(wildcard tools/python_client/*.py tools/contract/*.py) $(ENV)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(BIN)/python -m tools.python_client $(CONTRACT) $(@D)
 	@$(BIN)/ruff format --quiet $(@D) && $(BIN)/ruff check --quiet --fix $(@D)

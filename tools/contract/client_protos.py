@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from google.protobuf.descriptor_pb2 import (
 from tools.contract.limits import LIMITS, Limits, read, sentence
 
 _MESSAGES, _FIELDS = 4, 2  # Numbers of descriptor.proto; no message is nested in another.
+_WIDTH = 75
 _OPTION = re.compile(r" \[\(limits\) = \{.*\}\];$", re.DOTALL)
 
 
@@ -33,8 +35,8 @@ def without_limits(file: FileDescriptorProto, source: str, limits: dict[str, Lim
         if name in limits:
             declaration = _OPTION.sub(";", "\n".join(lines[first : last + 1]))
             indent = declaration[: -len(declaration.lstrip())]
-            told = sentence(limits[name], field)
-            lines[first : last + 1] = [*([f"{indent}// {told}"] if told else []), declaration]
+            told = textwrap.wrap(sentence(limits[name], field), _WIDTH, break_on_hyphens=False)
+            lines[first : last + 1] = [*(f"{indent}// {line}" for line in told), declaration]
     kept = "\n".join(line for line in lines if line != f'import "{LIMITS}";')
     return re.sub(r"\n{3,}", "\n\n", kept) + "\n"
 

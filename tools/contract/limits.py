@@ -23,6 +23,8 @@ class Limits:
     ----------
     default : bool, int, float, str or None
         Of the field's type, enum values by name; None where it is no constant.
+    default_words : str
+        Default that is no constant, in words.
     """
 
     min: float | None
@@ -31,6 +33,7 @@ class Limits:
     exclusive_max: float | None
     zero_is_off: bool
     default: bool | float | str | None
+    default_words: str
     required: bool
     min_items: int | None
     max_items: int | None
@@ -73,15 +76,16 @@ def _limits(message: Any, field: FieldDescriptorProto) -> Limits:
 
     number = int if field.type == field.TYPE_INT32 else float
     bounds = ("min", "max", "exclusive_min", "exclusive_max")
-    default: bool | float | str | None = value("default_text")
-    if field.type == field.TYPE_BOOL and default is not None:
-        default = default == "true"
+    constant: bool | float | str | None = value("default_text")
+    if field.type == field.TYPE_BOOL and constant is not None:
+        constant = constant == "true"
     elif message.HasField("default"):
-        default = number(message.default)
+        constant = number(message.default)
     return Limits(
         **{name: None if (v := value(name)) is None else number(v) for name in bounds},
         zero_is_off=message.zero_is_off,
-        default=default,
+        default=constant,
+        default_words=message.default_words,
         required=message.required,
         min_items=value("min_items"),
         max_items=value("max_items"),
@@ -89,18 +93,25 @@ def _limits(message: Any, field: FieldDescriptorProto) -> Limits:
 
 
 def sentence(limits: Limits, field: FieldDescriptorProto) -> str:
-    """Put range, number of entries and default in words: "In [2, 64]; default 5."."""
+    """Put range, number of entries and default in words: "In [2, 64]; default: 5."."""
     parts = (
-        _entries(limits, "letters" if field.label != field.LABEL_REPEATED else "entries"),
-        value_range(limits),
-        "" if limits.default is None else f"default {shown(limits.default)}",
+        bounds(limits, is_repeated=field.label == field.LABEL_REPEATED),
+        f"default: {words}" if (words := default(limits)) else "",
     )
     text = "; ".join(filter(None, parts))
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def value_range(limits: Limits) -> str:
-    """Put the range of a number in words; empty where it has none."""
+def bounds(limits: Limits, *, is_repeated: bool) -> str:
+    """Put the number of entries and the range in words; empty where there are none."""
+    values = _range(limits)
+    each = f"each {values}" if values and is_repeated else values
+    return "; ".join(
+        filter(None, (_entries(limits, "entries" if is_repeated else "letters"), each))
+    )
+
+
+def _range(limits: Limits) -> str:
     low = limits.min if limits.exclusive_min is None else limits.exclusive_min
     high = limits.max if limits.exclusive_max is None else limits.exclusive_max
     if low is None and high is None:
@@ -111,6 +122,11 @@ def value_range(limits: Limits) -> str:
     right = "]" if limits.exclusive_max is None else ")"
     text = f"in {left}{shown(low)}, {shown(high)}{right}"
     return f"0 turns it off, otherwise {text}" if limits.zero_is_off else text
+
+
+def default(limits: Limits) -> str:
+    """Put the default in words; empty where there is none."""
+    return limits.default_words if limits.default is None else shown(limits.default)
 
 
 def _entries(limits: Limits, unit: str) -> str:

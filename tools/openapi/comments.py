@@ -1,83 +1,23 @@
-"""Comments of the contract, by the full name of what they stand above."""
+"""Comments of the contract as descriptions of REST, by the full name of their element."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
-from typing import Any
+from collections.abc import Mapping
 
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from tools.contract import limits
+from tools.contract import comments
 
-_Path = tuple[int, ...]
 _CODE = re.compile(r"`[^`]+`")
 _SNAKE = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 
-def read(files: FileDescriptorSet, *, json_names: bool = True) -> Mapping[str, str]:
-    """Return the comments, each paragraph on one line, with names as JSON has them, or as they are.
-
-    Those of fields end with the limits of the field, in words.
-    """
-    comments = dict(chain.from_iterable(map(_of_file, files.file)))
-    bounds = limits.read(files)
-    for name, field in limits.fields(files):
-        if name in bounds:
-            comments[name] = f"{comments[name]} {limits.sentence(bounds[name], field)}".rstrip()
-    return {name: _camel_codes(text) for name, text in comments.items()} if json_names else comments
+def read(files: FileDescriptorSet) -> Mapping[str, str]:
+    """Return the comments, those of fields with their limits, with names as JSON has them."""
+    texts = comments.with_limits(files)
+    return {name: _CODE.sub(lambda code: _camel(code[0]), text) for name, text in texts.items()}
 
 
-def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:
-    comments = {
-        tuple(place.path): place.leading_comments for place in file.source_code_info.location
-    }
-    for path, name in _in_file(file):
-        if path in comments:
-            yield name, _flowing(comments[path])
-
-
-def _in_file(file: FileDescriptorProto) -> Iterator[tuple[_Path, str]]:
-    """Give the path (numbers of descriptor.proto) and full name of all that can have a comment."""
-    for index, message in enumerate(file.message_type):
-        yield from _in_message(message, (4, index), file.package)
-    yield from _named(file.enum_type, (5,), file.package, _in_enum)
-    for index, service in enumerate(file.service):
-        name = f"{file.package}.{service.name}"
-        yield (6, index), name
-        yield from _named(service.method, (6, index, 2), name)
-
-
-def _in_message(message: Any, path: _Path, scope: str) -> Iterator[tuple[_Path, str]]:
-    name = f"{scope}.{message.name}"
-    yield path, name
-    yield from _named(message.field, (*path, 2), name)
-    yield from _named(message.oneof_decl, (*path, 8), name)
-    yield from _named(message.enum_type, (*path, 4), name, _in_enum)
-    for index, nested in enumerate(message.nested_type):
-        yield from _in_message(nested, (*path, 3, index), name)
-
-
-def _in_enum(kind: Any, path: _Path, name: str) -> Iterator[tuple[_Path, str]]:
-    # Unlike the descriptors' own names, so that equal values of two enums stay apart.
-    return _named(kind.value, (*path, 2), name)
-
-
-def _named(
-    items: Iterable[Any], path: _Path, scope: str, inside: Any = lambda *_: iter(())
-) -> Iterator[tuple[_Path, str]]:
-    for index, item in enumerate(items):
-        name = f"{scope}.{item.name}"
-        yield (*path, index), name
-        yield from inside(item, (*path, index), name)
-
-
-def _flowing(comment: str) -> str:
-    paragraphs = re.split(r"\n\s*\n", comment.strip())
-    lines = (" ".join(line.split()) for line in paragraphs)
-    return "\n\n".join(lines)
-
-
-def _camel_codes(text: str) -> str:
-    return _CODE.sub(lambda code: _SNAKE.sub(lambda letter: letter[1].upper(), code[0]), text)
+def _camel(code: str) -> str:
+    return _SNAKE.sub(lambda letter: letter[1].upper(), code)

@@ -10,8 +10,8 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from tools.contract import comments
 from tools.contract.limits import Limits, read
-from tools.openapi import comments
 
 _PACKAGE = "onnxplain.v1"
 _PRESENCE = re.compile(r"^(Optional|Required)(; required for ([^.]*))?\. ?")
@@ -33,7 +33,7 @@ class Contract:
         self._pool = DescriptorPool()
         for file in files.file:
             self._pool.Add(file)
-        self._comments: Mapping[str, str] = comments.read(files, json_names=False)
+        self._comments: Mapping[str, str] = comments.with_limits(files)
         self._limits: Mapping[str, Limits] = read(files)
 
     def message(self, name: str) -> Any:

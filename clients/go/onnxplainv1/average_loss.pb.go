@@ -100,32 +100,35 @@ func (AverageLossOptions_Loss) EnumDescriptor() ([]byte, []int) {
 // Cost: one prediction per row.
 type AverageLossOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. How a prediction is compared with the true value.
-	// Default SQUARED_ERROR.
+	// Optional. Loss that compares a prediction with the true value.
+	// Default: SQUARED_ERROR.
 	Loss AverageLossOptions_Loss `protobuf:"varint,1,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
-	// Optional. Columns with the true values: one, or one per output. Default:
-	// `ExplainRequest.target_column`.
+	// Optional. Columns with the true values: one, or one per output. A single
+	// column is compared with every output.
+	// Default: `ExplainRequest.target_column`.
 	TargetColumns []string `protobuf:"bytes,2,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
-	// Optional. Whether the target names classes, so that each output is
-	// compared with 1 where a row is of its class and 0 elsewhere. Classes are
-	// paired with outputs by equal names or equal numbers, or by
-	// `ExplainRequest.class_labels`; anything else is refused. With false, the
-	// number in the target is compared with each output. Default: true where the
-	// target is one column and is text, or the loss is MLOGLOSS, or class_labels
-	// are given, or the outputs score classes
-	// (`ModelDescription.has_class_scores`), numbers that are not whole beside
-	// the only output of a model apart; false otherwise.
+	// Optional. Whether the target names classes: each output is then compared
+	// with 1 for rows of its class and with 0 for other rows. Classes match
+	// outputs of the same name or the same number, or are given by
+	// `ExplainRequest.class_labels`; anything else is refused. If false, the
+	// number in the target is compared with each output.
+	// Default: true if the target is one column and either is text, or the loss
+	// is MLOGLOSS, or `class_labels` are given, or the outputs score classes
+	// (`ModelDescription.has_class_scores`), except for fractional numbers and a
+	// model with one output.
 	OneHotTarget *bool `protobuf:"varint,3,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
-	// Optional. Whether losses are summed over outputs into one. With
-	// SQUARED_ERROR and classes this is the Brier score. MLOGLOSS always has one.
-	// Default false.
+	// Optional. Whether losses are summed over the outputs into one. With
+	// SQUARED_ERROR and classes, this is the Brier score. MLOGLOSS is always one
+	// loss.
+	// Default: false.
 	SumOutputs bool `protobuf:"varint,4,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
-	// Optional. Column by whose values the rows are split: one average for each
-	// group. Any column of the table.
+	// Optional. Column whose values split the rows: one average per group. Any
+	// column of the table.
+	// Default: no groups.
 	GroupColumn string `protobuf:"bytes,5,opt,name=group_column,json=groupColumn,proto3" json:"group_column,omitempty"`
-	// Optional. A numeric `group_column` with more distinct values than this is
-	// cut into so many groups at its quantiles.
-	// In [1, 100]; default 4.
+	// Optional. Number of quantile groups of a numeric `group_column` with more
+	// distinct values than this.
+	// In [1, 100]; default: 4.
 	GroupCount    *int32 `protobuf:"varint,6,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

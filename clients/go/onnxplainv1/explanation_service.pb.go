@@ -106,10 +106,10 @@ type ExplainRequest struct {
 	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	// Optional. Which prediction columns to explain: indices from 0 into
 	// `ModelDescription.output_names`. Default: all.
-	// At least 0.
+	// Each at least 0.
 	OutputIndices []int32 `protobuf:"varint,6,rep,packed,name=output_indices,json=outputIndices,proto3" json:"output_indices,omitempty"`
 	// Optional. Scale of the predictions.
-	// Default RESPONSE.
+	// Default: RESPONSE.
 	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	// Optional. What computes the effects. Default: chosen for the model.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
@@ -124,13 +124,13 @@ type ExplainRequest struct {
 	// At least 2.
 	RowCount *int32 `protobuf:"varint,9,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
 	// Optional. Seed of that draw.
-	// At least 0; default 0.
+	// At least 0; default: 0.
 	Seed *int32 `protobuf:"varint,10,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
 	// Required. The methods, in the order in which their explanations return.
 	// They share the rows and the predictions.
 	Methods []*MethodOptions `protobuf:"bytes,11,rep,name=methods,proto3" json:"methods,omitempty"`
 	// Optional. Whether to return plots with the results.
-	// Default true.
+	// Default: true.
 	Plots *bool `protobuf:"varint,12,opt,name=plots,proto3,oneof" json:"plots,omitempty"`
 	// Optional. Whether to explain a model whose answer for a row changes from
 	// call to call, or with the rows beside it. Nothing of it is cached, and a
@@ -138,7 +138,7 @@ type ExplainRequest struct {
 	// of the table, each evaluated alone and among the others; by made-up rows
 	// where there is no table, or its rows are all equal. Up to 1e-4 of the
 	// largest answer, and 4 roundings of the output's type, are no difference.
-	// Default false.
+	// Default: false.
 	AllowInconsistentModel bool `protobuf:"varint,13,opt,name=allow_inconsistent_model,json=allowInconsistentModel,proto3" json:"allow_inconsistent_model,omitempty"`
 	// Optional. Labels of the target's classes, as the target has them, in the
 	// order of `ModelDescription.output_names`; for a model with one output, two

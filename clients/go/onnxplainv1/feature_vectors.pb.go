@@ -145,73 +145,75 @@ func (FeatureVectorsOptions_Counting) EnumDescriptor() ([]byte, []int) {
 // that of growing a forest, which takes about a minute by default.
 type FeatureVectorsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Whose decision paths are read. Default: MODEL where the model is
-	// a forest, SURROGATE otherwise.
+	// Optional. Whose decision paths are read.
+	// Default: MODEL if the model is a forest, otherwise SURROGATE.
 	Source FeatureVectorsOptions_Source `protobuf:"varint,1,opt,name=source,proto3,enum=onnxplain.v1.FeatureVectorsOptions_Source" json:"source,omitempty"`
-	// Optional. Features that get vectors. Default: all. With MODEL, splits on
-	// others keep their places on the paths, but count for nothing; otherwise a
-	// forest is grown on these features only.
-	// At least 2 entries.
+	// Optional. Features that get vectors. With MODEL, splits on other features
+	// keep their places on the paths, but are not counted; otherwise the forest
+	// is grown on these features only.
+	// At least 2 entries; default: all.
 	Features []string `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Consecutive splits on a path that are near each other.
-	// In [2, 64]; default 3.
+	// Optional. Number of consecutive splits on a path that are near each other.
+	// In [2, 64]; default: 3.
 	Window *int32 `protobuf:"varint,3,opt,name=window,proto3,oneof" json:"window,omitempty"`
-	// Optional. What counts once.
-	// Default PER_WINDOW.
+	// Optional. Unit that is counted once.
+	// Default: PER_WINDOW.
 	Counting FeatureVectorsOptions_Counting `protobuf:"varint,4,opt,name=counting,proto3,enum=onnxplain.v1.FeatureVectorsOptions_Counting" json:"counting,omitempty"`
-	// Optional. Whether a feature that stands twice within a window counts as
+	// Optional. Whether a feature that occurs twice within a window counts as
 	// near itself, by 2.
-	// Default false.
+	// Default: false.
 	FillDiagonal bool `protobuf:"varint,5,opt,name=fill_diagonal,json=fillDiagonal,proto3" json:"fill_diagonal,omitempty"`
-	// Optional. Paths with fewer splits count for nothing; otherwise a path
+	// Optional. Paths with fewer splits are not counted. Otherwise, a path
 	// shorter than the window is one window.
-	// In [0, 1000]; default 0.
+	// In [0, 1000]; default: 0.
 	MinSplitCount *int32 `protobuf:"varint,6,opt,name=min_split_count,json=minSplitCount,proto3,oneof" json:"min_split_count,omitempty"`
-	// Optional. For SURROGATE and LABELS: trees are grown until they have so many
-	// paths, those below `min_split_count` included. Time grows with it.
-	// In [100, 10000000]; default 100000.
+	// Optional. For SURROGATE and LABELS: number of paths after which no more
+	// trees are grown, including paths below `min_split_count`. Time is
+	// proportional to it.
+	// In [100, 10000000]; default: 100000.
 	SentenceCount *int32 `protobuf:"varint,7,opt,name=sentence_count,json=sentenceCount,proto3,oneof" json:"sentence_count,omitempty"`
-	// Optional. For SURROGATE and LABELS: most splits on a path. Default: the one
-	// of 2, 3, 4, 5, 6, 8, 10, 14 and 20 that does best in threefold
-	// cross-validation.
-	// In [1, 64].
+	// Optional. For SURROGATE and LABELS: largest number of splits on a path.
+	// In [1, 64]; default: the best of 2, 3, 4, 5, 6, 8, 10, 14 and 20 in
+	// threefold cross-validation.
 	Depth *int32 `protobuf:"varint,8,opt,name=depth,proto3,oneof" json:"depth,omitempty"`
 	// Optional. For LABELS: whether the target names classes.
-	// Default: where it is text, or holds whole numbers and the model's outputs
-	// score classes, or where `ExplainRequest.class_labels` are given.
+	// Default: true if the target is text or `ExplainRequest.class_labels` are
+	// given, or if it holds whole numbers and the outputs of the model score
+	// classes.
 	OneHotTarget *bool `protobuf:"varint,9,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
-	// Optional. Components of a vector; plots show the first two. Not more than
-	// features.
-	// In [2, 100]; default 2.
+	// Optional. Number of components of a vector; plots show the first two. At
+	// most the number of features.
+	// In [2, 100]; default: 2.
 	DimensionCount *int32 `protobuf:"varint,10,opt,name=dimension_count,json=dimensionCount,proto3,oneof" json:"dimension_count,omitempty"`
-	// Optional. Rows of the table, counted from 0. Only paths that they take
-	// through the trees count, once for each row: the vectors of one row, or of a
-	// segment. Default: every path once.
-	// At most 10000 entries; at least 0.
+	// Optional. Rows of the table, from 0. Only the paths that these rows take
+	// through the trees count, once per row: vectors of one row, or of a segment.
+	// At most 10000 entries; each at least 0; default: every path once.
 	RowIndices []int32 `protobuf:"varint,11,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
-	// Optional. Repetitions from which standard errors are computed: with MODEL,
-	// trees drawn with replacement; otherwise, forests grown anew, each of which
-	// takes as long as the first.
-	// 0 turns it off, otherwise in [2, 1000]; default 0.
+	// Optional. Number of repetitions for standard errors: with MODEL, trees
+	// drawn with replacement; otherwise forests grown anew, each of which takes
+	// as long as the first.
+	// 0 turns it off, otherwise in [2, 1000]; default: 0.
 	RepeatCount *int32 `protobuf:"varint,12,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Features shorter than this share of the longest are in no group,
-	// and neighbor of none.
-	// In [0, 1]; default 0.05.
+	// Optional. Features shorter than this share of the longest belong to no
+	// group and are no neighbor of others.
+	// In [0, 1]; default: 0.05.
 	ImportanceFloor *float64 `protobuf:"fixed64,13,opt,name=importance_floor,json=importanceFloor,proto3,oneof" json:"importance_floor,omitempty"`
-	// Optional. Features are grouped while their average angle is at most this.
-	// In [0, 180]; default 10.
+	// Optional. Features are grouped while their average angle is at most this;
+	// in degrees.
+	// In [0, 180]; default: 10.
 	GroupAngleDegrees *float64 `protobuf:"fixed64,14,opt,name=group_angle_degrees,json=groupAngleDegrees,proto3,oneof" json:"group_angle_degrees,omitempty"`
-	// Optional. Nearest features named for each feature.
-	// In [0, 100]; default 3.
+	// Optional. Number of nearest features to name for each feature.
+	// In [0, 100]; default: 3.
 	NeighborCount *int32 `protobuf:"varint,15,opt,name=neighbor_count,json=neighborCount,proto3,oneof" json:"neighbor_count,omitempty"`
 	// Optional. For SURROGATE and LABELS: compare features with knockoffs.
+	// Default: no comparison.
 	Knockoffs *KnockoffOptions `protobuf:"bytes,16,opt,name=knockoffs,proto3" json:"knockoffs,omitempty"`
 	// Optional. Whether to return the counts; for at most 2000 features.
-	// Default false.
+	// Default: false.
 	IncludeCooccurrence bool `protobuf:"varint,17,opt,name=include_cooccurrence,json=includeCooccurrence,proto3" json:"include_cooccurrence,omitempty"`
 	// Optional. Whether to return the cosines between vectors, and the adjusted
 	// similarities; for at most 2000 features.
-	// Default false.
+	// Default: false.
 	IncludeSimilarity bool `protobuf:"varint,18,opt,name=include_similarity,json=includeSimilarity,proto3" json:"include_similarity,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -380,12 +382,13 @@ func (x *FeatureVectorsOptions) GetIncludeSimilarity() bool {
 // must be numeric without missing values, none of them constant.
 type KnockoffOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Random pairings of the permutation test.
-	// In [100, 1000000]; default 10000.
+	// Optional. Number of random pairings in the permutation test.
+	// In [100, 1000000]; default: 10000.
 	PermutationCount *int32 `protobuf:"varint,1,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
-	// Optional. Gaussians in the mixture that columns are taken as drawn from.
-	// Default: that of 1 to 5 with the least Bayesian information criterion.
-	// In [1, 20].
+	// Optional. Number of Gaussians in the mixture that the columns are modelled
+	// by.
+	// In [1, 20]; default: the best of 1 to 5 by the Bayesian information
+	// criterion.
 	ComponentCount *int32 `protobuf:"varint,2,opt,name=component_count,json=componentCount,proto3,oneof" json:"component_count,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -394,51 +394,55 @@ func (FirmSequences_Layout) EnumDescriptor() ([]byte, []int) {
 // unless `row_count` says fewer.
 type FirmOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. The features: names of columns, or expressions over columns, like
-	// "age > 40 and income < 30000" or "kmer(sequence, 'GATTACA', 35)". Those of
-	// `pairs` count too. Default: every column that the model takes.
-	// At most 50000 entries.
+	// Optional. Features: names of columns, or expressions over columns, like
+	// "age > 40 and income < 30000" or "kmer(sequence, 'GATTACA', 35)". The limit
+	// includes those of `pairs`.
+	// At most 50000 entries; default: every column that the model takes.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. All pairs of some features, added to the features; so are the
-	// features that they are made of.
+	// Optional. All pairs of some features, added to the features together with
+	// the features that they consist of.
+	// Default: none.
 	Pairs []*FirmPairs `protobuf:"bytes,2,rep,name=pairs,proto3" json:"pairs,omitempty"`
-	// Optional. How importance is estimated. Default: chosen for each feature,
-	// TWO_VALUED where it has two values, else BINNED.
+	// Optional. Estimator of the importance.
+	// Default: chosen for each feature: TWO_VALUED if it has two values,
+	// otherwise BINNED.
 	Estimator FirmOptions_Estimator `protobuf:"varint,3,opt,name=estimator,proto3,enum=onnxplain.v1.FirmOptions_Estimator" json:"estimator,omitempty"`
 	// Optional. What the score is.
-	// Default MODEL.
+	// Default: MODEL.
 	Source FirmOptions_Source `protobuf:"varint,4,opt,name=source,proto3,enum=onnxplain.v1.FirmOptions_Source" json:"source,omitempty"`
-	// Optional. For GAUSSIAN and TAYLOR: how covariances are estimated.
-	// Default EMPIRICAL.
+	// Optional. For GAUSSIAN and TAYLOR: estimator of the covariances.
+	// Default: EMPIRICAL.
 	Covariance FirmOptions_Covariance `protobuf:"varint,5,opt,name=covariance,proto3,enum=onnxplain.v1.FirmOptions_Covariance" json:"covariance,omitempty"`
-	// Optional. Bins of a feature with more distinct values.
-	// In [2, 1000]; default 20.
+	// Optional. Number of bins of a feature with more distinct values.
+	// In [2, 1000]; default: 20.
 	BinCount *int32 `protobuf:"varint,6,opt,name=bin_count,json=binCount,proto3,oneof" json:"bin_count,omitempty"`
-	// Optional. For BINNED and SMOOTH: whether the bias upwards stays that
-	// finitely many rows bring.
-	// Default false.
+	// Optional. For BINNED and SMOOTH: whether to keep the upward bias from
+	// finitely many rows.
+	// Default: false.
 	KeepBias bool `protobuf:"varint,7,opt,name=keep_bias,json=keepBias,proto3" json:"keep_bias,omitempty"`
 	// Optional. Whether importances are divided by the standard deviation of the
-	// score, so that models compare.
-	// Default false.
+	// score, to compare models.
+	// Default: false.
 	Standardize bool `protobuf:"varint,8,opt,name=standardize,proto3" json:"standardize,omitempty"`
-	// Optional. Other measures, to be set beside. Default: none.
+	// Optional. Other measures to report beside the importance.
+	// Default: none.
 	Contrasts []FirmOptions_Contrast `protobuf:"varint,9,rep,packed,name=contrasts,proto3,enum=onnxplain.v1.FirmOptions_Contrast" json:"contrasts,omitempty"`
 	// Optional. For LABELS and BOTH: whether the target names classes.
-	// Default: where it is text, or holds whole numbers and the model's outputs
-	// score classes, or where `ExplainRequest.class_labels` are given.
+	// Default: true if the target is text or `ExplainRequest.class_labels` are
+	// given, or if it holds whole numbers and the outputs of the model score
+	// classes.
 	OneHotTarget *bool `protobuf:"varint,10,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
-	// Optional. Replicates of the rows (bootstrap) from which standard errors and
-	// intervals are computed, without further predictions; fewer than 100 rows
+	// Optional. Number of bootstrap replicates of the rows, for standard errors
+	// and confidence intervals. Costs no further prediction; fewer than 100 rows
 	// (of equal weight) give the warning FEW_ROWS.
-	// 0 turns it off, otherwise in [10, 10000]; default 0.
+	// 0 turns it off, otherwise in [10, 10000]; default: 0.
 	RepeatCount *int32 `protobuf:"varint,11,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Level of the intervals.
-	// In [0.5, 0.999]; default 0.95.
+	// Optional. Confidence level of the intervals.
+	// In [0.5, 0.999]; default: 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,12,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
-	// Optional. Strings at positions of sequences instead of features of rows. Of
-	// the options above none may be set beside it, and the request may have no
-	// methods but such.
+	// Optional. Strings at positions of sequences, instead of features of rows.
+	// Excludes all options above; all methods of the request must then be such.
+	// Default: none.
 	Sequences     *FirmSequences `protobuf:"bytes,13,opt,name=sequences,proto3" json:"sequences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -568,15 +572,15 @@ func (x *FirmOptions) GetSequences() *FirmSequences {
 // All pairs of some features.
 type FirmPairs struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The features.
+	// Required. Features to pair.
 	// At least 2 entries.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. What is made of two.
-	// Default CONJUNCTION.
+	// Optional. How two features are combined.
+	// Default: CONJUNCTION.
 	Combination FirmPairs_Combination `protobuf:"varint,2,opt,name=combination,proto3,enum=onnxplain.v1.FirmPairs_Combination" json:"combination,omitempty"`
-	// Optional. Whether each feature takes part negated too: 4 pairs from 2
-	// features, none of a feature with itself.
-	// Default false.
+	// Optional. Whether each feature is also negated: 4 pairs from 2 features,
+	// none of a feature with itself.
+	// Default: false.
 	IncludeNegations bool `protobuf:"varint,3,opt,name=include_negations,json=includeNegations,proto3" json:"include_negations,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -643,35 +647,38 @@ func (x *FirmPairs) GetIncludeNegations() bool {
 type FirmSequences struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Column of text with sequences, to which a background is fitted.
+	// Default: none.
 	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// Optional. The letters, none twice, in the order of one-hot columns.
-	// 2 to 64 letters; default ACGT.
+	// Optional. Letters, none twice, in the order of the one-hot columns.
+	// 2 to 64 letters; default: ACGT.
 	Alphabet string `protobuf:"bytes,2,opt,name=alphabet,proto3" json:"alphabet,omitempty"`
-	// Optional. Letters of a sequence. Default: as many as the model takes, else
-	// those of the sequences in the column, else where the last weight ends.
-	// In [1, 10000].
+	// Optional. Number of letters of a sequence.
+	// In [1, 10000]; default: from the model, else from the sequences in the
+	// column, else from the end of the last weight.
 	Length *int32 `protobuf:"varint,3,opt,name=length,proto3,oneof" json:"length,omitempty"`
-	// Optional. What sequences are like. Default: all letters equally likely,
-	// whatever the others.
+	// Optional. Distribution of the sequences.
+	// Default: all letters equally likely and independent.
 	Background *FirmBackground `protobuf:"bytes,4,opt,name=background,proto3" json:"background,omitempty"`
-	// Optional. The score, instead of a model.
+	// Optional. Score as weights of strings, instead of a model.
+	// Default: the model.
 	Weights *FirmKmerWeights `protobuf:"bytes,5,opt,name=weights,proto3" json:"weights,omitempty"`
-	// Optional. All strings of up to so many letters are looked at. Results grow
-	// with its power: at most 5000000 numbers.
-	// In [1, 10]; default 3.
+	// Optional. Largest length of the strings that are examined. The result grows
+	// exponentially with it: at most 5000000 numbers.
+	// In [1, 10]; default: 3.
 	MaxLength *int32 `protobuf:"varint,6,opt,name=max_length,json=maxLength,proto3,oneof" json:"max_length,omitempty"`
-	// Optional. Motifs to be compared with the strings that differ from them in 1,
-	// 2, ... letters. At most 10 letters for "ACGT".
+	// Optional. Motifs to compare with the strings that differ from them in 1, 2,
+	// ... letters. At most 10 letters for "ACGT".
+	// Default: none.
 	Motifs []string `protobuf:"bytes,7,rep,name=motifs,proto3" json:"motifs,omitempty"`
-	// Optional. How many of the most important strings are listed.
-	// In [0, 10000]; default 20.
+	// Optional. Number of the most important strings to list.
+	// In [0, 10000]; default: 20.
 	TopCount *int32 `protobuf:"varint,8,opt,name=top_count,json=topCount,proto3,oneof" json:"top_count,omitempty"`
 	// Optional. How the model takes sequences.
-	// Default POSITION_MAJOR.
+	// Default: POSITION_MAJOR.
 	Layout FirmSequences_Layout `protobuf:"varint,9,opt,name=layout,proto3,enum=onnxplain.v1.FirmSequences_Layout" json:"layout,omitempty"`
-	// Optional. Sequences drawn for a model that is no sum over letters. Errors
-	// fall with its root.
-	// In [1000, 10000000]; default 20000.
+	// Optional. Number of sequences to draw, for a model that is not a sum over
+	// letters. Errors shrink with its square root.
+	// In [1000, 10000000]; default: 20000.
 	SampleCount   *int32 `protobuf:"varint,10,opt,name=sample_count,json=sampleCount,proto3,oneof" json:"sample_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -780,22 +787,22 @@ func (x *FirmSequences) GetSampleCount() int32 {
 // What sequences are like: a Markov chain of letters.
 type FirmBackground struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Fits a chain of this order to the column: how many letters the
-	// next one depends on.
-	// In [0, 8].
+	// Optional. Order of the chain to fit to the column: the number of letters
+	// that the next one depends on.
+	// In [0, 8]; default: nothing is fitted.
 	Order *int32 `protobuf:"varint,1,opt,name=order,proto3,oneof" json:"order,omitempty"`
 	// Optional. Of a chain that is given: probabilities of the first letters, in
 	// the order of the alphabet, the first letter counting most; as many as
 	// `transitions` has rows. Leave it out for order 0.
-	// In [0, 1].
+	// Each in [0, 1].
 	Initial []float64 `protobuf:"fixed64,2,rep,packed,name=initial,proto3" json:"initial,omitempty"`
 	// Optional. Gives a chain: probabilities of the next letter, row-major, one row
 	// for each string of letters before it. For "ACGT" 4 numbers of order 0, 16 of
 	// order 1, 64 of order 2.
-	// In [0, 1].
+	// Each in [0, 1].
 	Transitions []float64 `protobuf:"fixed64,3,rep,packed,name=transitions,proto3" json:"transitions,omitempty"`
 	// Optional. Added to each count when fitting, so that nothing is impossible.
-	// In [1e-9, 1e9]; default 1.
+	// In [1e-9, 1e9]; default: 1.
 	PseudoCount   *float64 `protobuf:"fixed64,4,opt,name=pseudo_count,json=pseudoCount,proto3,oneof" json:"pseudo_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -866,12 +873,12 @@ type FirmKmerWeights struct {
 	// Required. Strings, of up to about 10 letters.
 	Kmers []string `protobuf:"bytes,1,rep,name=kmers,proto3" json:"kmers,omitempty"`
 	// Required. Where each begins, from 0.
-	// At least 0.
+	// Each at least 0.
 	Positions []int32 `protobuf:"varint,2,rep,packed,name=positions,proto3" json:"positions,omitempty"`
 	// Required. Their weights. Those of a string that is listed twice add up.
 	Values []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Optional. Added to each score.
-	// Default 0.
+	// Default: 0.
 	Constant      float64 `protobuf:"fixed64,4,opt,name=constant,proto3" json:"constant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,50 +27,52 @@ const (
 // Cost: grid points times `curve_count` predictions per entry of `curves`.
 type IndividualConditionalExpectationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to vary, one at a time, none twice. Default: all where
-	// `joint_features` is empty too, otherwise none.
+	// Optional. Features to vary, one at a time, none twice.
+	// Default: all features; none if `joint_features` is set.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Number of grid points; of several features together, about this
-	// many: each gets the root of it, rounded up. A numeric feature with no more
-	// distinct values than that, and every string feature, is evaluated at its
-	// distinct values.
-	// In [2, 10000]; default 49.
+	// Optional. Number of grid points. For p features together, each feature gets
+	// the p-th root of it, rounded up. A numeric feature with no more distinct
+	// values than that, and every text feature, is evaluated at its distinct
+	// values.
+	// In [2, 10000]; default: 49.
 	GridSize *int32 `protobuf:"varint,2,opt,name=grid_size,json=gridSize,proto3,oneof" json:"grid_size,omitempty"`
 	// Optional. How the grid of a numeric feature is laid.
-	// Default UNIFORM.
+	// Default: UNIFORM.
 	Strategy PartialDependenceOptions_Strategy `protobuf:"varint,3,opt,name=strategy,proto3,enum=onnxplain.v1.PartialDependenceOptions_Strategy" json:"strategy,omitempty"`
-	// Optional. Quantile at which a grid starts, below `trim_upper`.
-	// In [0, 1); default 0.01.
+	// Optional. Quantile at which the grid of a numeric feature starts; below
+	// `trim_upper`.
+	// In [0, 1); default: 0.01.
 	TrimLower *float64 `protobuf:"fixed64,4,opt,name=trim_lower,json=trimLower,proto3,oneof" json:"trim_lower,omitempty"`
-	// Optional. Quantile at which a grid ends.
-	// In (0, 1]; default 0.99.
+	// Optional. Quantile at which the grid of a numeric feature ends.
+	// In (0, 1]; default: 0.99.
 	TrimUpper *float64 `protobuf:"fixed64,5,opt,name=trim_upper,json=trimUpper,proto3,oneof" json:"trim_upper,omitempty"`
-	// Optional. Explicit grids, instead of laid ones: one per entry of
-	// `features`, then one per entry of `joint_features`, in the same order; one
-	// without columns leaves that entry its laid grid.
+	// Optional. Explicit grids: one per entry of `features`, then one per entry
+	// of `joint_features`, in the same order. A grid without columns keeps the
+	// laid grid of its entry.
+	// Default: laid grids.
 	Grids []*Grid `protobuf:"bytes,6,rep,name=grids,proto3" json:"grids,omitempty"`
 	// Optional. Whether a feature with missing values is also evaluated at
 	// "missing", after the other grid points.
-	// Default false.
+	// Default: false.
 	IncludeMissing bool `protobuf:"varint,7,opt,name=include_missing,json=includeMissing,proto3" json:"include_missing,omitempty"`
-	// Optional. How many of the rows get a curve, drawn without replacement.
-	// In [1, 10000]; default 100.
+	// Optional. Number of rows that get a curve, drawn without replacement.
+	// In [1, 10000]; default: 100.
 	CurveCount *int32 `protobuf:"varint,8,opt,name=curve_count,json=curveCount,proto3,oneof" json:"curve_count,omitempty"`
-	// Optional. Columns whose values tell the curves apart in plots: the first
-	// one by colour, the second one by panels. Any
-	// columns of the table.
-	// At most 2 entries.
+	// Optional. Columns that distinguish the curves in plots: the first by
+	// colour, the second by panels. Any columns of the table.
+	// At most 2 entries; default: none.
 	GroupColumns []string `protobuf:"bytes,9,rep,name=group_columns,json=groupColumns,proto3" json:"group_columns,omitempty"`
-	// Optional. A numeric group column with more distinct values than this is cut
-	// into so many groups at its quantiles.
-	// In [1, 100]; default 4.
+	// Optional. Number of quantile groups of a numeric group column with more
+	// distinct values than this.
+	// In [1, 100]; default: 4.
 	GroupCount *int32 `protobuf:"varint,10,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	// Optional. Whether each curve is shifted to 0 at the middle point of the
-	// grid (rounded up), so that shapes can be compared.
-	// Default false.
+	// grid (rounded up), to compare shapes.
+	// Default: false.
 	Centered bool `protobuf:"varint,11,opt,name=centered,proto3" json:"centered,omitempty"`
-	// Optional. Features to vary together: two or more per entry. Their curves
-	// come after those of `features`, and are not drawn in plots.
+	// Optional. Features to vary together, two or more per entry. Their curves
+	// follow those of `features`, and are not drawn in plots.
+	// Default: none.
 	JointFeatures []*FeatureGroup `protobuf:"bytes,12,rep,name=joint_features,json=jointFeatures,proto3" json:"joint_features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -84,63 +84,61 @@ func (InteractionsOptions_Resampling) EnumDescriptor() ([]byte, []int) {
 // pair and triple, n being the number of rows.
 type InteractionsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to consider, none twice. Default: all. Others stay part
-	// of the model: they count as "everything else".
-	// At least 2 entries.
+	// Optional. Features to consider, none twice. The others remain part of the
+	// model: they count as "everything else".
+	// At least 2 entries; default: all.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. How many features, those that interact most overall, to pair up.
-	// With several outputs, so many of each output. 0 or 1: no pairs. Cost grows
-	// with its square.
-	// In [0, 100]; default 5.
+	// Optional. Number of features to pair up: those that interact most overall,
+	// per output. 0 or 1: no pairs. Cost grows with its square.
+	// In [0, 100]; default: 5.
 	PairwiseFeatureCount *int32 `protobuf:"varint,2,opt,name=pairwise_feature_count,json=pairwiseFeatureCount,proto3,oneof" json:"pairwise_feature_count,omitempty"`
-	// Optional. How many of those features to combine in triples; never more than
+	// Optional. Number of those features to combine in triples; never more than
 	// `pairwise_feature_count`. Below 3: no triples. Cost grows with its cube.
-	// In [0, 50]; default 0.
+	// In [0, 50]; default: 0.
 	ThreewayFeatureCount *int32 `protobuf:"varint,3,opt,name=threeway_feature_count,json=threewayFeatureCount,proto3,oneof" json:"threeway_feature_count,omitempty"`
-	// Optional. Replace each numeric feature that has more distinct values than
-	// this by the midpoints of so many quantile bins, before anything else: an
+	// Optional. Number of quantile bins: replaces each numeric feature that has
+	// more distinct values by the midpoints of the bins, before anything else. An
 	// approximation that makes single features cheap.
-	// 0 turns it off, otherwise in [2, 10000]; default 0.
+	// 0 turns it off, otherwise in [2, 10000]; default: 0.
 	QuantileBinCount *int32 `protobuf:"varint,4,opt,name=quantile_bin_count,json=quantileBinCount,proto3,oneof" json:"quantile_bin_count,omitempty"`
-	// Optional. Numerators below this count as exactly 0, being rounding error;
-	// squared unit of the output. Default, per output: max(1e-10 · mean square,
-	// (e · largest absolute prediction)^2), where e follows the arithmetic: 4 ·
-	// 2^-24 for a model that computes in float32, and 256 · 2^-53 for one in
-	// float64, and for trees, which are added up in float64. A warning,
-	// BELOW_THRESHOLD, names what it sets to 0 though it is more than 1e-6 of the
-	// mean square of the predictions. The R package uses 1e-10 throughout.
-	// At least 0.
+	// Optional. Numerators below it are rounding error and count as exactly 0;
+	// squared unit of the output. The default e depends on the arithmetic: 4 ·
+	// 2^-24 for a model that computes in float32, 256 · 2^-53 for one in float64,
+	// and for trees, which are summed in float64. The warning BELOW_THRESHOLD
+	// names what it sets to 0 although it is more than 1e-6 of the mean square of
+	// the predictions. The R package uses 1e-10 throughout.
+	// At least 0; default: per output, max(1e-10 · mean square, (e · largest
+	// absolute prediction)^2).
 	AbsoluteThreshold *float64 `protobuf:"fixed64,5,opt,name=absolute_threshold,json=absoluteThreshold,proto3,oneof" json:"absolute_threshold,omitempty"`
-	// Optional. How often to resample the rows, to tell how far the statistics
-	// would move with other rows: standard errors and intervals; fewer than 100
-	// rows (of equal weight) give the warning FEW_ROWS. Costs no further
-	// prediction, but memory: rows times this per effect. For intervals take 200
-	// or more.
-	// 0 turns it off, otherwise in [10, 10000]; default 0.
+	// Optional. Number of times the rows are resampled, for standard errors and
+	// confidence intervals. Take 200 or more for intervals; fewer than 100 rows
+	// (of equal weight) give the warning FEW_ROWS. Costs no further prediction,
+	// but memory: rows times this per effect.
+	// 0 turns it off, otherwise in [10, 10000]; default: 0.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
 	// Optional. How rows are resampled.
-	// Default BOOTSTRAP.
+	// Default: BOOTSTRAP.
 	Resampling InteractionsOptions_Resampling `protobuf:"varint,7,opt,name=resampling,proto3,enum=onnxplain.v1.InteractionsOptions_Resampling" json:"resampling,omitempty"`
-	// Optional. How often intervals should hold the statistic of all rows that
-	// the table is a sample of.
-	// In [0.5, 0.999]; default 0.95.
+	// Optional. Confidence level of the intervals for the statistic of all rows
+	// that the table is a sample of.
+	// In [0.5, 0.999]; default: 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,8,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
-	// Optional. How often to permute each term over the rows, to test whether it
-	// explains the target: p-values, at least 1 / (1 + this). Needs
-	// `target_column` and the scale RESPONSE, and means something only for rows
-	// that the model was not trained on. The target names classes where it is
-	// text, where the outputs score classes (`ModelDescription.has_class_scores`)
-	// and where several outputs are explained; they are paired with outputs as in
-	// AverageLossOptions. Costs no further prediction; time grows with rows times
-	// this, per statistic. 0 turns it off. Take 999 or more.
-	// In [0, 100000]; default 0.
+	// Optional. Number of permutations of each term over the rows, to test
+	// whether it explains the target; p-values are at least 1 / (1 + this). 0: no
+	// test; take 999 or more. Needs `target_column` and the scale RESPONSE, and
+	// is meaningful only for rows that the model was not trained on. The target
+	// names classes if it is text, if the outputs score classes
+	// (`ModelDescription.has_class_scores`) or if several outputs are explained;
+	// they are paired with outputs as in AverageLossOptions. Costs no further
+	// prediction; time grows with rows times this, per statistic.
+	// In [0, 100000]; default: 0.
 	PermutationCount *int32 `protobuf:"varint,9,opt,name=permutation_count,json=permutationCount,proto3,oneof" json:"permutation_count,omitempty"`
-	// Optional. Evaluate each numeric feature that has more distinct values than
-	// this at so many of them only (knots, in equal steps of rank and value taken
-	// together), and interpolate effects linearly: an approximation with an
-	// estimate of its error. Not together with `quantile_bin_count`. Not applied
-	// where the trees engine is used, which is exact.
-	// 0 turns it off, otherwise in [3, 10000]; default 0.
+	// Optional. Number of knots: evaluates each numeric feature that has more
+	// distinct values at the knots only (in equal steps of rank and value taken
+	// together), and interpolates effects linearly. An approximation with an
+	// estimate of its error. Not together with `quantile_bin_count`. Ignored by
+	// the trees engine, which is exact.
+	// 0 turns it off, otherwise in [3, 10000]; default: 0.
 	KnotCount     *int32 `protobuf:"varint,10,opt,name=knot_count,json=knotCount,proto3,oneof" json:"knot_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

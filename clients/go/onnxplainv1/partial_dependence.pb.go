@@ -89,38 +89,41 @@ func (PartialDependenceOptions_Strategy) EnumDescriptor() ([]byte, []int) {
 // Cost: grid points times rows predictions per curve.
 type PartialDependenceOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. What to vary: each entry one curve (one feature) or surface (two
-	// or more, varied together). Default: every feature by itself.
+	// Optional. What to vary: one feature per entry gives a curve, several
+	// features give a surface.
+	// Default: each feature by itself.
 	Features []*FeatureGroup `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Number of grid points; of several features together, about this
-	// many: each gets the root of it, rounded up. A numeric feature with no more
-	// distinct values than that, and every string feature, is evaluated at its
-	// distinct values.
-	// In [2, 10000]; default 49.
+	// Optional. Number of grid points. For p features together, each feature gets
+	// the p-th root of it, rounded up. A numeric feature with no more distinct
+	// values than that, and every text feature, is evaluated at its distinct
+	// values.
+	// In [2, 10000]; default: 49.
 	GridSize *int32 `protobuf:"varint,2,opt,name=grid_size,json=gridSize,proto3,oneof" json:"grid_size,omitempty"`
 	// Optional. How the grid of a numeric feature is laid.
-	// Default UNIFORM.
+	// Default: UNIFORM.
 	Strategy PartialDependenceOptions_Strategy `protobuf:"varint,3,opt,name=strategy,proto3,enum=onnxplain.v1.PartialDependenceOptions_Strategy" json:"strategy,omitempty"`
-	// Optional. Quantile at which a grid starts, below `trim_upper`.
-	// In [0, 1); default 0.01.
+	// Optional. Quantile at which the grid of a numeric feature starts; below
+	// `trim_upper`.
+	// In [0, 1); default: 0.01.
 	TrimLower *float64 `protobuf:"fixed64,4,opt,name=trim_lower,json=trimLower,proto3,oneof" json:"trim_lower,omitempty"`
-	// Optional. Quantile at which a grid ends.
-	// In (0, 1]; default 0.99.
+	// Optional. Quantile at which the grid of a numeric feature ends.
+	// In (0, 1]; default: 0.99.
 	TrimUpper *float64 `protobuf:"fixed64,5,opt,name=trim_upper,json=trimUpper,proto3,oneof" json:"trim_upper,omitempty"`
-	// Optional. Explicit grids, instead of laid ones. One per entry of
-	// `features`, in the same order; one without columns leaves that entry its
-	// laid grid.
+	// Optional. Explicit grids, one per entry of `features`, in the same order. A
+	// grid without columns keeps the laid grid of its entry.
+	// Default: laid grids.
 	Grids []*Grid `protobuf:"bytes,6,rep,name=grids,proto3" json:"grids,omitempty"`
-	// Optional. Column by whose values the rows are split: one curve for each
-	// group, over the rows of the group. Any column of the table.
+	// Optional. Column whose values split the rows: one curve per group, over the
+	// rows of the group. Any column of the table.
+	// Default: no groups.
 	GroupColumn string `protobuf:"bytes,7,opt,name=group_column,json=groupColumn,proto3" json:"group_column,omitempty"`
-	// Optional. A numeric `group_column` with more distinct values than this is
-	// cut into so many groups at its quantiles.
-	// In [1, 100]; default 4.
+	// Optional. Number of quantile groups of a numeric `group_column` with more
+	// distinct values than this.
+	// In [1, 100]; default: 4.
 	GroupCount *int32 `protobuf:"varint,8,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	// Optional. Whether a feature with missing values is also evaluated at
 	// "missing", after the other grid points.
-	// Default false.
+	// Default: false.
 	IncludeMissing bool `protobuf:"varint,9,opt,name=include_missing,json=includeMissing,proto3" json:"include_missing,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -27,25 +27,30 @@ const (
 // otherwise. Cost: rows times `repeat_count` predictions per feature.
 type PermutationImportanceOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. What to shuffle: each entry one feature, or several that are
-	// shuffled together. Default: every feature by itself.
+	// Optional. What to shuffle: each entry is one feature, or several features
+	// that are shuffled together.
+	// Default: each feature by itself.
 	Features []*FeatureGroup `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. How a prediction is compared with the true value.
-	// Default SQUARED_ERROR.
+	// Optional. Loss that compares a prediction with the true value.
+	// Default: SQUARED_ERROR.
 	Loss AverageLossOptions_Loss `protobuf:"varint,2,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. As in AverageLossOptions.
+	// Default: `ExplainRequest.target_column`.
 	TargetColumns []string `protobuf:"bytes,3,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	// Optional. As in AverageLossOptions.
+	// Default: as in AverageLossOptions.
 	OneHotTarget *bool `protobuf:"varint,4,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. As in AverageLossOptions.
-	// Default false.
+	// Default: false.
 	SumOutputs bool `protobuf:"varint,5,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
-	// Optional. How often each is shuffled.
-	// In [1, 1000]; default 4.
+	// Optional. Number of times each entry is shuffled. Cost is proportional to
+	// it.
+	// In [1, 1000]; default: 4.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Whether values are divided by the loss before shuffling; refused
-	// where that is 0.
-	// Default false.
+	// Optional. Whether values are divided by the loss before shuffling; an error
+	// if that loss is 0 for all outputs, and the warning ZERO_BASELINE if it is 0
+	// for some.
+	// Default: false.
 	Normalize     bool `protobuf:"varint,7,opt,name=normalize,proto3" json:"normalize,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -257,64 +257,71 @@ func (SwarmOptions_Start) EnumDescriptor() ([]byte, []int) {
 // predictions at most, of up to 2,000 rows unless `row_count` says otherwise.
 type SwarmOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to move, one at a time. Default: all that hold numbers.
+	// Optional. Features to move, one at a time.
+	// Default: all numeric features.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Classes whose rows are moved, by the names of the model's outputs. Default: each
-	// class that occurs. Not for models of one output.
+	// Optional. Classes whose rows are moved, by the names of the outputs. Not
+	// for models with one output.
+	// Default: each class that occurs.
 	Classes []string `protobuf:"bytes,2,rep,name=classes,proto3" json:"classes,omitempty"`
-	// Optional. What looks for the weight.
+	// Optional. Search for the weight that does most harm.
+	// Default: EXACT if the model allows it, otherwise PUBLISHED.
 	Search SwarmOptions_Search `protobuf:"varint,3,opt,name=search,proto3,enum=onnxplain.v1.SwarmOptions_Search" json:"search,omitempty"`
-	// Optional. What a search lowers, for models of several classes. Not together with `loss`.
+	// Optional. Score that the search lowers, for models with several classes.
+	// Not together with `loss`.
 	// Default: ACCURACY, unless `loss` is set.
 	Score SwarmOptions_Score `protobuf:"varint,4,opt,name=score,proto3,enum=onnxplain.v1.SwarmOptions_Score" json:"score,omitempty"`
-	// Optional; required for models of one output. What a search raises instead of lowering a score:
-	// the average over all rows, summed over outputs. With LOGLOSS and MLOGLOSS and several outputs,
-	// the target names classes; with other losses, where AverageLossOptions has it so.
+	// Optional. Loss that the search raises instead of lowering a score: the
+	// average over all rows, summed over outputs. Required for models with one
+	// output. With LOGLOSS and MLOGLOSS and several outputs, the target names
+	// classes; with other losses, as in AverageLossOptions.
+	// Default: none.
 	Loss AverageLossOptions_Loss `protobuf:"varint,5,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
-	// Optional. Columns with the true values: one, or one per output with a loss. Default: the
-	// request's `target_column`.
+	// Optional. Columns with the true values: one, or one per output with a loss.
+	// Default: `ExplainRequest.target_column`.
 	TargetColumns []string `protobuf:"bytes,6,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
-	// Optional. Particles of a swarm, or members of a population.
-	// In [2, 200]; default 10.
+	// Optional. Number of particles of the swarm, or members of the population.
+	// In [2, 200]; default: 10.
 	ParticleCount *int32 `protobuf:"varint,7,opt,name=particle_count,json=particleCount,proto3,oneof" json:"particle_count,omitempty"`
-	// Optional. Steps of the search.
-	// In [1, 10000]; default 60.
+	// Optional. Number of steps of the search.
+	// In [1, 10000]; default: 60.
 	IterationCount *int32 `protobuf:"varint,8,opt,name=iteration_count,json=iterationCount,proto3,oneof" json:"iteration_count,omitempty"`
-	// Optional. Searches from different seeds, of which the best counts.
-	// In [1, 1000]; default 1.
+	// Optional. Number of searches from different seeds; the best one counts.
+	// In [1, 1000]; default: 1.
 	RestartCount *int32 `protobuf:"varint,9,opt,name=restart_count,json=restartCount,proto3,oneof" json:"restart_count,omitempty"`
-	// Optional. Largest weight: weights are in [0, weight_limit]. Not less than
-	// the weight that changes nothing.
-	// In [1e-9, 1000]; default 10.
+	// Optional. Largest weight: weights are in [0, weight_limit]. At least the
+	// weight that changes nothing.
+	// In [1e-9, 1000]; default: 10.
 	WeightLimit *float64 `protobuf:"fixed64,10,opt,name=weight_limit,json=weightLimit,proto3,oneof" json:"weight_limit,omitempty"`
 	// Optional. Largest step of a particle.
-	// In [1e-9, 1e9]; default 1.
+	// In [1e-9, 1e9]; default: 1.
 	VelocityLimit *float64 `protobuf:"fixed64,11,opt,name=velocity_limit,json=velocityLimit,proto3,oneof" json:"velocity_limit,omitempty"`
 	// Optional. Where particles start.
-	// Default UNPERTURBED.
+	// Default: UNPERTURBED.
 	Start SwarmOptions_Start `protobuf:"varint,12,opt,name=start,proto3,enum=onnxplain.v1.SwarmOptions_Start" json:"start,omitempty"`
-	// Optional. What is done to values.
-	// Default MULTIPLICATION.
+	// Optional. How values are changed.
+	// Default: MULTIPLICATION.
 	Perturbation SwarmOptions_Perturbation `protobuf:"varint,13,opt,name=perturbation,proto3,enum=onnxplain.v1.SwarmOptions_Perturbation" json:"perturbation,omitempty"`
 	// Optional. Added to the values of a feature that has zeros before they are
-	// multiplied, and taken away afterwards, since multiplying 0 changes nothing.
-	// In [-1e9, 1e9]; default 1.
+	// multiplied, and subtracted afterwards, since multiplying 0 changes nothing.
+	// In [-1e9, 1e9]; default: 1.
 	ZeroOffset *float64 `protobuf:"fixed64,14,opt,name=zero_offset,json=zeroOffset,proto3,oneof" json:"zero_offset,omitempty"`
-	// Optional. Rows of the table, from 0, each of which is explained by itself
-	// instead of with its class.
-	// At most 1000 entries; at least 0.
+	// Optional. Rows of the table, from 0, none twice, each of which is explained
+	// by itself instead of with its class.
+	// At most 1000 entries; each at least 0; default: all rows of a class
+	// together.
 	RowIndices []int32 `protobuf:"varint,15,rep,packed,name=row_indices,json=rowIndices,proto3" json:"row_indices,omitempty"`
-	// Optional. Windows of equal width into which weights are put for
-	// `SwarmEffect.windows`.
-	// In [1, 1000]; default 40.
+	// Optional. Number of windows of equal width into which weights are grouped
+	// for `SwarmEffect.windows`.
+	// In [1, 1000]; default: 40.
 	WindowCount *int32 `protobuf:"varint,16,opt,name=window_count,json=windowCount,proto3,oneof" json:"window_count,omitempty"`
-	// Optional. An optimum of EXACT that holds for a narrower range of weights
-	// than this is a sliver, and no `stable_optimum`.
-	// In [0, 1000]; default 0.01.
+	// Optional. An optimum of EXACT over a narrower range of weights is a sliver,
+	// and not a `stable_optimum`.
+	// In [0, 1000]; default: 0.01.
 	SliverWidth *float64 `protobuf:"fixed64,17,opt,name=sliver_width,json=sliverWidth,proto3,oneof" json:"sliver_width,omitempty"`
-	// Optional. Most points of each curve that is returned; where it has more,
-	// neighbours are joined.
-	// In [10, 100000]; default 1000.
+	// Optional. Largest number of points of each returned curve; neighbours are
+	// joined beyond it.
+	// In [10, 100000]; default: 1000.
 	PointCount    *int32 `protobuf:"varint,18,opt,name=point_count,json=pointCount,proto3,oneof" json:"point_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -58,9 +58,9 @@ class RequestOptions(TypedDict, total=False):
         it. Default: all rows weigh the same.
     output_indices : sequence of int
         Which prediction columns to explain: indices from 0 into `ModelDescription.output_names`.
-        Default: all. At least 0.
+        Default: all. Each at least 0.
     scale : "RESPONSE" or "MARGIN", optional
-        Scale of the predictions. Default RESPONSE.
+        Scale of the predictions. Default: RESPONSE.
     engine : "TREES" or "BLACK_BOX", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
@@ -71,15 +71,15 @@ class RequestOptions(TypedDict, total=False):
         vectors: 10,000. The swarm: 2,000, and all rows where its search is exact. Average loss and
         FIRM: all rows. Each explanation tells its own, in `Explanation.rows`. At least 2.
     seed : int, optional
-        Seed of that draw. At least 0; default 0.
+        Seed of that draw. At least 0; default: 0.
     plots : bool
-        Whether to return plots with the results. Default True.
+        Whether to return plots with the results. Default: True.
     allow_inconsistent_model : bool
         Whether to explain a model whose answer for a row changes from call to call, or with the
         rows beside it. Nothing of it is cached, and a warning tells. Otherwise such a model is
         refused. It is judged by 16 rows of the table, each evaluated alone and among the others; by
         made-up rows where there is no table, or its rows are all equal. Up to 1e-4 of the largest
-        answer, and 4 roundings of the output's type, are no difference. Default False.
+        answer, and 4 roundings of the output's type, are no difference. Default: False.
     class_labels : sequence of str or number
         Labels of the target's classes, as the target has them, in the order of
         `ModelDescription.output_names`; for a model with one output, two labels, the negative class
@@ -189,9 +189,9 @@ class ExplainCall(ABC):
             method asks for it. Default: all rows weigh the same.
         output_indices : sequence of int
             Which prediction columns to explain: indices from 0 into
-            `ModelDescription.output_names`. Default: all. At least 0.
+            `ModelDescription.output_names`. Default: all. Each at least 0.
         scale : "RESPONSE" or "MARGIN", optional
-            Scale of the predictions. Default RESPONSE.
+            Scale of the predictions. Default: RESPONSE.
         engine : "TREES" or "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional
@@ -203,15 +203,15 @@ class ExplainCall(ABC):
             its search is exact. Average loss and FIRM: all rows. Each explanation tells its own, in
             `Explanation.rows`. At least 2.
         seed : int, optional
-            Seed of that draw. At least 0; default 0.
+            Seed of that draw. At least 0; default: 0.
         plots : bool
-            Whether to return plots with the results. Default True.
+            Whether to return plots with the results. Default: True.
         allow_inconsistent_model : bool
             Whether to explain a model whose answer for a row changes from call to call, or with the
             rows beside it. Nothing of it is cached, and a warning tells. Otherwise such a model is
             refused. It is judged by 16 rows of the table, each evaluated alone and among the
             others; by made-up rows where there is no table, or its rows are all equal. Up to 1e-4
-            of the largest answer, and 4 roundings of the output's type, are no difference. Default
+            of the largest answer, and 4 roundings of the output's type, are no difference. Default:
             False.
         class_labels : sequence of str or number
             Labels of the target's classes, as the target has them, in the order of

@@ -42,26 +42,27 @@ class AverageLoss:
     Attributes
     ----------
     loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
-        How a prediction is compared with the true value. Default SQUARED_ERROR.
+        Loss that compares a prediction with the true value. Default: SQUARED_ERROR.
     target_columns : sequence of str
-        Columns with the true values: one, or one per output. Default: `target_column`.
+        Columns with the true values: one, or one per output. A single column is compared with every
+        output. Default: `target_column`.
     one_hot_target : bool, optional
-        Whether the target names classes, so that each output is compared with 1 where a row is of
-        its class and 0 elsewhere. Classes are paired with outputs by equal names or equal numbers,
-        or by `class_labels`; anything else is refused. With False, the number in the target is
-        compared with each output. Default: True where the target is one column and is text, or the
-        loss is MLOGLOSS, or class_labels are given, or the outputs score classes
-        (`ModelDescription.has_class_scores`), numbers that are not whole beside the only output of
-        a model apart; False otherwise.
+        Whether the target names classes: each output is then compared with 1 for rows of its class
+        and with 0 for other rows. Classes match outputs of the same name or the same number, or are
+        given by `class_labels`; anything else is refused. If False, the number in the target is
+        compared with each output. Default: True if the target is one column and either is text, or
+        the loss is MLOGLOSS, or `class_labels` are given, or the outputs score classes
+        (`ModelDescription.has_class_scores`), except for fractional numbers and a model with one
+        output.
     sum_outputs : bool
-        Whether losses are summed over outputs into one. With SQUARED_ERROR and classes this is the
-        Brier score. MLOGLOSS always has one. Default False.
+        Whether losses are summed over the outputs into one. With SQUARED_ERROR and classes, this is
+        the Brier score. MLOGLOSS is always one loss. Default: False.
     group_column : str
-        Column by whose values the rows are split: one average for each group. Any column of the
-        table.
+        Column whose values split the rows: one average per group. Any column of the table. Default:
+        no groups.
     group_count : int, optional
-        A numeric `group_column` with more distinct values than this is cut into so many groups at
-        its quantiles. In [1, 100]; default 4.
+        Number of quantile groups of a numeric `group_column` with more distinct values than this.
+        In [1, 100]; default: 4.
 
     Examples
     --------

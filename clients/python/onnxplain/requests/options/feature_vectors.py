@@ -41,10 +41,10 @@ class Knockoffs:
     Attributes
     ----------
     permutation_count : int, optional
-        Random pairings of the permutation test. In [100, 1000000]; default 10000.
+        Number of random pairings in the permutation test. In [100, 1000000]; default: 10000.
     component_count : int, optional
-        Gaussians in the mixture that columns are taken as drawn from. Default: that of 1 to 5 with
-        the least Bayesian information criterion. In [1, 20].
+        Number of Gaussians in the mixture that the columns are modelled by. In [1, 20]; default:
+        the best of 1 to 5 by the Bayesian information criterion.
     """
 
     permutation_count: int | None = None
@@ -73,56 +73,58 @@ class FeatureVectors:
     Attributes
     ----------
     source : "MODEL", "SURROGATE" or "LABELS", optional
-        Whose decision paths are read. Default: MODEL where the model is a forest, SURROGATE
-        otherwise.
+        Whose decision paths are read. Default: MODEL if the model is a forest, otherwise SURROGATE.
     features : sequence of str
-        Features that get vectors. Default: all. With MODEL, splits on others keep their places on
-        the paths, but count for nothing; otherwise a forest is grown on these features only. At
-        least 2 entries.
+        Features that get vectors. With MODEL, splits on other features keep their places on the
+        paths, but are not counted; otherwise the forest is grown on these features only. At least 2
+        entries; default: all.
     window : int, optional
-        Consecutive splits on a path that are near each other. In [2, 64]; default 3.
+        Number of consecutive splits on a path that are near each other. In [2, 64]; default: 3.
     counting : "PER_WINDOW" or "PER_PATH", optional
-        What counts once. Default PER_WINDOW.
+        Unit that is counted once. Default: PER_WINDOW.
     fill_diagonal : bool
-        Whether a feature that stands twice within a window counts as near itself, by 2. Default
+        Whether a feature that occurs twice within a window counts as near itself, by 2. Default:
         False.
     min_split_count : int, optional
-        Paths with fewer splits count for nothing; otherwise a path shorter than the window is one
-        window. In [0, 1000]; default 0.
+        Paths with fewer splits are not counted. Otherwise, a path shorter than the window is one
+        window. In [0, 1000]; default: 0.
     sentence_count : int, optional
-        For SURROGATE and LABELS: trees are grown until they have so many paths, those below
-        `min_split_count` included. Time grows with it. In [100, 10000000]; default 100000.
+        For SURROGATE and LABELS: number of paths after which no more trees are grown, including
+        paths below `min_split_count`. Time is proportional to it. In [100, 10000000]; default:
+        100000.
     depth : int, optional
-        For SURROGATE and LABELS: most splits on a path. Default: the one of 2, 3, 4, 5, 6, 8, 10,
-        14 and 20 that does best in threefold cross-validation. In [1, 64].
+        For SURROGATE and LABELS: largest number of splits on a path. In [1, 64]; default: the best
+        of 2, 3, 4, 5, 6, 8, 10, 14 and 20 in threefold cross-validation.
     one_hot_target : bool, optional
-        For LABELS: whether the target names classes. Default: where it is text, or holds whole
-        numbers and the model's outputs score classes, or where `class_labels` are given.
+        For LABELS: whether the target names classes. Default: True if the target is text or
+        `class_labels` are given, or if it holds whole numbers and the outputs of the model score
+        classes.
     dimension_count : int, optional
-        Components of a vector; plots show the first two. Not more than features. In [2, 100];
-        default 2.
+        Number of components of a vector; plots show the first two. At most the number of features.
+        In [2, 100]; default: 2.
     row_indices : sequence of int
-        Rows of the table, counted from 0. Only paths that they take through the trees count, once
-        for each row: the vectors of one row, or of a segment. Default: every path once. At most
-        10000 entries; at least 0.
+        Rows of the table, from 0. Only the paths that these rows take through the trees count, once
+        per row: vectors of one row, or of a segment. At most 10000 entries; each at least 0;
+        default: every path once.
     repeat_count : int, optional
-        Repetitions from which standard errors are computed: with MODEL, trees drawn with
-        replacement; otherwise, forests grown anew, each of which takes as long as the first. 0
-        turns it off, otherwise in [2, 1000]; default 0.
+        Number of repetitions for standard errors: with MODEL, trees drawn with replacement;
+        otherwise forests grown anew, each of which takes as long as the first. 0 turns it off,
+        otherwise in [2, 1000]; default: 0.
     importance_floor : float, optional
-        Features shorter than this share of the longest are in no group, and neighbor of none. In
-        [0, 1]; default 0.05.
+        Features shorter than this share of the longest belong to no group and are no neighbor of
+        others. In [0, 1]; default: 0.05.
     group_angle_degrees : float, optional
-        Features are grouped while their average angle is at most this. In [0, 180]; default 10.
+        Features are grouped while their average angle is at most this; in degrees. In [0, 180];
+        default: 10.
     neighbor_count : int, optional
-        Nearest features named for each feature. In [0, 100]; default 3.
+        Number of nearest features to name for each feature. In [0, 100]; default: 3.
     knockoffs : Knockoffs, optional
-        For SURROGATE and LABELS: compare features with knockoffs.
+        For SURROGATE and LABELS: compare features with knockoffs. Default: no comparison.
     include_cooccurrence : bool
-        Whether to return the counts; for at most 2000 features. Default False.
+        Whether to return the counts; for at most 2000 features. Default: False.
     include_similarity : bool
         Whether to return the cosines between vectors, and the adjusted similarities; for at most
-        2000 features. Default False.
+        2000 features. Default: False.
 
     Examples
     --------

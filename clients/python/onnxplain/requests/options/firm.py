@@ -83,12 +83,12 @@ class FirmPairs:
     Attributes
     ----------
     features : sequence of str
-        The features. At least 2 entries.
+        Features to pair. At least 2 entries.
     combination : "CONJUNCTION", "DISJUNCTION", "EXCLUSIVE_OR" or "PRODUCT", optional
-        What is made of two. Default CONJUNCTION.
+        How two features are combined. Default: CONJUNCTION.
     include_negations : bool
-        Whether each feature takes part negated too: 4 pairs from 2 features, none of a feature with
-        itself. Default False.
+        Whether each feature is also negated: 4 pairs from 2 features, none of a feature with
+        itself. Default: False.
     """
 
     features: Sequence[str]
@@ -116,41 +116,42 @@ class FirmSequences:
     Attributes
     ----------
     column : str
-        Column of text with sequences, to which a background is fitted.
+        Column of text with sequences, to which a background is fitted. Default: none.
     alphabet : str, optional
-        The letters, none twice, in the order of one-hot columns. 2 to 64 letters; default ACGT.
+        Letters, none twice, in the order of the one-hot columns. 2 to 64 letters; default: ACGT.
     length : int, optional
-        Letters of a sequence. Default: as many as the model takes, else those of the sequences in
-        the column, else where the last weight ends. In [1, 10000].
+        Number of letters of a sequence. In [1, 10000]; default: from the model, else from the
+        sequences in the column, else from the end of the last weight.
     order : int, optional
-        Fits a chain of this order to the column: how many letters the next one depends on. In
-        [0, 8].
+        Order of the chain to fit to the column: the number of letters that the next one depends on.
+        In [0, 8]; default: nothing is fitted.
     initial : sequence of float
         Of a chain that is given: probabilities of the first letters, in the order of the alphabet,
         the first letter counting most; as many as `transitions` has rows. Leave it out for order 0.
-        In [0, 1].
+        Each in [0, 1].
     transitions : sequence of float
         Gives a chain: probabilities of the next letter, row-major, one row for each string of
-        letters before it. For "ACGT" 4 numbers of order 0, 16 of order 1, 64 of order 2. In [0, 1].
+        letters before it. For "ACGT" 4 numbers of order 0, 16 of order 1, 64 of order 2. Each in
+        [0, 1].
     pseudo_count : float, optional
-        Added to each count when fitting, so that nothing is impossible. In [1e-9, 1e9]; default 1.
+        Added to each count when fitting, so that nothing is impossible. In [1e-9, 1e9]; default: 1.
     weights : mapping of (str, int) to float, optional
         Weight of each string at each position, counted from 0: the score, instead of a model.
     constant : float
-        Added to each score. Default 0.
+        Added to each score. Default: 0.
     max_length : int, optional
-        All strings of up to so many letters are looked at. Results grow with its power: at most
-        5000000 numbers. In [1, 10]; default 3.
+        Largest length of the strings that are examined. The result grows exponentially with it: at
+        most 5000000 numbers. In [1, 10]; default: 3.
     motifs : sequence of str
-        Motifs to be compared with the strings that differ from them in 1, 2, ... letters. At most
-        10 letters for "ACGT".
+        Motifs to compare with the strings that differ from them in 1, 2, ... letters. At most 10
+        letters for "ACGT". Default: none.
     top_count : int, optional
-        How many of the most important strings are listed. In [0, 10000]; default 20.
+        Number of the most important strings to list. In [0, 10000]; default: 20.
     layout : "POSITION_MAJOR" or "LETTER_MAJOR", optional
-        How the model takes sequences. Default POSITION_MAJOR.
+        How the model takes sequences. Default: POSITION_MAJOR.
     sample_count : int, optional
-        Sequences drawn for a model that is no sum over letters. Errors fall with its root. In
-        [1000, 10000000]; default 20000.
+        Number of sequences to draw, for a model that is not a sum over letters. Errors shrink with
+        its square root. In [1000, 10000000]; default: 20000.
 
     Examples
     --------
@@ -211,41 +212,42 @@ class Firm:
     Attributes
     ----------
     features : sequence of str
-        The features: names of columns, or expressions over columns, like "age > 40 and income <
-        30000" or "kmer(sequence, 'GATTACA', 35)". Those of `pairs` count too. Default: every column
-        that the model takes. At most 50000 entries.
+        Features: names of columns, or expressions over columns, like "age > 40 and income < 30000"
+        or "kmer(sequence, 'GATTACA', 35)". The limit includes those of `pairs`. At most 50000
+        entries; default: every column that the model takes.
     pairs : sequence of FirmPairs
-        All pairs of some features, added to the features; so are the features that they are made
-        of.
+        All pairs of some features, added to the features together with the features that they
+        consist of. Default: none.
     estimator : "GAUSSIAN", "TAYLOR", "TWO_VALUED", "SLOPE", "BINNED" or "SMOOTH", optional
-        How importance is estimated. Default: chosen for each feature, TWO_VALUED where it has two
-        values, else BINNED.
+        Estimator of the importance. Default: chosen for each feature: TWO_VALUED if it has two
+        values, otherwise BINNED.
     source : "MODEL", "LABELS" or "BOTH", optional
-        What the score is. Default MODEL.
+        What the score is. Default: MODEL.
     covariance : "EMPIRICAL", "SHRUNK" or "LEDOIT_WOLF", optional
-        For GAUSSIAN and TAYLOR: how covariances are estimated. Default EMPIRICAL.
+        For GAUSSIAN and TAYLOR: estimator of the covariances. Default: EMPIRICAL.
     bin_count : int, optional
-        Bins of a feature with more distinct values. In [2, 1000]; default 20.
+        Number of bins of a feature with more distinct values. In [2, 1000]; default: 20.
     keep_bias : bool
-        For BINNED and SMOOTH: whether the bias upwards stays that finitely many rows bring. Default
+        For BINNED and SMOOTH: whether to keep the upward bias from finitely many rows. Default:
         False.
     standardize : bool
-        Whether importances are divided by the standard deviation of the score, so that models
-        compare. Default False.
+        Whether importances are divided by the standard deviation of the score, to compare models.
+        Default: False.
     contrasts : sequence of "PARTIAL_DEPENDENCE", "SENSITIVITY" or "WEIGHT"
-        Other measures, to be set beside. Default: none.
+        Other measures to report beside the importance. Default: none.
     one_hot_target : bool, optional
-        For LABELS and BOTH: whether the target names classes. Default: where it is text, or holds
-        whole numbers and the model's outputs score classes, or where `class_labels` are given.
+        For LABELS and BOTH: whether the target names classes. Default: True if the target is text
+        or `class_labels` are given, or if it holds whole numbers and the outputs of the model score
+        classes.
     repeat_count : int, optional
-        Replicates of the rows (bootstrap) from which standard errors and intervals are computed,
-        without further predictions; fewer than 100 rows (of equal weight) give the warning
-        FEW_ROWS. 0 turns it off, otherwise in [10, 10000]; default 0.
+        Number of bootstrap replicates of the rows, for standard errors and confidence intervals.
+        Costs no further prediction; fewer than 100 rows (of equal weight) give the warning
+        FEW_ROWS. 0 turns it off, otherwise in [10, 10000]; default: 0.
     confidence_level : float, optional
-        Level of the intervals. In [0.5, 0.999]; default 0.95.
+        Confidence level of the intervals. In [0.5, 0.999]; default: 0.95.
     sequences : FirmSequences, optional
-        Strings at positions of sequences instead of features of rows. Of the options above none may
-        be set beside it, and the request may have no methods but such.
+        Strings at positions of sequences, instead of features of rows. Excludes all options above;
+        all methods of the request must then be such. Default: none.
 
     Examples
     --------

@@ -26,40 +26,41 @@ class IndividualConditionalExpectation:
     Attributes
     ----------
     features : sequence of str
-        Features to vary, one at a time, none twice. Default: all where `joint_features` is empty
-        too, otherwise none.
+        Features to vary, one at a time, none twice. Default: all features; none if `joint_features`
+        is set.
     grid_size : int, optional
-        Number of grid points; of several features together, about this many: each gets the root of
-        it, rounded up. A numeric feature with no more distinct values than that, and every string
-        feature, is evaluated at its distinct values. In [2, 10000]; default 49.
+        Number of grid points. For p features together, each feature gets the p-th root of it,
+        rounded up. A numeric feature with no more distinct values than that, and every text
+        feature, is evaluated at its distinct values. In [2, 10000]; default: 49.
     strategy : "UNIFORM", "QUANTILE" or "STEPS", optional
-        How the grid of a numeric feature is laid. Default UNIFORM.
+        How the grid of a numeric feature is laid. Default: UNIFORM.
     trim_lower : float, optional
-        Quantile at which a grid starts, below `trim_upper`. In [0, 1); default 0.01.
+        Quantile at which the grid of a numeric feature starts; below `trim_upper`. In [0, 1);
+        default: 0.01.
     trim_upper : float, optional
-        Quantile at which a grid ends. In (0, 1]; default 0.99.
+        Quantile at which the grid of a numeric feature ends. In (0, 1]; default: 0.99.
     grids : sequence, one entry per entry of `features`, then of `joint_features`
-        Explicit grids, instead of laid ones: one per entry of `features`, then one per entry of
-        `joint_features`, in the same order; one without columns leaves that entry its laid grid.
+        Explicit grids: one per entry of `features`, then one per entry of `joint_features`, in the
+        same order. A grid without columns keeps the laid grid of its entry. Default: laid grids.
         Values for one feature; a mapping of feature to values for several, where the i-th values
         together are the i-th point; None for a laid grid.
     include_missing : bool
         Whether a feature with missing values is also evaluated at "missing", after the other grid
-        points. Default False.
+        points. Default: False.
     curve_count : int, optional
-        How many of the rows get a curve, drawn without replacement. In [1, 10000]; default 100.
+        Number of rows that get a curve, drawn without replacement. In [1, 10000]; default: 100.
     group_columns : sequence of str
-        Columns whose values tell the curves apart in plots: the first one by colour, the second one
-        by panels. Any columns of the table. At most 2 entries.
+        Columns that distinguish the curves in plots: the first by colour, the second by panels. Any
+        columns of the table. At most 2 entries; default: none.
     group_count : int, optional
-        A numeric group column with more distinct values than this is cut into so many groups at its
-        quantiles. In [1, 100]; default 4.
+        Number of quantile groups of a numeric group column with more distinct values than this. In
+        [1, 100]; default: 4.
     centered : bool
-        Whether each curve is shifted to 0 at the middle point of the grid (rounded up), so that
-        shapes can be compared. Default False.
+        Whether each curve is shifted to 0 at the middle point of the grid (rounded up), to compare
+        shapes. Default: False.
     joint_features : sequence of sequence of str
-        Features to vary together: two or more per entry. Their curves come after those of
-        `features`, and are not drawn in plots.
+        Features to vary together, two or more per entry. Their curves follow those of `features`,
+        and are not drawn in plots. Default: none.
 
     Examples
     --------

@@ -35,49 +35,49 @@ class Interactions:
     Attributes
     ----------
     features : sequence of str
-        Features to consider, none twice. Default: all. Others stay part of the model: they count as
-        "everything else". At least 2 entries.
+        Features to consider, none twice. The others remain part of the model: they count as
+        "everything else". At least 2 entries; default: all.
     pairwise_feature_count : int, optional
-        How many features, those that interact most overall, to pair up. With several outputs, so
-        many of each output. 0 or 1: no pairs. Cost grows with its square. In [0, 100]; default 5.
+        Number of features to pair up: those that interact most overall, per output. 0 or 1: no
+        pairs. Cost grows with its square. In [0, 100]; default: 5.
     threeway_feature_count : int, optional
-        How many of those features to combine in triples; never more than `pairwise_feature_count`.
-        Below 3: no triples. Cost grows with its cube. In [0, 50]; default 0.
+        Number of those features to combine in triples; never more than `pairwise_feature_count`.
+        Below 3: no triples. Cost grows with its cube. In [0, 50]; default: 0.
     quantile_bin_count : int, optional
-        Replace each numeric feature that has more distinct values than this by the midpoints of so
-        many quantile bins, before anything else: an approximation that makes single features cheap.
-        0 turns it off, otherwise in [2, 10000]; default 0.
+        Number of quantile bins: replaces each numeric feature that has more distinct values by the
+        midpoints of the bins, before anything else. An approximation that makes single features
+        cheap. 0 turns it off, otherwise in [2, 10000]; default: 0.
     absolute_threshold : float, optional
-        Numerators below this count as exactly 0, being rounding error; squared unit of the output.
-        Default, per output: max(1e-10 · mean square, (e · largest absolute prediction)^2), where e
-        follows the arithmetic: 4 · 2^-24 for a model that computes in float32, and 256 · 2^-53 for
-        one in float64, and for trees, which are added up in float64. A warning, BELOW_THRESHOLD,
-        names what it sets to 0 though it is more than 1e-6 of the mean square of the predictions.
-        The R package uses 1e-10 throughout. At least 0.
+        Numerators below it are rounding error and count as exactly 0; squared unit of the output.
+        The default e depends on the arithmetic: 4 · 2^-24 for a model that computes in float32, 256
+        · 2^-53 for one in float64, and for trees, which are summed in float64. The warning
+        BELOW_THRESHOLD names what it sets to 0 although it is more than 1e-6 of the mean square of
+        the predictions. The R package uses 1e-10 throughout. At least 0; default: per output,
+        max(1e-10 · mean square, (e · largest absolute prediction)^2).
     repeat_count : int, optional
-        How often to resample the rows, to tell how far the statistics would move with other rows:
-        standard errors and intervals; fewer than 100 rows (of equal weight) give the warning
-        FEW_ROWS. Costs no further prediction, but memory: rows times this per effect. For intervals
-        take 200 or more. 0 turns it off, otherwise in [10, 10000]; default 0.
+        Number of times the rows are resampled, for standard errors and confidence intervals. Take
+        200 or more for intervals; fewer than 100 rows (of equal weight) give the warning FEW_ROWS.
+        Costs no further prediction, but memory: rows times this per effect. 0 turns it off,
+        otherwise in [10, 10000]; default: 0.
     resampling : "BOOTSTRAP" or "JACKKNIFE", optional
-        How rows are resampled. Default BOOTSTRAP.
+        How rows are resampled. Default: BOOTSTRAP.
     confidence_level : float, optional
-        How often intervals should hold the statistic of all rows that the table is a sample of. In
-        [0.5, 0.999]; default 0.95.
+        Confidence level of the intervals for the statistic of all rows that the table is a sample
+        of. In [0.5, 0.999]; default: 0.95.
     permutation_count : int, optional
-        How often to permute each term over the rows, to test whether it explains the target:
-        p-values, at least 1 / (1 + this). Needs `target_column` and the scale RESPONSE, and means
-        something only for rows that the model was not trained on. The target names classes where it
-        is text, where the outputs score classes (`ModelDescription.has_class_scores`) and where
-        several outputs are explained; they are paired with outputs as in AverageLoss. Costs no
-        further prediction; time grows with rows times this, per statistic. 0 turns it off. Take 999
-        or more. In [0, 100000]; default 0.
+        Number of permutations of each term over the rows, to test whether it explains the target;
+        p-values are at least 1 / (1 + this). 0: no test; take 999 or more. Needs `target_column`
+        and the scale RESPONSE, and is meaningful only for rows that the model was not trained on.
+        The target names classes if it is text, if the outputs score classes
+        (`ModelDescription.has_class_scores`) or if several outputs are explained; they are paired
+        with outputs as in AverageLoss. Costs no further prediction; time grows with rows times
+        this, per statistic. In [0, 100000]; default: 0.
     knot_count : int, optional
-        Evaluate each numeric feature that has more distinct values than this at so many of them
-        only (knots, in equal steps of rank and value taken together), and interpolate effects
-        linearly: an approximation with an estimate of its error. Not together with
-        `quantile_bin_count`. Not applied where the trees engine is used, which is exact. 0 turns it
-        off, otherwise in [3, 10000]; default 0.
+        Number of knots: evaluates each numeric feature that has more distinct values at the knots
+        only (in equal steps of rank and value taken together), and interpolates effects linearly.
+        An approximation with an estimate of its error. Not together with `quantile_bin_count`.
+        Ignored by the trees engine, which is exact. 0 turns it off, otherwise in [3, 10000];
+        default: 0.
 
     Examples
     --------

@@ -36,32 +36,33 @@ class PartialDependence:
     Attributes
     ----------
     features : sequence of str or of several str
-        What to vary: each entry one curve (one feature) or surface (two or more, varied together).
-        Default: every feature by itself. "age" stands by itself, ("age", "bmi") together.
+        What to vary: one feature per entry gives a curve, several features give a surface. Default:
+        each feature by itself. "age" stands by itself, ("age", "bmi") together.
     grid_size : int, optional
-        Number of grid points; of several features together, about this many: each gets the root of
-        it, rounded up. A numeric feature with no more distinct values than that, and every string
-        feature, is evaluated at its distinct values. In [2, 10000]; default 49.
+        Number of grid points. For p features together, each feature gets the p-th root of it,
+        rounded up. A numeric feature with no more distinct values than that, and every text
+        feature, is evaluated at its distinct values. In [2, 10000]; default: 49.
     strategy : "UNIFORM", "QUANTILE" or "STEPS", optional
-        How the grid of a numeric feature is laid. Default UNIFORM.
+        How the grid of a numeric feature is laid. Default: UNIFORM.
     trim_lower : float, optional
-        Quantile at which a grid starts, below `trim_upper`. In [0, 1); default 0.01.
+        Quantile at which the grid of a numeric feature starts; below `trim_upper`. In [0, 1);
+        default: 0.01.
     trim_upper : float, optional
-        Quantile at which a grid ends. In (0, 1]; default 0.99.
+        Quantile at which the grid of a numeric feature ends. In (0, 1]; default: 0.99.
     grids : sequence, one entry per entry of `features`
-        Explicit grids, instead of laid ones. One per entry of `features`, in the same order; one
-        without columns leaves that entry its laid grid. Values for one feature; a mapping of
+        Explicit grids, one per entry of `features`, in the same order. A grid without columns keeps
+        the laid grid of its entry. Default: laid grids. Values for one feature; a mapping of
         feature to values for several, where the i-th values together are the i-th point; None for a
         laid grid.
     group_column : str
-        Column by whose values the rows are split: one curve for each group, over the rows of the
-        group. Any column of the table.
+        Column whose values split the rows: one curve per group, over the rows of the group. Any
+        column of the table. Default: no groups.
     group_count : int, optional
-        A numeric `group_column` with more distinct values than this is cut into so many groups at
-        its quantiles. In [1, 100]; default 4.
+        Number of quantile groups of a numeric `group_column` with more distinct values than this.
+        In [1, 100]; default: 4.
     include_missing : bool
         Whether a feature with missing values is also evaluated at "missing", after the other grid
-        points. Default False.
+        points. Default: False.
 
     Examples
     --------

@@ -25,21 +25,22 @@ class PermutationImportance:
     Attributes
     ----------
     features : sequence of str or of several str
-        What to shuffle: each entry one feature, or several that are shuffled together. Default:
-        every feature by itself. "age" stands by itself, ("age", "bmi") together.
+        What to shuffle: each entry is one feature, or several features that are shuffled together.
+        Default: each feature by itself. "age" stands by itself, ("age", "bmi") together.
     loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
-        How a prediction is compared with the true value. Default SQUARED_ERROR.
+        Loss that compares a prediction with the true value. Default: SQUARED_ERROR.
     target_columns : sequence of str
-        As in AverageLoss.
+        As in AverageLoss. Default: `target_column`.
     one_hot_target : bool, optional
-        As in AverageLoss.
+        As in AverageLoss. Default: as in AverageLoss.
     sum_outputs : bool
-        As in AverageLoss.
+        As in AverageLoss. Default: False.
     repeat_count : int, optional
-        How often each is shuffled. In [1, 1000]; default 4.
+        Number of times each entry is shuffled. Cost is proportional to it. In [1, 1000]; default:
+        4.
     normalize : bool
-        Whether values are divided by the loss before shuffling; refused where that is 0. Default
-        False.
+        Whether values are divided by the loss before shuffling; an error if that loss is 0 for all
+        outputs, and the warning ZERO_BASELINE if it is 0 for some. Default: False.
 
     Examples
     --------

@@ -68,52 +68,52 @@ class Swarm:
     Attributes
     ----------
     features : sequence of str
-        Features to move, one at a time. Default: all that hold numbers.
+        Features to move, one at a time. Default: all numeric features.
     classes : sequence of str
-        Classes whose rows are moved, by the names of the model's outputs. Default: each class that
-        occurs. Not for models of one output.
+        Classes whose rows are moved, by the names of the outputs. Not for models with one output.
+        Default: each class that occurs.
     search : "EXACT", "PUBLISHED" or "DIFFERENTIAL_EVOLUTION", optional
-        What looks for the weight.
+        Search for the weight that does most harm. Default: EXACT if the model allows it, otherwise
+        PUBLISHED.
     score : "ACCURACY", "F1" or "BALANCED_ACCURACY", optional
-        What a search lowers, for models of several classes. Not together with `loss`. Default:
-        ACCURACY, unless `loss` is set.
+        Score that the search lowers, for models with several classes. Not together with `loss`.
+        Default: ACCURACY, unless `loss` is set.
     loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
-        Required for models of one output. What a search raises instead of lowering a score: the
-        average over all rows, summed over outputs. With LOGLOSS and MLOGLOSS and several outputs,
-        the target names classes; with other losses, where AverageLoss has it so.
+        Loss that the search raises instead of lowering a score: the average over all rows, summed
+        over outputs. Required for models with one output. With LOGLOSS and MLOGLOSS and several
+        outputs, the target names classes; with other losses, as in AverageLoss. Default: none.
     target_columns : sequence of str
-        Columns with the true values: one, or one per output with a loss. Default: the request's
-        `target_column`.
+        Columns with the true values: one, or one per output with a loss. Default: `target_column`.
     particle_count : int, optional
-        Particles of a swarm, or members of a population. In [2, 200]; default 10.
+        Number of particles of the swarm, or members of the population. In [2, 200]; default: 10.
     iteration_count : int, optional
-        Steps of the search. In [1, 10000]; default 60.
+        Number of steps of the search. In [1, 10000]; default: 60.
     restart_count : int, optional
-        Searches from different seeds, of which the best counts. In [1, 1000]; default 1.
+        Number of searches from different seeds; the best one counts. In [1, 1000]; default: 1.
     weight_limit : float, optional
-        Largest weight: weights are in [0, weight_limit]. Not less than the weight that changes
-        nothing. In [1e-9, 1000]; default 10.
+        Largest weight: weights are in [0, weight_limit]. At least the weight that changes nothing.
+        In [1e-9, 1000]; default: 10.
     velocity_limit : float, optional
-        Largest step of a particle. In [1e-9, 1e9]; default 1.
+        Largest step of a particle. In [1e-9, 1e9]; default: 1.
     start : "UNPERTURBED" or "UNIFORM", optional
-        Where particles start. Default UNPERTURBED.
+        Where particles start. Default: UNPERTURBED.
     perturbation : "MULTIPLICATION" or "GAUSSIAN", optional
-        What is done to values. Default MULTIPLICATION.
+        How values are changed. Default: MULTIPLICATION.
     zero_offset : float, optional
-        Added to the values of a feature that has zeros before they are multiplied, and taken away
-        afterwards, since multiplying 0 changes nothing. In [-1e9, 1e9]; default 1.
+        Added to the values of a feature that has zeros before they are multiplied, and subtracted
+        afterwards, since multiplying 0 changes nothing. In [-1e9, 1e9]; default: 1.
     row_indices : sequence of int
-        Rows of the table, from 0, each of which is explained by itself instead of with its class.
-        At most 1000 entries; at least 0.
+        Rows of the table, from 0, none twice, each of which is explained by itself instead of with
+        its class. At most 1000 entries; each at least 0; default: all rows of a class together.
     window_count : int, optional
-        Windows of equal width into which weights are put for `SwarmEffect.windows`. In [1, 1000];
-        default 40.
+        Number of windows of equal width into which weights are grouped for `SwarmEffect.windows`.
+        In [1, 1000]; default: 40.
     sliver_width : float, optional
-        An optimum of EXACT that holds for a narrower range of weights than this is a sliver, and no
-        `stable_optimum`. In [0, 1000]; default 0.01.
+        An optimum of EXACT over a narrower range of weights is a sliver, and not a
+        `stable_optimum`. In [0, 1000]; default: 0.01.
     point_count : int, optional
-        Most points of each curve that is returned; where it has more, neighbours are joined. In
-        [10, 100000]; default 1000.
+        Largest number of points of each returned curve; neighbours are joined beyond it. In
+        [10, 100000]; default: 1000.
 
     Examples
     --------
