@@ -220,7 +220,7 @@ def test_frames_come_whole_however_they_were_cut() -> None:
     near, far = socket.socketpair()
     with near:
         channel = FrameChannel(far)
-        sent = [Frame(FrameKind.RECALL, i, os.urandom(i * 100)) for i in range(20)]
+        sent = [Frame(FrameKind.CACHE_GET, i, os.urandom(i * 100)) for i in range(20)]
         stream = b"".join(header(20, f.call, len(f.payload)) + f.payload for f in sent)
         generator = random.Random(0)  # noqa: S311 - cuts, not secrets
         received: list[Frame] = []

@@ -90,7 +90,7 @@ def test_memory_stays_within_the_worker_s_cap(
     for worker in isolated._pool._warm:
         peaks.extend(peaks_of(worker.pid))
     assert peaks or refusal.reason is Reason.WORKER_DIED, refusal
-    assert max(peaks, default=0) < isolated._pool._order.budget.memory_bytes + 200 * 2**20
+    assert max(peaks, default=0) < isolated._pool._settings.budget.memory_bytes + 200 * 2**20
 
 
 @pytest.mark.parametrize(("location", "place"), [("canary.bin", "."), ("etc/passwd", "/")])

@@ -40,7 +40,7 @@ def test_what_is_remembered_goes_in_one_frame_before_the_next_one(
     host.advance(0, 100)
 
     first, second = heard(parent)
-    assert (first.kind, first.call) == (FrameKind.REMEMBER, 7)
+    assert (first.kind, first.call) == (FrameKind.CACHE_PUT, 7)
     assert payloads.unpack_entries(first.payload) == {"a": b"aaa", "b": b"bbb", "c": b"ccc"}
     assert second.kind is FrameKind.PROGRESS
 
@@ -52,10 +52,10 @@ def test_what_is_remembered_last_goes_with_the_answer(
     host = RemoteHost(worker, 1)
     host.cache_put({"a": b"1"})
 
-    host.hand_over()
+    host.flush()
     worker.send(Frame(FrameKind.ANSWERED, 1, payloads.pack_length(0)))
 
-    assert [frame.kind for frame in heard(parent)] == [FrameKind.REMEMBER, FrameKind.ANSWERED]
+    assert [frame.kind for frame in heard(parent)] == [FrameKind.CACHE_PUT, FrameKind.ANSWERED]
 
 
 def test_frames_stay_within_their_limit(
@@ -67,8 +67,8 @@ def test_frames_stay_within_their_limit(
 
     for name, size in (("a", 40), ("b", 40), ("large", 100), ("c", 10)):
         host.cache_put({name: bytes(size)})
-    host.hand_over()
-    worker.send(Frame(FrameKind.LEAVE, 1))
+    host.flush()
+    worker.send(Frame(FrameKind.FLIGHT_LEAVE, 1))
 
     *frames, _ = heard(parent)
     assert [list(payloads.unpack_entries(each.payload)) for each in frames] == [["a"], ["b", "c"]]

@@ -10,7 +10,7 @@ import sys
 import pytest
 from hostile.base import model, node
 from onnxplain_server.adapters.workers import zygote_process, zygote_start
-from onnxplain_server.adapters.workers.zygote_start import StartError, StartWatch
+from onnxplain_server.adapters.workers.zygote_start import StartError, StartMonitor
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 
@@ -33,29 +33,29 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_start_may_take_an_hour_as_long_as_it_works(clock: Clock) -> None:
-    waiting = StartWatch(lambda: clock.now / 1_000)  # a machine that is busy with other things
+    waiting = StartMonitor(lambda: clock.now / 1_000)  # a machine that is busy with other things
     for clock.now in range(3_600):
-        waiting.look()
+        waiting.check()
 
 
 def test_a_start_that_does_nothing_for_a_minute_has_failed(clock: Clock) -> None:
-    waiting = StartWatch(lambda: min(clock.now, 100))
+    waiting = StartMonitor(lambda: min(clock.now, 100))
     for clock.now in range(161):
-        waiting.look()
+        waiting.check()
     clock.now = 161
 
     with pytest.raises(StartError, match="no processor time for 60 s"):
-        waiting.look()
+        waiting.check()
 
 
 def test_the_log_tells_what_takes_so_long(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    waiting = StartWatch(lambda: clock.now / 2)
+    waiting = StartMonitor(lambda: clock.now / 2)
     for clock.now in range(21):
-        waiting.look()
+        waiting.check()
 
     assert [record.getMessage() for record in caplog.records] == [
-        "preparing workers: loading code, compiling what was not kept from earlier starts",
+        "preparing workers: loading code, compiling what no earlier start has cached",
         "still preparing workers after 10 s, of which 5 s of processor time",
         "still preparing workers after 20 s, of which 10 s of processor time",
     ]

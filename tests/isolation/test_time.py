@@ -90,7 +90,7 @@ def test_a_worker_that_stops_when_told_is_kept(
     runner: Isolated, own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is slow, so it needs no killing."""
-    monkeypatch.setattr(worker_module, "_LAST_SECONDS", own.long_seconds)
+    monkeypatch.setattr(worker_module, "_GRACE_SECONDS", own.long_seconds)
     call = own.call(model_key="kept")
     runner.explain(own.request(GOOD), {}, call)
     workers = {worker.pid for worker in runner._pool._warm}

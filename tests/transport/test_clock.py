@@ -68,7 +68,7 @@ def test_deadlines_still_end_work_after_the_clock_of_the_wall_has_jumped(
 def test_a_quarantine_does_not_end_when_the_clock_of_the_wall_jumps(leap, jump: float) -> None:
     quarantine = Quarantine(PATIENCE)
     for _ in range(2):
-        quarantine.crashed("a model")
+        quarantine.record_crash("a model")
 
     leap(jump)
 

@@ -1,7 +1,8 @@
-"""ONNX models, evaluated by onnxruntime: whatever exporters write becomes rows in, matrix out.
+"""ONNX models on onnxruntime: whatever exporters write becomes rows in, matrix out.
 
-All that depends on the model alone is decided when it is loaded; a prediction only runs it.
-Nothing of onnx or onnxruntime leaves this package, neither types nor the text of their errors.
+In reading order: `load`, `read` with `checks`, `inputs`, `outputs`, `trial_rows` with `evaluation`,
+`output_columns`, `session`, and `analysis` of the graph. All that depends on the model alone is
+decided at load time. No type and no error text of onnx or onnxruntime leaves this package.
 """
 
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits

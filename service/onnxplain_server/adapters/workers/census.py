@@ -1,4 +1,4 @@
-"""Which workers there are, and how those ended that were."""
+"""Worker census: counts of starts, and of ends by reason, for the metrics."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from enum import Enum
 
 
 class EndReason(Enum):
-    """How a worker ended.
+    """Reason for the end of a worker.
 
     Attributes
     ----------
     CRASHED
-        In the middle of a request, by itself.
+        During a request, by itself.
     KILLED
-        By a kill from outside, at work or not: of an operator, or of the kernel short of memory.
+        By a signal from outside, busy or idle: from an operator, or from the OOM killer.
     STOPPED
-        By the server, in the middle of a request that was over or too much, or to be replaced.
+        By the server, during a request that was cancelled or over a limit, or to be replaced.
     EVICTED
-        By the server, to make room for other models.
+        By the server, to free memory for workers of other models.
     RETIRED
-        By itself while it waited, having worked long enough.
+        By itself while idle, after its share of work.
     """
 
     CRASHED = "crashed"
@@ -33,7 +33,7 @@ class EndReason(Enum):
 
 
 class WorkerCensus:
-    """Counts starts and ends; safe for threads."""
+    """Counter of starts and ends; safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,14 +41,14 @@ class WorkerCensus:
         self._ends: Counter[EndReason] = Counter()
 
     def started(self) -> None:
-        """Count a worker."""
+        """Count a start."""
         with self._lock:
             self._start_count += 1
 
-    def ended(self, how: EndReason) -> None:
-        """Count its end."""
+    def ended(self, reason: EndReason) -> None:
+        """Count an end."""
         with self._lock:
-            self._ends[how] += 1
+            self._ends[reason] += 1
 
     @property
     def start_count(self) -> int:
@@ -56,6 +56,6 @@ class WorkerCensus:
         return self._start_count
 
     def ends(self) -> Mapping[EndReason, int]:
-        """Return how many ended in which way so far."""
+        """Return the number of ends so far by reason."""
         with self._lock:
-            return {how: self._ends[how] for how in EndReason}
+            return {reason: self._ends[reason] for reason in EndReason}

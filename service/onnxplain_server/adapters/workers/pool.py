@@ -1,4 +1,4 @@
-"""Workers at hand: spare ones, and warm ones that hold a model's session."""
+"""Pool of workers: spare ones without a model, warm ones with a loaded model, busy ones."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
 _RETRY_SECONDS = 0.5
 RETIRED = 0
-"""Exit code of a worker that has worked long enough, and ended between two requests."""
+"""Exit code of a worker that reached its share of work, and ended between two requests."""
 
 _WARM_COUNT = 32
-"""Processes that wait with a model, however small: each takes three file descriptors."""
+"""Limit of warm workers, however small: each takes three file descriptors."""
 
 
 class WorkerPool:
-    """Keeps workers; safe for threads.
+    """Worker pool with LRU eviction of warm workers; safe for threads.
 
     Parameters
     ----------
-    order : WorkerSettings
+    settings : WorkerSettings
     spare_count : int
-        Confined workers that have seen no request, kept waiting.
+        Spare workers to keep ready, sandboxed and without a request so far.
     warm_bytes : int
-        Memory of those that wait with a model; the least recently used go first.
+        Memory limit of warm workers; LRU eviction.
 
     Attributes
     ----------
     ready : bool
-        Whether workers can be started, as far as is known.
+        Whether the last start of a worker succeeded.
     missing : tuple of str
-        Protections that this kernel does not have.
+        Sandbox protections that this kernel lacks.
     census : WorkerCensus
-        How many were started, and how they ended.
+        Counts of starts and ends.
 
     Raises
     ------
     StartError
-        Where no worker can be started.
+        When no worker can be started.
     """
 
-    def __init__(self, order: WorkerSettings, spare_count: int, warm_bytes: int) -> None:
-        self._order = order
+    def __init__(self, settings: WorkerSettings, spare_count: int, warm_bytes: int) -> None:
+        self._settings = settings
         self._spare_count = spare_count
         self._warm_bytes = warm_bytes
         self._changed = threading.Condition()
@@ -68,27 +68,27 @@ class WorkerPool:
         self.ready = False
         self.missing: tuple[str, ...] = ()
         self._failure = ""
-        self._keeper = threading.Thread(target=self._keep, name="workers", daemon=True)
-        self._keeper.start()
+        self._supervisor = threading.Thread(target=self._supervise, name="workers", daemon=True)
+        self._supervisor.start()
         with self._changed:
             self._changed.wait_for(lambda: self.ready or self._failure)
         if not self.ready:
             self.close()
             raise StartError(self._failure)
 
-    def take(self, model_key: str, tick: Callable[[], None]) -> Worker:
-        """Take a worker that has the model, or a spare one; `tick` is called while none is there.
+    def acquire(self, model_key: str, tick: Callable[[], None]) -> Worker:
+        """Take a warm worker of the model, or a spare one; call `tick` while there is none.
 
         Raises
         ------
         ExplainError
-            UNAVAILABLE where none can be started, and what `tick` raises.
+            UNAVAILABLE when none can be started; whatever `tick` raises.
         """
         while True:
             with self._changed:
                 worker = self._pick(model_key)
                 if worker is None:
-                    self._refuse()
+                    self._raise_if_failed()
                     self._changed.wait(_POLL_SECONDS)
             if worker is None:
                 tick()
@@ -98,21 +98,21 @@ class WorkerPool:
                     self._busy.add(worker)
                 return worker
             else:
-                self.examine(worker)
+                self.reap(worker)
 
-    def give_back(self, worker: Worker) -> None:
-        """Keep a worker warm; others go where memory is short."""
+    def release(self, worker: Worker) -> None:
+        """Return a worker as warm; evict others beyond the memory limit."""
         zygote = self._zygote
         worker.measure(0 if zygote is None else zygote.private_bytes)
         with self._changed:
             self._busy.discard(worker)
             self._warm.append(worker)
-            gone = self._over_budget()
-        for each in gone:
-            self.discard(each, EndReason.EVICTED)
+            evicted = self._evict()
+        for victim in evicted:
+            self.discard(victim, EndReason.EVICTED)
 
     def discard(self, worker: Worker, reason: EndReason = EndReason.STOPPED) -> None:
-        """Kill a worker, without waiting for its end."""
+        """Kill a worker without waiting for its end."""
         worker.kill()
         worker.close()
         with self._changed:
@@ -121,37 +121,39 @@ class WorkerPool:
             self._changed.notify_all()
         self.census.ended(reason)
 
-    def examine(self, worker: Worker) -> int | None:
-        """Tell how a worker ended that has closed its socket, as `Zygote.reap` has it."""
+    def reap(self, worker: Worker) -> int | None:
+        """Reap a worker that closed its socket; return its exit status as `Zygote.reap` does."""
         worker.kill()
         zygote = self._zygote
         status = None if zygote is None else zygote.reap(worker)
         with self._changed:
             self._busy.discard(worker)
         worker.close()
-        self.census.ended(_end(status))
+        self.census.ended(_end_reason(status))
         return status
 
     def states(self) -> Mapping[str, Sequence[int]]:
-        """Return the bytes of each worker beside what all share: spare, warm and busy ones."""
+        """Return the memory of each worker by state: its own bytes, without those shared by all."""
         zygote = self._zygote
-        common = 0 if zygote is None else zygote.private_bytes
+        shared_bytes = 0 if zygote is None else zygote.private_bytes
         with self._changed:
             warm = [worker.own_bytes for worker in self._warm]
-            spare, busy = [each.pid for each in self._spares], [each.pid for each in self._busy]
-        held = {"spare": spare, "busy": busy}
-        own = {k: [max(0, private_bytes(pid) - common) for pid in pids] for k, pids in held.items()}
-        return {**own, "warm": warm}
+            pids = {"spare": [w.pid for w in self._spares], "busy": [w.pid for w in self._busy]}
+        own_bytes = {
+            state: [max(0, private_bytes(pid) - shared_bytes) for pid in state_pids]
+            for state, state_pids in pids.items()
+        }
+        return {**own_bytes, "warm": warm}
 
     def close(self) -> None:
-        """End all workers."""
+        """Kill all workers, and stop the supervisor."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._keeper.join()
+        self._supervisor.join()
 
     def _pick(self, model_key: str) -> Worker | None:
-        """The most recently used one with the model, or the oldest spare."""
+        """Pick the most recently used warm worker of the model, else the oldest spare one."""
         for i in reversed(range(len(self._warm))):
             if self._warm[i].model_key == model_key:
                 return self._warm.pop(i)
@@ -160,60 +162,60 @@ class WorkerPool:
         self._changed.notify_all()
         return self._spares.pop(0)
 
-    def _refuse(self) -> None:
+    def _raise_if_failed(self) -> None:
         if self._closed or self._failure:
-            raise ExplainError(Reason.UNAVAILABLE, "no worker can be started; ask again later")
+            raise ExplainError(Reason.UNAVAILABLE, "no worker can be started; try again later")
 
-    def _over_budget(self) -> list[Worker]:
-        """Take out those for which there is no memory, the least recently used first."""
-        held = sum(worker.own_bytes for worker in self._warm)
-        gone: list[Worker] = []
-        while held > self._warm_bytes or len(self._warm) > _WARM_COUNT:
-            gone.append(self._warm.pop(0))
-            held -= gone[-1].own_bytes
-        return gone
+    def _evict(self) -> list[Worker]:
+        """Remove warm workers beyond the limits, least recently used first."""
+        total_bytes = sum(worker.own_bytes for worker in self._warm)
+        evicted: list[Worker] = []
+        while total_bytes > self._warm_bytes or len(self._warm) > _WARM_COUNT:
+            evicted.append(self._warm.pop(0))
+            total_bytes -= evicted[-1].own_bytes
+        return evicted
 
-    def _keep(self) -> None:
-        """Start the zygote and spare workers, again and again: its thread must live on."""
+    def _supervise(self) -> None:
+        """Supervise zygote and spare workers, on a thread that must live as long as they do."""
         failed = False
         while not self._closed:
             try:
-                self._attend()
+                self._supervise_once()
                 failed = False
             except Exception as error:  # noqa: BLE001 - without this thread all workers die
                 if failed:
-                    self._fail(str(error) or type(error).__name__)
-                failed = True  # once, it may be chance: a kill from outside
-        self._end()
+                    self._record_failure(str(error) or type(error).__name__)
+                failed = True  # a single failure may be chance: a kill from outside
+        self._shut_down()
 
-    def _attend(self) -> None:
-        """Do what is to be done next, or wait until there is something."""
+    def _supervise_once(self) -> None:
+        """Restart the zygote, reap killed workers or add a spare one; else wait for a change."""
         zygote = self._zygote
         if zygote is None or not zygote.alive:
             self._restart()
             return
         with self._changed:
             killed, self._killed = self._killed, []
-            enough = len(self._spares) >= self._spare_count
-            if enough and not killed and not self._closed:
+            has_spares = len(self._spares) >= self._spare_count
+            if has_spares and not killed and not self._closed:
                 self._changed.wait(_RETRY_SECONDS)
         for worker in killed:
             zygote.reap(worker)
-        if not enough:
+        if not has_spares:
             self._add_spare(zygote)
 
     def _add_spare(self, zygote: Zygote) -> None:
         try:
             worker = zygote.fork()
         except ConnectionError:
-            zygote.close()  # it is about to be replaced
+            zygote.close()  # it is replaced next
             return
         self.census.started()
         try:
             self.missing = worker.wait_ready()
         except (ClosedError, MalformedError):
             raise StartError(
-                f"a worker ended {exit_cause(self.examine(worker))} at its start"
+                f"a worker ended {exit_cause(self.reap(worker))} at its start"
             ) from None
         with self._changed:
             self._spares.append(worker)
@@ -221,30 +223,30 @@ class WorkerPool:
             self._changed.notify_all()
 
     def _restart(self) -> None:
-        """Start a zygote; the workers of the one before died with it."""
+        """Start a zygote; the workers of the previous one died with it."""
         with self._changed:
             orphans, self._spares, self._killed = self._spares, [], []
-            before, self._zygote = self._zygote, None
+            previous, self._zygote = self._zygote, None
             self.ready = False
-        if before is not None:
+        if previous is not None:
             LOG.error("the zygote ended; starting another")
-            before.close()
+            previous.close()
         for worker in orphans:
             worker.kill()
             worker.close()
             self.census.ended(EndReason.KILLED)
-        self._zygote = Zygote(self._order)
+        self._zygote = Zygote(self._settings)
 
-    def _fail(self, why: str) -> None:
+    def _record_failure(self, reason: str) -> None:
         with self._changed:
-            if why != self._failure:
-                LOG.error("no worker could be started: %s", why)
-            self._failure, self.ready = why, False
+            if reason != self._failure:
+                LOG.error("no worker could be started: %s", reason)
+            self._failure, self.ready = reason, False
             self._changed.notify_all()
             self._changed.wait(_RETRY_SECONDS)
 
-    def _end(self) -> None:
-        """End those that wait; those that work die with the zygote."""
+    def _shut_down(self) -> None:
+        """Kill idle workers; busy ones die with the zygote."""
         with self._changed:
             workers = [*self._spares, *self._warm]
             self._spares, self._warm = [], []
@@ -256,7 +258,7 @@ class WorkerPool:
             zygote.close()
 
 
-def _end(status: int | None) -> EndReason:
+def _end_reason(status: int | None) -> EndReason:
     if status == RETIRED:
         return EndReason.RETIRED
     return EndReason.KILLED if status in {None, -signal.SIGKILL} else EndReason.CRASHED

@@ -1,10 +1,10 @@
-"""Which workers get the processor first: those of callers whose requests are short.
+"""CPU priority of workers by niceness: short requests go before long ones.
 
-Turns alone do not keep a short request from being slowed by long ones beside
-it: all are computed on the same cores. So a worker steps back the further the
-longer it works on one request, and begins where its caller's requests usually
-end. By the kernel's weights, one that has worked for 4 s more gets less than a
-tenth of what a new one gets where both want all, and all where none other does.
+Admission alone cannot protect a short request from concurrent long ones, since
+all share the same cores. So the niceness of a worker rises with the time that it
+works on one request, and starts at the level where its caller's requests usually
+end. By the kernel's weights, a worker with 4 s more behind it gets less than a
+tenth of the CPU time of a new one under contention, and all of it without.
 """
 
 from __future__ import annotations
@@ -24,79 +24,79 @@ from onnxplain_server.adapters.workers.zygote import WORKER_NICENESS
 
 _SHORT_SECONDS = 0.25
 _LEVELS = 4
-"""Per doubling of the time: a weight of 0.41 times that before."""
+"""Levels per doubling of the time; each doubling multiplies the kernel's weight by 0.41."""
 
-_MOST = 15
-_WEAKEST = 19
-"""Where the system's scale ends."""
+_MAX_LEVEL = 15
+_MAX_NICENESS = 19
+"""Of the system."""
 
-_LOOK_SECONDS = 0.1
-_NEWEST = 0.5
+_UPDATE_SECONDS = 0.1
+_SMOOTHING = 0.5
 _CALLER_COUNT = 10_000
 
 
 def niceness(seconds: float) -> int:
-    """Return the level for so much processor time: 0 goes first, 15 last."""
-    return min(_MOST, int(_LEVELS * math.log2(1 + seconds / _SHORT_SECONDS)))
+    """Return the level for a processor time: 0 (first) to 15 (last)."""
+    return min(_MAX_LEVEL, int(_LEVELS * math.log2(1 + seconds / _SHORT_SECONDS)))
 
 
 class Priorities:
-    """Remembers what the requests of each caller usually take; safe for threads."""
+    """Moving average of processor time per request, by caller; safe for threads."""
 
     def __init__(self) -> None:
-        self._usual: LRUCache[Hashable, float] = LRUCache(_CALLER_COUNT)
+        self._usual_seconds: LRUCache[Hashable, float] = LRUCache(_CALLER_COUNT)
 
-    def begin(self, worker: Worker, caller_key: Hashable) -> Share | None:
-        """Give a worker its priority; None where it has stepped back too far for this caller.
+    def begin(self, worker: Worker, caller_key: Hashable) -> RequestPriority | None:
+        """Set a worker's priority; None where its niceness is already too high for this caller.
 
-        Only the privileged may step forward again. Others need a new worker.
+        Only privileged processes may lower niceness; others need a new worker.
         """
-        share = Share(worker, self._usual.get(caller_key, 0.0))
-        return share if share.is_fair else None
+        priority = RequestPriority(worker, self._usual_seconds.get(caller_key, 0.0))
+        return priority if priority.is_fair else None
 
-    def end(self, share: Share, caller_key: Hashable) -> None:
-        """Learn from a request what the next ones of its caller will take."""
-        usual = self._usual.get(caller_key, 0.0)
-        self._usual[caller_key] = usual + _NEWEST * (share.used() - usual)
+    def end(self, priority: RequestPriority, caller_key: Hashable) -> None:
+        """Update the moving average of the caller."""
+        usual = self._usual_seconds.get(caller_key, 0.0)
+        self._usual_seconds[caller_key] = usual + _SMOOTHING * (priority.used_seconds() - usual)
 
 
-class Share:
-    """The priority of a worker for one request."""
+class RequestPriority:
+    """CPU priority of a worker during one request."""
 
     def __init__(self, worker: Worker, usual_seconds: float) -> None:
         self._worker = worker
         self._usual_seconds = usual_seconds
-        self._begin = processor_seconds(worker.pid)
-        self._looked = time.monotonic()
-        wanted = niceness(usual_seconds)
-        _set(worker, wanted)
-        self.is_fair = worker.niceness <= wanted + _LEVELS
+        self._start_seconds = processor_seconds(worker.pid)
+        self._updated_at = time.monotonic()
+        level = niceness(usual_seconds)
+        _set_niceness(worker, level)
+        self.is_fair = worker.niceness <= level + _LEVELS
 
-    def used(self) -> float:
-        """Processor time so far, in seconds."""
-        return max(0.0, processor_seconds(self._worker.pid) - self._begin)
+    def used_seconds(self) -> float:
+        """Return the processor time of the request so far."""
+        return max(0.0, processor_seconds(self._worker.pid) - self._start_seconds)
 
-    def look(self) -> None:
-        """Let the worker step back where it has worked for long; to be called again and again."""
+    def update(self) -> None:
+        """Raise the niceness of a long-running worker; called at short intervals."""
         now = time.monotonic()
-        if now - self._looked < _LOOK_SECONDS:
+        if now - self._updated_at < _UPDATE_SECONDS:
             return
-        self._looked = now
-        level = niceness(max(self._usual_seconds, self.used()))
+        self._updated_at = now
+        level = niceness(max(self._usual_seconds, self.used_seconds()))
         if level > self._worker.niceness:
-            _set(self._worker, level)
+            _set_niceness(self._worker, level)
 
 
-def _set(worker: Worker, level: int) -> None:
-    """Set it, beyond where workers begin, for all threads; those to come inherit it.
+def _set_niceness(worker: Worker, level: int) -> None:
+    """Set the niceness of all threads, relative to that of new workers; new threads inherit it.
 
-    Left as it is where it may not be set, and where the system has no file to look with.
+    No effect without the permission, or without /proc.
     """
     if level == worker.niceness:
         return
-    first = os.getpriority(os.PRIO_PROCESS, 0) + WORKER_NICENESS
+    base = os.getpriority(os.PRIO_PROCESS, 0) + WORKER_NICENESS
     with suppress(OSError):
         for thread in Path(f"/proc/{worker.pid}/task").iterdir():
             with suppress(ProcessLookupError):
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), min(_WEAKEST, first + level))
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), min(_MAX_NICENESS, base + level))
         worker.niceness = level

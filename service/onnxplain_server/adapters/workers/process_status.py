@@ -1,4 +1,4 @@
-"""What the kernel tells about a process."""
+"""Process status from /proc: memory and processor time; and exit codes in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _USER, _SYSTEM = 11, 12  # fields of stat after the name, which may hold spaces
 
 
 def private_bytes(pid: int) -> int:
-    """Memory of a process without files, as after a fork shared with its parent or not; else 0."""
+    """Return the anonymous memory of a process, shared with its parent or not; 0 if it is gone."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
     except (OSError, ValueError):
@@ -21,7 +21,7 @@ def private_bytes(pid: int) -> int:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used in its life, in hundredths; 0 where it is gone."""
+    """Return the processor time of a process so far, to 0.01 s; 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -30,7 +30,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def exit_cause(status: int | None) -> str:
-    """Tell how a process ended: its exit code, the negative signal, or None where nobody knows."""
+    """Describe an exit code, a negative signal number, or None for unknown."""
     if status is None or status >= 0:
         return "by an error" if status else "by itself"
     return f"by {signal.Signals(-status).name}"

@@ -1,4 +1,4 @@
-"""Models that killed their workers: refused for a while, before they burn one after another."""
+"""Quarantine of models that crash their workers: refused for a while after two crashes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cachetools import TTLCache
 
 from onnxplain_server.core.errors import ExplainError, Reason
 
-_SUBJECT_COUNT = 10_000
+_MODEL_COUNT = 10_000
 _CRASH_COUNT = 2
 
 
@@ -18,16 +18,16 @@ class Quarantine:
     Parameters
     ----------
     seconds : float
-        How long a crash is remembered.
+        Time for which a crash counts.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._crashes: TTLCache[str, int] = TTLCache(_SUBJECT_COUNT, seconds)
+        self._crashes: TTLCache[str, int] = TTLCache(_MODEL_COUNT, seconds)
         self._lock = threading.Lock()
 
     def check(self, model_key: str) -> None:
-        """Raise MODEL_QUARANTINED where it crashed twice, without an answer between."""
+        """Raise MODEL_QUARANTINED after two crashes without an answer in between."""
         with self._lock:
             count = self._crashes.get(model_key, 0)
         if count >= _CRASH_COUNT:
@@ -38,12 +38,12 @@ class Quarantine:
                 "model",
             )
 
-    def crashed(self, model_key: str) -> None:
+    def record_crash(self, model_key: str) -> None:
         """Count a crash."""
         with self._lock:
             self._crashes[model_key] = self._crashes.get(model_key, 0) + 1
 
-    def answered(self, model_key: str) -> None:
-        """Forget the crashes: the model is not what causes them."""
+    def release(self, model_key: str) -> None:
+        """Forget the crashes: the model is not their cause."""
         with self._lock:
             self._crashes.pop(model_key, None)

@@ -1,4 +1,4 @@
-"""The surroundings of a computation, as far as a worker sees them: the other end of its socket."""
+"""Remote host: a worker's access to progress, cancellation and cache, by frames to its parent."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 )
 from onnxplain_server.core.errors import ExplainError, Reason
 
-_EVERY_SECONDS = 0.02
+_PROGRESS_SECONDS = 0.02
 
 
 class RemoteHost:
-    """A `ComputationHost` for one request. Safe for several threads.
+    """`ComputationHost` for one request, served by the parent over the socket; safe for threads.
 
     Parameters
     ----------
@@ -33,57 +33,58 @@ class RemoteHost:
         self._channel = channel
         self._call = call
         self._lock = threading.Lock()
-        self._next = time.monotonic() + _EVERY_SECONDS
+        self._next = time.monotonic() + _PROGRESS_SECONDS
         self._planned = 0.0
         self._cancelled = False
-        self._remembered = bytearray()
+        self._pending_puts = bytearray()
 
     def advance(self, done: float, planned: float) -> None:
-        """See `ComputationHost.advance`; the parent is told of new plans and every 20 ms."""
+        """Report progress every 20 ms and for each new plan; raise CANCELLED when cancelled."""
         with self._lock:
             while not self._cancelled and self._channel.has_more():
                 self._cancelled = self._channel.receive().kind is FrameKind.CANCEL
             if self._cancelled:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
             packed = payloads.pack_progress(done, planned)
-            is_news = done == 0 and planned != self._planned
+            is_new_plan = done == 0 and planned != self._planned
             if 0 < planned <= done:
                 self._channel.queue(Frame(FrameKind.PROGRESS, self._call, packed))
-            elif is_news or time.monotonic() >= self._next:
-                self._next = time.monotonic() + _EVERY_SECONDS
+            elif is_new_plan or time.monotonic() >= self._next:
+                self._next = time.monotonic() + _PROGRESS_SECONDS
                 self._planned = planned
                 self._send(FrameKind.PROGRESS, packed)
 
     @contextmanager
     def single_flight(self, name: str) -> Iterator[bool]:
-        """See `ComputationHost.single_flight`; the end of the request tells of failed work."""
-        is_first = self._exchange(FrameKind.ENTER, payloads.pack_names([name]), FrameKind.ENTERED)
-        yield bool(is_first)
+        """Compete for the flight in the parent; a failure ends it together with the request."""
+        names = payloads.pack_names([name])
+        yield bool(self._exchange(FrameKind.FLIGHT_JOIN, names, FrameKind.FLIGHT_ROLE))
         with self._lock:
-            self._send(FrameKind.LEAVE)
+            self._send(FrameKind.FLIGHT_LEAVE)
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `ComputationHost.cache_get`."""
-        found = self._exchange(FrameKind.RECALL, payloads.pack_names(names), FrameKind.FOUND)
-        return payloads.unpack_values(found)
+        """Return cached values from the parent; None for each that is absent."""
+        packed = payloads.pack_names(names)
+        reply = self._exchange(FrameKind.CACHE_GET, packed, FrameKind.CACHE_VALUES)
+        return payloads.unpack_values(reply)
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """See `ComputationHost.cache_put`; what does not fit into a frame is dropped."""
+        """Buffer values for the parent's cache; those that exceed a frame are dropped."""
         packed = payloads.pack_entries(entries)
         if len(packed) <= PAYLOAD_BYTE_LIMIT:
             with self._lock:
-                if len(self._remembered) + len(packed) > PAYLOAD_BYTE_LIMIT:
-                    self._hand_over()
-                self._remembered += packed
+                if len(self._pending_puts) + len(packed) > PAYLOAD_BYTE_LIMIT:
+                    self._queue_puts()
+                self._pending_puts += packed
 
-    def hand_over(self) -> None:
-        """Have all that was remembered go with the next frame; to be called at the end."""
+    def flush(self) -> None:
+        """Queue the buffered values before the next frame; called at the end of the request."""
         with self._lock:
-            self._hand_over()
+            self._queue_puts()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Tell the parent when a model is being loaded, which may take less time than the rest."""
+        """Report that a model is loading, which has a time limit of its own."""
         with self._lock:
             self._send(FrameKind.LOADING)
         yield
@@ -99,12 +100,12 @@ class RemoteHost:
                 raise ExplainError(Reason.CANCELLED, "the parent process gave up")
         return reply.payload
 
-    def _hand_over(self) -> None:
-        """Queue one frame for all: each costs the parent more than what is in it."""
-        if self._remembered:
-            self._channel.queue(Frame(FrameKind.REMEMBER, self._call, bytes(self._remembered)))
-            self._remembered.clear()
+    def _queue_puts(self) -> None:
+        """Queue one frame for all values: a frame costs the parent more than its content."""
+        if self._pending_puts:
+            self._channel.queue(Frame(FrameKind.CACHE_PUT, self._call, bytes(self._pending_puts)))
+            self._pending_puts.clear()
 
     def _send(self, kind: FrameKind, payload: bytes = b"") -> None:
-        self._hand_over()
+        self._queue_puts()
         self._channel.send(Frame(kind, self._call, payload))

@@ -1,4 +1,4 @@
-"""A worker: confined, then answering one request at a time until its parent is gone."""
+"""Worker loop: enters the sandbox, then answers one request at a time until the parent closes."""
 
 from __future__ import annotations
 
@@ -24,33 +24,38 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Spans
 
 _MODEL_COUNT = 2
-"""A worker serves one model; on both scales."""
+"""A worker serves one model, on both scales."""
 
 
-def run(end: socket.socket, file: int, order: WorkerSettings) -> None:
-    """Answer until the parent closes its end. To be called in a fresh fork, without threads."""
-    arena, channel = Arena(file, order.arena_bytes), FrameChannel(end)
+def run(end: socket.socket, file: int, settings: WorkerSettings) -> None:
+    """Answer requests until the parent closes its end; called in a fresh fork without threads."""
+    arena, channel = Arena(file, settings.arena_bytes), FrameChannel(end)
     os.close(file)
-    missing = confine(order.budget, order.thread_count)
-    runner = InProcess(order.thread_count, _MODEL_COUNT, order.limits, loading=RemoteHost.loading)
-    child = _Child(runner, arena, channel)
+    missing = confine(settings.budget, settings.thread_count)
+    runner = InProcess(
+        settings.thread_count, _MODEL_COUNT, settings.limits, loading=RemoteHost.loading
+    )
+    worker = _RequestLoop(runner, arena, channel)
     channel.send(Frame(FrameKind.READY, 0, "\n".join(missing).encode()))
     try:
-        while not child.is_worn and time.process_time() < order.budget.processor_seconds / 2:
-            child.answer(channel.receive())
+        limit = settings.budget.processor_seconds / 2
+        while not worker.is_exhausted and time.process_time() < limit:
+            worker.answer(channel.receive())
     except ClosedError:
         pass
 
 
-class _Child:
+class _RequestLoop:
+    """Answers to requests, one at a time."""
+
     def __init__(self, runner: InProcess, arena: Arena, channel: FrameChannel) -> None:
         self._methods = {FrameKind.EXPLAIN: runner.explain, FrameKind.DESCRIBE: runner.describe}
         self._arena = arena
         self._channel = channel
-        self.is_worn = False
+        self.is_exhausted = False
 
     def answer(self, frame: Frame) -> None:
-        """Answer a request; a cancellation that comes too late needs none."""
+        """Answer a request; ignore a cancellation that arrives too late."""
         if frame.kind not in self._methods:
             return
         spans = Spans()
@@ -59,7 +64,7 @@ class _Child:
                 length = self._compute(frame)
             kind, packed = FrameKind.ANSWERED, payloads.pack_length(length)
         except ExplainError as error:
-            self.is_worn = error.reason is Reason.OUT_OF_MEMORY
+            self.is_exhausted = error.reason is Reason.OUT_OF_MEMORY
             kind, packed = FrameKind.REFUSED, payloads.pack_error(error)
         self._channel.queue(
             Frame(FrameKind.SPANS, frame.call, payloads.pack_spans(spans.finished()))
@@ -67,7 +72,7 @@ class _Child:
         self._channel.send(Frame(kind, frame.call, packed))
 
     def _compute(self, frame: Frame) -> int:
-        """Read from the arena, compute, write to it; nothing but an ExplainError comes out."""
+        """Read the request from the arena, compute, write the reply; raise ExplainError only."""
         host = RemoteHost(self._channel, frame.call)
         try:
             request, blobs = arena_request.unpack(self._arena, frame.payload)
@@ -82,20 +87,20 @@ class _Child:
         except Exception as fault:  # noqa: BLE001 - nothing else may leave a runner
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None
         finally:
-            host.hand_over()
+            host.flush()
         return len(reply)
 
 
-def _check_size(found: int, limit: int) -> None:
-    if found > limit:
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
         raise ExplainError(
             Reason.OUT_OF_MEMORY,
-            f"the answer has {found:,} bytes, at most {limit:,} are sent; "
+            f"the answer has {size:,} bytes, at most {limit:,} are sent; "
             "ask for fewer rows, features or grid points, or set plots to false",
         )
 
 
 def _place(fault: Exception) -> str:
-    """Where it happened and of what type; its text may hold a client's data."""
+    """Return type and line of an error; its text may contain client data."""
     frame = traceback.extract_tb(fault.__traceback__)[-1]
     return f"{type(fault).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"

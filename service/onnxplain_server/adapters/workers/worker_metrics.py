@@ -1,4 +1,4 @@
-"""What workers tell to Prometheus."""
+"""Prometheus metrics of workers: states, memory, starts, ends, missing protections."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ PROTECTIONS = ("no_new_privs", "landlock", "seccomp")
 
 @dataclass(frozen=True, slots=True)
 class WorkerCounts:
-    """Workers at this moment, and what happened to them since the start.
+    """Current workers, and counts since the start.
 
     Attributes
     ----------
     own_bytes : mapping of str to sequence of int
-        Memory of each that waits without a model (spare), with one (warm), or works (busy).
+        Memory of each worker by state: idle without a model (spare), with one (warm), or busy.
     death_count : int
-        Those that ended in the middle of a request, by themselves or by a kill from outside.
+        Workers that ended during a request, by themselves or by a signal from outside.
     missing : tuple of str
-        Protections that the kernel does not have.
+        Sandbox protections that the kernel lacks.
     start_count : int
-        Those that were started.
+        Workers started.
     ends : mapping of str to int
-        Those that ended, by how; see `census.End`.
+        Workers ended, by `EndReason`.
     """
 
     own_bytes: Mapping[str, Sequence[int]]
@@ -41,12 +41,12 @@ class WorkerCounts:
 
 
 class WorkerState(Collector):
-    """Shows the counts.
+    """Collector of the counts.
 
     Parameters
     ----------
     counts : callable () -> WorkerCounts
-        Asked each time that somebody looks.
+        Called at each scrape.
     """
 
     def __init__(self, counts: Callable[[], WorkerCounts]) -> None:
@@ -55,8 +55,8 @@ class WorkerState(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield one family per metric, for a registry."""
         counts = self._counts()
-        yield from _held(counts)
-        yield from _past(counts)
+        yield from _current(counts)
+        yield from _totals(counts)
         missing = GaugeMetricFamily(
             "onnxplain_protections_missing",
             "1 if the kernel lacks a protection of worker processes.",
@@ -67,8 +67,8 @@ class WorkerState(Collector):
         yield missing
 
 
-def _held(counts: WorkerCounts) -> Iterator[Metric]:
-    """Those that are there now."""
+def _current(counts: WorkerCounts) -> Iterator[Metric]:
+    """Yield the gauges of current workers."""
     workers = GaugeMetricFamily(
         "onnxplain_workers",
         "Worker processes: idle without a model (spare), idle with a model (warm), or running a "
@@ -91,8 +91,8 @@ def _held(counts: WorkerCounts) -> Iterator[Metric]:
     )
 
 
-def _past(counts: WorkerCounts) -> Iterator[Metric]:
-    """Those that were."""
+def _totals(counts: WorkerCounts) -> Iterator[Metric]:
+    """Yield the counters of starts and ends."""
     yield CounterMetricFamily(
         "onnxplain_worker_starts", "Worker processes started.", counts.start_count
     )

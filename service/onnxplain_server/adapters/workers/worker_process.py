@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: it is asked, watched, and killed where it does not answer."""
+"""Worker process, parent side: sends requests, serves its cache, monitors and kills it."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.telemetry.spans import Attributes, Span, current
 
 _READY_SECONDS = 60.0
-"""Milliseconds are enough, on a machine that has nothing else to do."""
+"""Time limit for the start; milliseconds suffice on an idle machine."""
 
-_LAST_SECONDS = 0.25
-"""Time to end at the next step, once told to; then it is killed."""
+_GRACE_SECONDS = 0.25
+"""Grace period after a cancellation, before the kill."""
 
 
 class Worker:
-    """A child of the zygote.
+    """Process forked from the zygote.
 
     Parameters
     ----------
     pid, handle : int
-        Its number, and the descriptor that stays its own when the number is given away.
+        Process id, and a pidfd, which stays valid when the kernel reuses the id.
     end : socket
     arena : Arena
-        Taken over, like `end` and `handle`.
+        Owned from now on, like `end` and `handle`.
 
     Attributes
     ----------
     model_key : str
-        Caller and model that it has worked for; empty before its first request.
+        Caller and model that it works for; empty before its first request.
     own_bytes : int
-        Memory that it held, beside what it shares with the zygote, after its last request.
+        Memory after its last request, without what it shares with the zygote.
     has_begun : bool
-        Whether it has said anything about its last request.
+        Whether it has sent any frame for its last request.
     niceness : int
-        How far it steps back for others that want the processor.
+        Level set by `priority`.
     is_usable : bool
-        Whether it waits for a request; false while it works, and once it must be killed.
+        Whether it waits for a request; false while busy, and once it must be killed.
     """
 
     def __init__(self, pid: int, handle: int, end: socket.socket, arena: Arena) -> None:
@@ -77,13 +77,13 @@ class Worker:
         poll.register(self._handle, select.POLLIN)
         return not poll.poll(0)
 
-    def measure(self, common_bytes: int) -> None:
-        """Note what it holds, beside so many bytes that all workers share."""
-        held = private_bytes(self.pid) + self._arena.filled_bytes
-        self.own_bytes = max(0, held - common_bytes)
+    def measure(self, shared_bytes: int) -> None:
+        """Update `own_bytes`: all memory less what all workers share."""
+        total_bytes = private_bytes(self.pid) + self._arena.filled_bytes
+        self.own_bytes = max(0, total_bytes - shared_bytes)
 
     def wait_ready(self) -> tuple[str, ...]:
-        """Wait until it is confined; what the kernel has not.
+        """Wait until it is sandboxed; return the protections that the kernel lacks.
 
         Raises
         ------
@@ -95,46 +95,46 @@ class Worker:
         self.is_usable = True
         return tuple(frame.payload.decode("ascii", "replace").split())
 
-    def ask(self, kind: FrameKind, request: bytes, blobs: Blobs, watch: RequestMonitor) -> bytes:
-        """Have a request answered.
+    def ask(self, kind: FrameKind, request: bytes, blobs: Blobs, monitor: RequestMonitor) -> bytes:
+        """Send a request, and return the serialised answer.
 
         Raises
         ------
         ExplainError
-            Its refusal, or why `watch` ended it.
+            From the worker, or from `monitor`.
         ClosedError, MalformedError
-            Where it died, or does not keep to the format.
+            If it died, or broke the protocol.
         """
         self._call += 1
         self.is_usable = self.has_begun = False
         try:
-            label = arena_request.pack(self._arena, request, blobs)
-            self._channel.send(Frame(kind, self._call, label), watch.tick)
-            with ExitStack() as works:
-                answer = self._follow(watch, works)
+            layout = arena_request.pack(self._arena, request, blobs)
+            self._channel.send(Frame(kind, self._call, layout), monitor.tick)
+            with ExitStack() as flight:
+                answer = self._follow(monitor, flight)
         except ExplainError:
-            self.is_usable = self.is_usable or self._stop()
+            self.is_usable = self.is_usable or self._cancel()
             raise
         finally:
-            watch.end()
+            monitor.end()
         return answer
 
     def kill(self) -> None:
-        """End the process now."""
+        """Kill the process."""
         self.is_usable = False
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def close(self) -> None:
-        """Give back what the parent holds of it."""
+        """Close the parent's descriptors."""
         self._channel.close()
         self._arena.close()
         os.close(self._handle)
 
-    def _follow(self, watch: RequestMonitor, works: ExitStack) -> bytes:
-        """Serve the worker until it has answered, or raise its refusal."""
+    def _follow(self, monitor: RequestMonitor, flight: ExitStack) -> bytes:
+        """Serve the worker's frames until it answers; raise its refusal."""
         while True:
-            frame = self._channel.receive(watch.tick)
+            frame = self._channel.receive(monitor.tick)
             self.has_begun = True
             if frame.call != self._call:
                 raise MalformedError
@@ -144,39 +144,39 @@ class Worker:
                 error = payloads.unpack_error(frame.payload)
                 self.is_usable = True
                 raise error
-            self._serve(frame, watch, works)
+            self._serve(frame, monitor, flight)
 
-    def _serve(self, frame: Frame, watch: RequestMonitor, works: ExitStack) -> None:
+    def _serve(self, frame: Frame, monitor: RequestMonitor, flight: ExitStack) -> None:
         match frame.kind:
             case FrameKind.PROGRESS:
-                watch.advance(*payloads.unpack_progress(frame.payload))
+                monitor.advance(*payloads.unpack_progress(frame.payload))
             case FrameKind.LOADING | FrameKind.LOADED:
-                watch.load(frame.kind is FrameKind.LOADING)
-            case FrameKind.RECALL:
-                self._recall(watch, payloads.unpack_names(frame.payload))
-            case FrameKind.REMEMBER:
-                watch.host.cache_put(payloads.unpack_entries(frame.payload))
-            case FrameKind.ENTER:
-                self._enter(watch, works, payloads.unpack_names(frame.payload))
-            case FrameKind.LEAVE:
-                works.close()
+                monitor.load(frame.kind is FrameKind.LOADING)
+            case FrameKind.CACHE_GET:
+                self._cache_get(monitor, payloads.unpack_names(frame.payload))
+            case FrameKind.CACHE_PUT:
+                monitor.host.cache_put(payloads.unpack_entries(frame.payload))
+            case FrameKind.FLIGHT_JOIN:
+                self._join_flight(monitor, flight, payloads.unpack_names(frame.payload))
+            case FrameKind.FLIGHT_LEAVE:
+                flight.close()
             case FrameKind.SPANS:
                 now = time.monotonic()
-                current().add(payloads.unpack_spans(frame.payload, watch.start, now))
+                current().add(payloads.unpack_spans(frame.payload, monitor.start, now))
             case _:
                 raise MalformedError
 
-    def _recall(self, watch: RequestMonitor, names: list[str]) -> None:
-        found = payloads.pack_values(watch.host.cache_get(names))
-        if len(found) > PAYLOAD_BYTE_LIMIT:
-            found = payloads.pack_values([None] * len(names))
-        self._channel.send(Frame(FrameKind.FOUND, self._call, found), watch.tick)
+    def _cache_get(self, monitor: RequestMonitor, names: list[str]) -> None:
+        values = payloads.pack_values(monitor.host.cache_get(names))
+        if len(values) > PAYLOAD_BYTE_LIMIT:
+            values = payloads.pack_values([None] * len(names))
+        self._channel.send(Frame(FrameKind.CACHE_VALUES, self._call, values), monitor.tick)
 
-    def _enter(self, watch: RequestMonitor, works: ExitStack, names: list[str]) -> None:
-        """Begin a piece of work, one at a time."""
-        works.close()
-        is_first = len(names) == 1 and works.enter_context(watch.host.single_flight(names[0]))
-        self._channel.send(Frame(FrameKind.ENTERED, self._call, b"1" * is_first), watch.tick)
+    def _join_flight(self, monitor: RequestMonitor, flight: ExitStack, names: list[str]) -> None:
+        """Join a flight for the worker, after leaving the previous one."""
+        flight.close()
+        is_leader = len(names) == 1 and flight.enter_context(monitor.host.single_flight(names[0]))
+        self._channel.send(Frame(FrameKind.FLIGHT_ROLE, self._call, b"1" * is_leader), monitor.tick)
 
     def _take_answer(self, frame: Frame) -> bytes:
         try:
@@ -186,9 +186,9 @@ class Worker:
         self.is_usable = True
         return answer
 
-    def _stop(self) -> bool:
-        """Tell it to stop; whether it did so in time, and can be asked again."""
-        tick = _until(time.monotonic() + _LAST_SECONDS)
+    def _cancel(self) -> bool:
+        """Cancel the request; return whether the worker stopped in time and is reusable."""
+        tick = _until(time.monotonic() + _GRACE_SECONDS)
         try:
             self._channel.send(Frame(FrameKind.CANCEL, self._call), tick)
             while self._channel.receive(tick).kind not in {FrameKind.ANSWERED, FrameKind.REFUSED}:
@@ -199,46 +199,46 @@ class Worker:
 
 
 class RequestMonitor:
-    """Looks after one request: its deadline, its caller, the time that loading takes.
+    """Monitor of one request: cancellation, deadline, load time limit, CPU priority.
 
     Parameters
     ----------
     host : ComputationHost
     load_seconds : float
-        The longest time for loading.
-    look : callable () -> None
-        Called again and again.
+        Time limit for loading the model.
+    update : callable () -> None
+        Called at short intervals.
 
     Attributes
     ----------
     start : float
-        When the request was handed over, of the monotonic clock.
+        Start of the request, on the monotonic clock.
     """
 
     def __init__(
-        self, host: ComputationHost, load_seconds: float, look: Callable[[], None]
+        self, host: ComputationHost, load_seconds: float, update: Callable[[], None]
     ) -> None:
         self.host = host
         self.start = time.monotonic()
-        self._look = look
+        self._update = update
         self._load_seconds = load_seconds
         self._load_start: float | None = None
         self._progress = (0.0, 0.0)
 
     def advance(self, done: float, planned: float) -> None:
-        """Pass on its progress."""
+        """Forward progress to the host."""
         self._progress = (done, planned)
         self.host.advance(done, planned)
 
     def load(self, begins: bool) -> None:
-        """Take note that loading begins, or has ended well."""
+        """Record that loading begins, or has succeeded."""
         if begins:
             self._load_start = time.monotonic()
         else:
             self._end_load({})
 
     def end(self) -> None:
-        """Take note that nothing more comes; a model that was being loaded was not."""
+        """Record the end of the request; a load in progress then counts as failed."""
         self._end_load({"error": "NOT_LOADED"})
 
     def _end_load(self, attributes: Attributes) -> None:
@@ -247,9 +247,9 @@ class RequestMonitor:
         self._load_start = None
 
     def tick(self) -> None:
-        """Raise where the answer is no longer wanted, or loading takes too long."""
+        """Raise ExplainError after a cancellation, or beyond the deadline or load time limit."""
         self.host.advance(*self._progress)
-        self._look()
+        self._update()
         if self._load_start and time.monotonic() > self._load_start + self._load_seconds:
             raise ExplainError(
                 Reason.LOADING_TOO_LONG,
@@ -259,11 +259,11 @@ class RequestMonitor:
             )
 
 
-def _until(end: float) -> Callable[[], None]:
-    """A tick that gives the worker up at a time."""
+def _until(deadline: float) -> Callable[[], None]:
+    """Return a tick that raises ClosedError after a time."""
 
     def tick() -> None:
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             raise ClosedError
 
     return tick

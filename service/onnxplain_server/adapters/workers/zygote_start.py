@@ -1,4 +1,4 @@
-"""Waiting for a zygote: as long as it takes, while it works."""
+"""Start of a zygote: waits without a time limit as long as it uses processor time."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from collections.abc import Callable
 
 LOG = logging.getLogger(__name__)
 
-_TELL_SECONDS = 10.0
+_LOG_SECONDS = 10.0
 _STUCK_SECONDS = 60.0
-"""Who uses no processor for so long waits for something that does not come."""
+"""A process without processor time for so long is stuck."""
 
 
 class StartError(Exception):
-    """Workers cannot be had; its text tells the operator why."""
+    """Failure to start workers; the text tells the operator why."""
 
 
-class StartWatch:
-    """Judges a start by the processor time that it uses: slow machines have all they need.
+class StartMonitor:
+    """Monitor of a start by its processor time, so that slow machines have enough time.
 
     Parameters
     ----------
-    used : callable () -> float
-        Processor time used so far, in seconds.
+    processor_seconds : callable () -> float
+        Processor time of the starting process so far.
     """
 
-    def __init__(self, used: Callable[[], float]) -> None:
-        self._used = used
-        self._begin = self._moved = self._told = time.monotonic()
+    def __init__(self, processor_seconds: Callable[[], float]) -> None:
+        self._processor_seconds = processor_seconds
+        self._started_at = self._progress_at = self._logged_at = time.monotonic()
         self._last = 0.0
-        LOG.info("preparing workers: loading code, compiling what was not kept from earlier starts")
+        LOG.info("preparing workers: loading code, compiling what no earlier start has cached")
 
-    def look(self) -> None:
-        """Say in the log that it goes on; to be called again and again.
+    def check(self) -> None:
+        """Check for progress, and log it; called at short intervals.
 
         Raises
         ------
         StartError
-            Where it is stuck.
+            When it is stuck.
         """
-        now, used = time.monotonic(), self._used()
+        now, used = time.monotonic(), self._processor_seconds()
         if used > self._last:
-            self._last, self._moved = used, now
-        if now - self._moved > _STUCK_SECONDS:
+            self._last, self._progress_at = used, now
+        if now - self._progress_at > _STUCK_SECONDS:
             raise StartError(f"their zygote used no processor time for {_STUCK_SECONDS:g} s")
-        if now - self._told >= _TELL_SECONDS:
-            self._told = now
+        if now - self._logged_at >= _LOG_SECONDS:
+            self._logged_at = now
             LOG.info(
                 "still preparing workers after %.0f s, of which %.0f s of processor time",
-                now - self._begin,
+                now - self._started_at,
                 used,
             )

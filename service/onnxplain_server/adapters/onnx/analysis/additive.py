@@ -1,4 +1,4 @@
-"""Whether a tensor is a sum over trees or one affine map of the features, and why not."""
+"""Additivity of a tensor: whether it is a sum over trees or one affine map, or why it is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PASSING = frozenset(
         *("Slice", "Gather", "ArrayFeatureExtractor"),
     }
 )
-"""Operators that move or repeat values of their first input, without computing."""
+"""Operators that only move or repeat values of their first input."""
 
 _SUMS = frozenset({"Add", "Sub", "Sum", "Neg", "Concat"})
 _PRODUCTS = frozenset({"Mul", "Div", "MatMul", "Gemm"})
@@ -33,13 +33,13 @@ _AVERAGE = "the model averages the probabilities of its trees"
 
 
 def is_all_ones(graph: Graph, tensor: str) -> bool:
-    """Whether a tensor is a constant 1, or many of them."""
+    """Check for a constant tensor of ones."""
     values = graph.constant(tensor)
     return values is not None and bool(np.all(values == 1))
 
 
 def answer_refusal(graph: Graph, tensor: str) -> str:
-    """Why an answer that no logistic or softmax ends has no margin."""
+    """Explain why an answer that ends in no logistic or softmax has no margin."""
     node = graph.producer(tensor)
     if node is not None and node.op_type == "TreeEnsembleClassifier" and _is_average(node):
         return _AVERAGE
@@ -47,7 +47,7 @@ def answer_refusal(graph: Graph, tensor: str) -> str:
 
 
 def obstacle_refusal(graph: Graph, tensor: str) -> str:
-    """Why a tensor is no additive score; empty where it is one."""
+    """Explain why a tensor is no additive score; empty if it is one."""
     obstacle = _obstacle_behind(graph, tensor)
     if obstacle is None:
         return ""
@@ -58,10 +58,10 @@ def obstacle_refusal(graph: Graph, tensor: str) -> str:
 
 
 def _obstacle_behind(graph: Graph, tensor: str) -> str | None:
-    """Name the first operator that makes a tensor other than additive; None where it is."""
-    waiting = [(tensor, False)]
-    while waiting:
-        name, is_prepared = waiting.pop()
+    """Return the first operator that makes a tensor non-additive; None if it is additive."""
+    stack = [(tensor, False)]
+    while stack:
+        name, is_prepared = stack.pop()
         node = graph.producer(name)
         if node is None or node.op_type == "Constant":
             continue
@@ -69,7 +69,7 @@ def _obstacle_behind(graph: Graph, tensor: str) -> str | None:
             return node.op_type
         if node.op_type not in LINKED:
             is_prepared = is_prepared or node.op_type in _PREPARING
-            waiting.extend((inner, is_prepared) for inner in node.input if inner)
+            stack.extend((inner, is_prepared) for inner in node.input if inner)
     return None
 
 
@@ -84,7 +84,7 @@ def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool
 
 
 def _is_sum(node: NodeProto) -> bool:
-    """Whether it adds up, or averages, what its leaves or coefficients give."""
+    """Check that a node only sums or averages its leaf values or coefficients."""
     return post_transform(node) == "NONE" and aggregate_function(node) in {"SUM", "AVERAGE"}
 
 

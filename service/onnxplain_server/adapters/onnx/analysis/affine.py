@@ -1,4 +1,4 @@
-"""Whether a model is an affine map of its features."""
+"""Affine models: detects an affine map of the features from the operators."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 def is_affine(model: ModelProto) -> bool:
-    """Tell from the operators, of which none may multiply what varies with what varies."""
-    fixed = {tensor.name for tensor in model.graph.initializer} | {""}
-    varies = False
+    """Check that no operator multiplies two tensors that both depend on the features."""
+    constants = {tensor.name for tensor in model.graph.initializer} | {""}
+    has_features = False
     for node in model.graph.node:
-        if node.op_type == "Constant" or set(node.input) <= fixed:
-            fixed.update(node.output)
-        elif not _keeps_affine(node, fixed):
+        if node.op_type == "Constant" or set(node.input) <= constants:
+            constants.update(node.output)
+        elif not _keeps_affine(node, constants):
             return False
         else:
-            varies = True
-    return varies
+            has_features = True
+    return has_features
 
 
-def _keeps_affine(node: NodeProto, fixed: set[str]) -> bool:
+def _keeps_affine(node: NodeProto, constants: set[str]) -> bool:
     if node.op_type in _LINEAR:
         return post_transform(node) == "NONE" and node.output[-1] != ""
     if node.op_type in _MULTIPLYING:
-        varying = [name for name in node.input if name not in fixed]
-        return len(varying) == 1 and not (node.op_type == "Div" and node.input[0] in fixed)
+        varying = [name for name in node.input if name not in constants]
+        return len(varying) == 1 and not (node.op_type == "Div" and node.input[0] in constants)
     if node.op_type == "Cast":
         return any(a.name == "to" and a.i in _FLOATS for a in node.attribute)
     return node.op_type in _MOVING | _ADDING

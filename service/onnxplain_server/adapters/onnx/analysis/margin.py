@@ -1,8 +1,8 @@
-"""The additive score before a classifier's logistic or softmax, read from the graph.
+"""Margin of a classifier: the additive score before its logistic or softmax, from the graph.
 
-The walk goes back from the probabilities and builds, beside each tensor, the tensor of scores that
-it was made from, until it meets the logistic or softmax. What it builds is believed only after the
-link leads from the scores of the trial rows to the model's own answers.
+The walk goes backwards from the probabilities and builds, beside each tensor, the tensor of scores
+that it was computed from, until it reaches the link. The result counts only after a check on trial
+rows: the link of the scores must equal the model's own answers.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from onnxplain_server.trees.reading.onnx_nodes import attribute
 
 _ACTIVATIONS = {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX"}
 _TOLERANCE = 1e-5
-"""Of a probability: float32 rounding of the link's two computations."""
+"""Absolute, for probabilities: float32 rounding of two computations of the link."""
 
 _MODERATE = 50.0
-"""Scores up to which no float32 probability underflows to a sum of 0."""
+"""Limit of scores below which no sum of float32 probabilities underflows to 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarginScores:
-    """Where the scores are, and what leads from them to the response.
+    """Tensors of scores, and the links from them to the response.
 
     Attributes
     ----------
     parts : tuple of OutputTensor
-        As the response's parts, with the tensors of scores.
+        The response's parts, with the tensors of scores.
     links : tuple of str
         LOGISTIC or SOFTMAX, one per part.
     """
@@ -61,38 +61,38 @@ def read_margin(
     ExplainError
         MARGIN_UNAVAILABLE with the reason.
     """
-    found = [_part(graph, *part) for part in zip(parts, column_counts, strict=True)]
-    return MarginScores(tuple(part for part, _ in found), tuple(link for _, link in found))
+    scored = [_part(graph, *part) for part in zip(parts, column_counts, strict=True)]
+    return MarginScores(tuple(part for part, _ in scored), tuple(link for _, link in scored))
 
 
 def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
-    """Check that the link leads from scores to responses, both (n_rows, n_columns).
+    """Check that the link of the scores equals the responses, both (n_rows, n_columns).
 
     Raises
     ------
     ExplainError
-        MARGIN_UNAVAILABLE where it does not: the runtime treats this model in a way of its own.
+        MARGIN_UNAVAILABLE if not: the runtime has a special case for this model.
     """
     moderate = np.abs(scores).max(axis=1) < _MODERATE
-    used = moderate if moderate.any() else ~moderate
-    with np.errstate(all="ignore"):  # what overflows is compared like anything else
-        candidates = _softmax(scores[used]) if link == "SOFTMAX" else _logistic(scores[used])
+    rows = moderate if moderate.any() else ~moderate
+    with np.errstate(all="ignore"):  # overflows are compared like other values
+        candidates = _softmax(scores[rows]) if link == "SOFTMAX" else _logistic(scores[rows])
     for candidate in candidates:
-        if np.allclose(candidate, responses[used], rtol=0, atol=_TOLERANCE, equal_nan=True):
+        if np.allclose(candidate, responses[rows], rtol=0, atol=_TOLERANCE, equal_nan=True):
             return
     raise unavailable(f"the runtime does not compute the model's answer as {link} of its sum")
 
 
-def unavailable(why: str) -> ExplainError:
-    """The refusal, with its reason."""
-    message = f"MARGIN is not available: {why}. Use RESPONSE."
+def unavailable(reason: str) -> ExplainError:
+    """Build the error MARGIN_UNAVAILABLE."""
+    message = f"MARGIN is not available: {reason}. Use RESPONSE."
     return ExplainError(Reason.MARGIN_UNAVAILABLE, message, "scale")
 
 
 def _logistic(scores: Array) -> tuple[Array, ...]:
-    """As they are, and divided by their sum, as one-versus-rest classifiers do."""
-    each = 1 / (1 + np.exp(-scores.astype(np.float64)))
-    return each, each / each.sum(axis=1, keepdims=True)
+    """Return the probabilities, and also divided by their sum as in one-versus-rest classifiers."""
+    probabilities = 1 / (1 + np.exp(-scores.astype(np.float64)))
+    return probabilities, probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
 def _softmax(scores: Array) -> tuple[Array, ...]:
@@ -115,18 +115,18 @@ def _part(graph: Graph, part: OutputTensor, column_count: int) -> tuple[OutputTe
 
 
 class _Walk:
-    """One way back from a response; `links` collects what ended it."""
+    """Backward walk from a response; `links` collects the links that it ends in."""
 
     def __init__(self, graph: Graph) -> None:
         self.links = set[str]()
         self._graph = graph
-        self._done: dict[str, str] = {}
+        self._scores_by_tensor: dict[str, str] = {}
 
     def scores(self, tensor: str) -> str:
-        """Name of the tensor of scores behind a tensor of probabilities."""
-        if tensor not in self._done:
-            self._done[tensor] = self._behind(tensor, self._graph.producer(tensor))
-        return self._done[tensor]
+        """Return the tensor of scores behind a tensor of probabilities."""
+        if tensor not in self._scores_by_tensor:
+            self._scores_by_tensor[tensor] = self._behind(tensor, self._graph.producer(tensor))
+        return self._scores_by_tensor[tensor]
 
     def _behind(self, tensor: str, node: NodeProto | None) -> str:
         if node is None:
@@ -141,8 +141,8 @@ class _Walk:
             return self._graph.add_copy(node, [self.scores(name) for name in node.input])
         if node.op_type == "Sub" and is_all_ones(self._graph, node.input[0]):
             return self._graph.add("Neg", [self.scores(node.input[1])])
-        if (kept := self._unchanged(node)) is not None:
-            return self.scores(kept)
+        if (source := self._proportional_input(node)) is not None:
+            return self.scores(source)
         raise unavailable(answer_refusal(self._graph, tensor))
 
     def _ensemble(self, tensor: str, node: NodeProto) -> str:
@@ -159,8 +159,8 @@ class _Walk:
         self.links.add(_ACTIVATIONS[node.op_type])
         return node.input[0]
 
-    def _unchanged(self, node: NodeProto) -> str | None:
-        """Input of a node that leaves probabilities what they are up to a common factor."""
+    def _proportional_input(self, node: NodeProto) -> str | None:
+        """Return the input of a node that only scales probabilities; None for other nodes."""
         graph = self._graph
         if node.op_type == "Abs":
             return node.input[0]
@@ -174,7 +174,7 @@ class _Walk:
         return None
 
     def _is_sum_of(self, total: str, tensor: str) -> bool:
-        """Whether `total` adds up `tensor`, or its absolute values."""
+        """Check that `total` is the sum of `tensor`, or of its absolute values."""
         node = self._graph.producer(total)
         if node is None or node.op_type not in {"ReduceSum", "ReduceL1"}:
             return False

@@ -1,4 +1,4 @@
-"""Rounding of a model's tensors: the coarsest float type that is computed in on the way."""
+"""Precision of a model's tensors: rounding by the coarsest float type on the way to each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUNDING: Mapping[int, float] = {
 _DISCRETE = {TensorProto.BOOL, TensorProto.STRING} | {
     getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
-_MOVERS = {
+_MOVING = {
     "ArrayFeatureExtractor",
     "Cast",
     "Concat",
@@ -34,37 +34,36 @@ _MOVERS = {
     "Transpose",
     "Unsqueeze",
 }
-"""Of single features, these give values that only the feature itself decides: no noise."""
+"""Operators that only move values: on features, they add no rounding noise."""
 
 
 def roundings(proto: ModelProto) -> Mapping[str, float]:
-    """Follow a graph from its inputs.
+    """Propagate rounding through a graph from its inputs.
 
     Returns
     -------
     mapping of tensor name to float
-        Relative error of a single rounding: 2^-24 where any float32 was computed on the way, even
-        if what comes of it is float64. 0 for what is no float. What a tensor's type does not tell
-        counts as float32.
+        Relative error of a single rounding: 2^-24 after any computation in float32, even if the
+        result is float64. 0 for other types. Tensors of unknown type count as float32.
     """
-    kinds = _kinds(proto)
+    element_types = _element_types(proto)
     graph = Graph(proto)
-    found = {value.name: 0.0 for value in graph.inputs}
-    moved = set(found)
+    rounding = {value.name: 0.0 for value in graph.inputs}
+    moved = set(rounding)
     for node in proto.graph.node:
-        taken = [name for name in node.input if name in found]
-        if node.op_type in _MOVERS and all(name in moved for name in taken) and taken:
+        sources = [name for name in node.input if name in rounding]
+        if node.op_type in _MOVING and all(name in moved for name in sources) and sources:
             moved.update(node.output)
-            found.update((name, 0.0) for name in node.output)
+            rounding.update((name, 0.0) for name in node.output)
             continue
-        before = max((found[name] for name in taken), default=0.0)
+        before = max((rounding[name] for name in sources), default=0.0)
         for name in node.output:
-            found[name] = _after(node, kinds.get(name), before)
-    return found
+            rounding[name] = _after(node, element_types.get(name), before)
+    return rounding
 
 
-def _kinds(proto: ModelProto) -> Mapping[str, int]:
-    """Element types of tensors, as far as they are known."""
+def _element_types(proto: ModelProto) -> Mapping[str, int]:
+    """Infer the element types of tensors, as far as possible."""
     inferred = shape_inference.infer_shapes(proto).graph
     return {
         value.name: value.type.tensor_type.elem_type
@@ -73,11 +72,11 @@ def _kinds(proto: ModelProto) -> Mapping[str, int]:
     }
 
 
-def _after(node: NodeProto, kind: int | None, before: float) -> float:
-    """Rounding of a node's output, given that of its inputs."""
+def _after(node: NodeProto, element_type: int | None, before: float) -> float:
+    """Return the rounding of a node's output from that of its inputs."""
     if any(True for _ in subgraphs(node)):
-        return max(before, FLOAT32)  # what is computed inside is not read
-    if kind in _DISCRETE:
+        return max(before, FLOAT32)  # computations in subgraphs are not analysed
+    if element_type in _DISCRETE:
         return 0.0
-    own = FLOAT32 if kind is None else _ROUNDING.get(kind, 2.0**-8)
+    own = FLOAT32 if element_type is None else _ROUNDING.get(element_type, 2.0**-8)
     return max(before, own)

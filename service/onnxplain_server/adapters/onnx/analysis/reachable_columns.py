@@ -1,9 +1,9 @@
-"""Which of a model's columns can reach a tensor: read from the graph, on the safe side.
+"""Reachability of a model's columns: a conservative data-flow analysis of the graph.
 
-A tensor that arranges columns is tracked column by column; of any other, it is only known from
-which columns it is computed. A column counts as reaching a result unless the graph shows that it
-does not: an input that no node on the way uses, a column of a matrix that is never picked, that
-no tree compares, or whose coefficients are all exactly 0.
+A tensor that only arranges columns is tracked column by column, any other one as a whole. A column
+reaches a result unless the graph proves that it does not: an input that no node on the way reads,
+a column of a matrix that is never selected, that no tree compares, or whose coefficients are all
+exactly 0.
 """
 
 from __future__ import annotations
@@ -24,28 +24,27 @@ from onnxplain_server.trees.reading.onnx_nodes import (
 )
 
 Reach = npt.NDArray[np.bool_]
-"""(n_features,), or tracked, (n_columns, n_features): whether a feature may be in it."""
+"""(n_features,), or if tracked (n_columns, n_features): whether a feature may influence it."""
 
 
 def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
-    """Follow a graph from its inputs.
+    """Propagate reachability through a graph from its inputs.
 
     Parameters
     ----------
     proto : ModelProto
     n_features : int
-        Columns of its matrix, or number of its inputs.
+        Columns of the input matrix, or number of inputs.
 
     Returns
     -------
     mapping of tensor name to (n_features,)
-        Which features the tensor may depend on.
+        Features that the tensor may depend on.
 
     Raises
     ------
     ValueError
-        Where nodes are not in the order in which they are computed. Others for a graph that
-        contradicts itself.
+        If the nodes are not in topological order. Other errors for inconsistent graphs.
     """
     graph = Graph(proto)
     tracked = _inputs(graph, n_features)
@@ -53,17 +52,17 @@ def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
         if any(
             graph.producer(name) is not None and name not in tracked for name in tensors_read(node)
         ):
-            raise ValueError("nodes are not in the order in which they are computed")
+            raise ValueError("nodes are not in topological order")
         follow = _FOLLOWED.get((_domain(node), node.op_type), _unknown)
         tracked |= zip(node.output, follow(graph, node, tracked), strict=True)
     return {name: _total(reach) for name, reach in tracked.items()}
 
 
 def _inputs(graph: Graph, n_features: int) -> dict[str, Reach]:
-    every = np.eye(n_features, dtype=bool)
+    identity = np.eye(n_features, dtype=bool)
     if len(graph.inputs) == 1:
-        return {graph.inputs[0].name: every}
-    return {value.name: every[[j]] for j, value in enumerate(graph.inputs)}
+        return {graph.inputs[0].name: identity}
+    return {value.name: identity[[j]] for j, value in enumerate(graph.inputs)}
 
 
 def _domain(node: NodeProto) -> str:
@@ -76,10 +75,10 @@ def _total(reach: Reach) -> Reach:
 
 
 def _unknown(_graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -> list[Reach]:
-    """Any output of any operator may depend on all that the operator reads."""
-    known = [_total(tracked[name]) for name in tensors_read(node) if name in tracked]
+    """Handle other operators: each output may depend on every tensor that the node reads."""
+    sources = [_total(tracked[name]) for name in tensors_read(node) if name in tracked]
     n_features = len(_total(next(iter(tracked.values()))))
-    total = np.any([np.zeros(n_features, dtype=bool), *known], axis=0)
+    total = np.any([np.zeros(n_features, dtype=bool), *sources], axis=0)
     return [total] * len(node.output)
 
 
@@ -87,14 +86,14 @@ Follow = Callable[[Graph, NodeProto, Mapping[str, Reach]], list[Reach]]
 
 
 def _arranging(arrange: Callable[[Graph, NodeProto, Reach], Reach | None]) -> Follow:
-    """Follow a node whose first input is tracked; None from `arrange` where it cannot be told."""
+    """Handle a node with a tracked first input; as unknown if `arrange` returns None."""
 
     def follow(graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -> list[Reach]:
-        taken = tracked.get(node.input[0])
+        columns = tracked.get(node.input[0])
         others = [name for name in node.input[1:] if name in tracked and tracked[name].any()]
         arranged = None
-        if taken is not None and taken.ndim == 2 and not others:
-            arranged = arrange(graph, node, taken)
+        if columns is not None and columns.ndim == 2 and not others:
+            arranged = arrange(graph, node, columns)
         if arranged is None:
             return _unknown(graph, node, tracked)
         return [arranged] * len(node.output)
@@ -102,56 +101,56 @@ def _arranging(arrange: Callable[[Graph, NodeProto, Reach], Reach | None]) -> Fo
     return follow
 
 
-def _kept(_graph: Graph, _node: NodeProto, taken: Reach) -> Reach:
-    return taken
+def _pass_through(_graph: Graph, _node: NodeProto, columns: Reach) -> Reach:
+    return columns
 
 
-def _reshaped(_graph: Graph, _node: NodeProto, taken: Reach) -> Reach | None:
-    return taken if len(taken) == 1 else None
+def _reshaped(_graph: Graph, _node: NodeProto, columns: Reach) -> Reach | None:
+    return columns if len(columns) == 1 else None
 
 
-def _by_constant(graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    """Arithmetic with a number, or with one number per column."""
+def _by_constant(graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    """Handle arithmetic with a number, or with one number per column."""
     constant = graph.constant(node.input[1])
     if constant is None:
         return None
-    is_row = constant.ndim <= 2 and constant.shape[-1:] == (len(taken),)
-    return taken if constant.size == 1 or (is_row and constant.size == len(taken)) else None
+    is_row = constant.ndim <= 2 and constant.shape[-1:] == (len(columns),)
+    return columns if constant.size == 1 or (is_row and constant.size == len(columns)) else None
 
 
-def _gathered(graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    along = 1 if node.op_type == "ArrayFeatureExtractor" else attribute(node, "axis", 0)
-    chosen = graph.constant(node.input[1])
-    return None if chosen is None or along not in {1, -1} else _picked(taken, chosen)
+def _gathered(graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    axis = 1 if node.op_type == "ArrayFeatureExtractor" else attribute(node, "axis", 0)
+    positions = graph.constant(node.input[1])
+    return None if positions is None or axis not in {1, -1} else _select(columns, positions)
 
 
-def _picked(taken: Reach, chosen: Array) -> Reach | None:
-    positions = chosen.reshape(-1).astype(np.intp)
-    if np.any((positions < -len(taken)) | (positions >= len(taken))):
+def _select(columns: Reach, positions: Array) -> Reach | None:
+    indices = positions.reshape(-1).astype(np.intp)
+    if np.any((indices < -len(columns)) | (indices >= len(columns))):
         return None
-    return taken[positions]
+    return columns[indices]
 
 
-def _sliced(graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    """A range of columns: Slice with constants, along columns alone."""
-    given = [graph.constant(name) for name in node.input[1:]]
-    numbers = [int(part.item()) for part in given if part is not None and part.size == 1]
-    if len(numbers) < max(len(given), 3):
+def _sliced(graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    """Handle Slice: a constant range of columns."""
+    bounds = [graph.constant(name) for name in node.input[1:]]
+    numbers = [int(part.item()) for part in bounds if part is not None and part.size == 1]
+    if len(numbers) < max(len(bounds), 3):
         return None
-    start, end, along, step = (*numbers, 1)[:4]
-    return taken[start:end:step] if along in {1, -1} and step > 0 else None
+    start, end, axis, step = (*numbers, 1)[:4]
+    return columns[start:end:step] if axis in {1, -1} and step > 0 else None
 
 
 def _split(graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -> list[Reach]:
-    """Ranges of columns of which the sizes are written down."""
-    taken = tracked.get(node.input[0])
+    """Handle Split into constant ranges of columns."""
+    columns = tracked.get(node.input[0])
     sizes = graph.constant(node.input[1]) if len(node.input) > 1 else None
     sizes = np.array(attribute(node, "split", ())) if sizes is None else sizes
-    if taken is None or taken.ndim == 1 or attribute(node, "axis", 0) not in {1, -1}:
+    if columns is None or columns.ndim == 1 or attribute(node, "axis", 0) not in {1, -1}:
         return _unknown(graph, node, tracked)
-    if len(sizes) != len(node.output) or sizes.sum() != len(taken):
+    if len(sizes) != len(node.output) or sizes.sum() != len(columns):
         return _unknown(graph, node, tracked)
-    return np.split(taken, np.cumsum(sizes)[:-1])
+    return np.split(columns, np.cumsum(sizes)[:-1])
 
 
 def _concatenated(graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -> list[Reach]:
@@ -162,47 +161,49 @@ def _concatenated(graph: Graph, node: NodeProto, tracked: Mapping[str, Reach]) -
     return [np.concatenate(columns)]
 
 
-def _compared(_graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    """What trees compare: an inner node's column."""
-    columns = np.array(attribute(node, "nodes_featureids", ()), dtype=np.intp)
+def _tree_ensemble(_graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    """Handle trees: the columns that inner nodes compare."""
+    compared = np.array(attribute(node, "nodes_featureids", ()), dtype=np.intp)
     if node.op_type != "TreeEnsemble":
         modes = np.array(attribute(node, "nodes_modes", ()))
-        columns = columns[modes != "LEAF"] if len(modes) == len(columns) else columns
-    picked = _picked(taken, np.unique(columns))
-    return None if picked is None else _total(picked)
+        compared = compared[modes != "LEAF"] if len(modes) == len(compared) else compared
+    selected = _select(columns, np.unique(compared))
+    return None if selected is None else _total(selected)
 
 
-def _weighed(_graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    """What a linear map of ai.onnx.ml gives a coefficient other than 0."""
+def _linear_map(_graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    """Handle linear maps of ai.onnx.ml: columns with a nonzero coefficient."""
     coefficients = np.array(attribute(node, "coefficients", ()))
-    if not len(coefficients) or len(coefficients) % len(taken):
+    if not len(coefficients) or len(coefficients) % len(columns):
         return None
-    return _with_weight(taken, coefficients.reshape(-1, len(taken)).T)
+    return _with_weight(columns, coefficients.reshape(-1, len(columns)).T)
 
 
-def _multiplied(graph: Graph, node: NodeProto, taken: Reach) -> Reach | None:
-    """What a constant matrix gives a weight other than 0: MatMul, or Gemm."""
+def _matrix_product(graph: Graph, node: NodeProto, columns: Reach) -> Reach | None:
+    """Handle MatMul and Gemm by a constant matrix: columns with a nonzero weight."""
     matrix = graph.constant(node.input[1])
     if matrix is None or matrix.ndim != 2 or attribute(node, "transA", 0):
         return None
     if attribute(node, "transB", 0):
         matrix = matrix.T
-    return _with_weight(taken, matrix) if len(matrix) == len(taken) else None
+    return _with_weight(columns, matrix) if len(matrix) == len(columns) else None
 
 
-def _with_weight(taken: Reach, weights: Array) -> Reach:
-    """Features with any weight, (n_columns, n_results), but 0; NaN is one."""
-    return _total(taken[(weights != 0).any(axis=1)])
+def _with_weight(columns: Reach, weights: Array) -> Reach:
+    """Select features by weights, (n_columns, n_results): any nonzero one, NaN included."""
+    return _total(columns[(weights != 0).any(axis=1)])
 
 
 _FOLLOWED: Mapping[tuple[str, str], Follow] = {
-    **{("", name): _arranging(_kept) for name in ("Identity", "Cast", "Neg", "Abs", "Relu")},
-    **{(ML, name): _arranging(_kept) for name in ("Scaler", "Imputer")},
+    **{
+        ("", name): _arranging(_pass_through) for name in ("Identity", "Cast", "Neg", "Abs", "Relu")
+    },
+    **{(ML, name): _arranging(_pass_through) for name in ("Scaler", "Imputer")},
     **{("", name): _arranging(_by_constant) for name in ("Add", "Sub", "Mul", "Div")},
     **{("", name): _arranging(_reshaped) for name in ("Reshape", "Flatten", "Unsqueeze")},
-    **{("", name): _arranging(_multiplied) for name in ("MatMul", "Gemm")},
-    **{(ML, name): _arranging(_weighed) for name in ("LinearRegressor", "LinearClassifier")},
-    **{(ML, name): _arranging(_compared) for name in TREE_OPERATORS},
+    **{("", name): _arranging(_matrix_product) for name in ("MatMul", "Gemm")},
+    **{(ML, name): _arranging(_linear_map) for name in ("LinearRegressor", "LinearClassifier")},
+    **{(ML, name): _arranging(_tree_ensemble) for name in TREE_OPERATORS},
     ("", "Gather"): _arranging(_gathered),
     (ML, "ArrayFeatureExtractor"): _arranging(_gathered),
     ("", "Slice"): _arranging(_sliced),

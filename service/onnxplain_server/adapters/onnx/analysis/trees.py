@@ -1,4 +1,4 @@
-"""The trees behind a model's prediction columns: before any link, and which link follows."""
+"""Trees behind a model's prediction columns: sums over trees, and the link function after them."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ def read_trees(
     proto : ModelProto
         Cut to its outputs.
     parts : sequence of OutputTensor
-        What the outputs are.
+        Tensors of the outputs.
     counts : tuple of int
         Number of columns per part.
     width : int or None
-        Number of columns of the matrix it takes, where it does not say.
+        Number of columns of the input matrix, where the model does not declare it.
 
     Returns
     -------
     Ensemble, LinkedEnsemble or Refusal
-        The refusal says why the outputs are no sums. A link is read from the graph, and not
-        compared with what the runtime makes of it.
+        The refusal says why the outputs are no sums. A link is read from the graph, without
+        a check against the runtime.
     """
-    found = read_ensemble(proto, width)
-    if isinstance(found, Ensemble):
-        return found
-    return _before_link(proto, parts, counts, width) or found
+    sums = read_ensemble(proto, width)
+    if isinstance(sums, Ensemble):
+        return sums
+    return _before_link(proto, parts, counts, width) or sums
 
 
 def _before_link(
     proto: ModelProto, parts: Sequence[OutputTensor], counts: tuple[int, ...], width: int | None
 ) -> LinkedEnsemble | Refusal | None:
-    """Read the trees of the model's scores, or why they are none; None where it has no scores."""
-    own = ModelProto()
-    own.CopyFrom(proto)  # it is extended
-    graph = Graph(own)
+    """Read the trees of the model's scores; None if it has no scores."""
+    copy = ModelProto()
+    copy.CopyFrom(proto)  # the graph is extended
+    graph = Graph(copy)
     try:
         margin = read_margin(graph, tuple(parts), counts)
     except ExplainError:

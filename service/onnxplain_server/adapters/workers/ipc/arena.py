@@ -1,4 +1,4 @@
-"""Memory that a worker and its parent share, so that tables need no pipe."""
+"""Shared memory arena of a worker and its parent: carries requests and replies without a pipe."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 class Arena:
-    """One buffer, reused by all messages; memory is taken as far as it was ever filled.
+    """Shared buffer, reused by all messages; takes memory up to its highest fill level.
 
     Parameters
     ----------
     file : int
-        Descriptor that `create` gave; stays open.
+        Descriptor from `create`; stays open.
     byte_count : int
-        Size that it was created with.
+        Size given to `create`.
 
     Attributes
     ----------
     filled_bytes : int
-        How far it was ever filled.
+        Highest fill level so far.
     """
 
     def __init__(self, file: int, byte_count: int) -> None:
@@ -31,7 +31,7 @@ class Arena:
         self._memory = mmap.mmap(file, byte_count)
 
     def put(self, *parts: bytes) -> None:
-        """Write one after the other from the start, or raise ValueError where they do not fit."""
+        """Write the parts one after the other from the start; ValueError if they do not fit."""
         length = sum(map(len, parts))
         if length > self.byte_count:
             raise ValueError(f"{length:,} bytes do not fit into {self.byte_count:,}")
@@ -42,7 +42,7 @@ class Arena:
         self.filled_bytes = max(self.filled_bytes, length)
 
     def get(self, length: int, start: int = 0) -> bytes:
-        """Copy a part: what the other side writes later is not seen."""
+        """Copy a part out, so that later writes of the other side do not change it."""
         end = start + length
         if not 0 <= start <= end <= self.byte_count:
             raise ValueError(f"there are no {length:,} bytes from {start:,} in {self.byte_count:,}")
@@ -50,14 +50,14 @@ class Arena:
         return self._memory[start:end]
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Unmap the memory."""
         self._memory.close()
 
 
 def create(byte_count: int) -> int:
-    """Make the memory: a descriptor of no file, of a size that nobody can change.
+    """Create the memory: an anonymous file (memfd), sealed against changes of its size.
 
-    Otherwise a worker could shrink it, and the parent would die of reading it.
+    Without the seals, a worker could shrink it, and the parent would get SIGBUS on reading.
     """
     file = os.memfd_create("onnxplain", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(file, byte_count)

@@ -1,4 +1,4 @@
-"""A request and the files that it names, laid into the arena one after the other."""
+"""Layout of a request in the arena: the message, then the uploaded files that it names."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from onnxplain_server.core.interfaces import Blob, Blobs
 
 
 def pack(arena: Arena, request: bytes, blobs: Blobs) -> bytes:
-    """Lay them down; what the frame has to say, so that they can be taken out again."""
+    """Write request and files; return the layout, the payload of the frame."""
     arena.put(request, *(blob.content for blob in blobs.values()))
-    named = [[name, blob.form, len(blob.content)] for name, blob in blobs.items()]
-    return json.dumps([len(request), named]).encode()
+    layout = [[name, blob.form, len(blob.content)] for name, blob in blobs.items()]
+    return json.dumps([len(request), layout]).encode()
 
 
-def unpack(arena: Arena, label: bytes) -> tuple[bytes, Blobs]:
-    """Take out what the parent has laid down, which is trusted."""
-    length, named = json.loads(label)
+def unpack(arena: Arena, payload: bytes) -> tuple[bytes, Blobs]:
+    """Read request and files; the parent, which wrote them, is trusted."""
+    length, layout = json.loads(payload)
     blobs, start = {}, length
-    for name, form, size in named:
+    for name, form, size in layout:
         blobs[name] = Blob(form, arena.get(size, start))
         start += size
     return arena.get(length), blobs

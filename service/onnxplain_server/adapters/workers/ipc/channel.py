@@ -1,4 +1,4 @@
-"""Frames on a socket between a worker and its parent: a fixed header, then so many bytes."""
+"""Message framing on the socket of a worker and its parent: a fixed header, then the payload."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _CHUNK_BYTES = 2**18
 _TICK_MILLISECONDS = 50
 
 PAYLOAD_BYTE_LIMIT = 64 * 2**20
-"""The largest payload of a frame. Requests and replies lie in the arena."""
+"""Largest payload of a frame. Requests and replies go through the arena."""
 
 
 class FrameKind(IntEnum):
-    """What a frame says. The parent sends the first five."""
+    """Kind of a frame. The parent sends those below 16, the worker the others."""
 
     EXPLAIN = 1
     DESCRIBE = 2
     CANCEL = 3
-    FOUND = 4
-    ENTERED = 5
+    CACHE_VALUES = 4
+    FLIGHT_ROLE = 5
     READY = 16
     LOADING = 17
     LOADED = 18
     PROGRESS = 19
-    RECALL = 20
-    REMEMBER = 21
-    ENTER = 22
-    LEAVE = 23
+    CACHE_GET = 20
+    CACHE_PUT = 21
+    FLIGHT_JOIN = 22
+    FLIGHT_LEAVE = 23
     REFUSED = 24
     ANSWERED = 25
     SPANS = 26
@@ -41,7 +41,7 @@ class FrameKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message; `call` counts the requests to this worker."""
+    """Message; `call` is the number of the request among those to this worker."""
 
     kind: FrameKind
     call: int
@@ -49,20 +49,20 @@ class Frame:
 
 
 class ClosedError(Exception):
-    """The other side is gone."""
+    """Connection closed by the other side."""
 
 
 class MalformedError(Exception):
-    """The other side does not keep to the format."""
+    """Frame or payload that breaks the protocol."""
 
 
 class FrameChannel:
-    """One end of the socket.
+    """One end of the socket, as a channel of frames.
 
     Parameters
     ----------
     end : socket
-        Taken over.
+        Owned from now on.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -77,12 +77,12 @@ class FrameChannel:
         return self._socket.fileno()
 
     def queue(self, frame: Frame) -> None:
-        """Send a frame together with the next one: waking the other side costs more than it."""
+        """Queue a frame, to be sent with the next one: that saves a wake-up of the other side."""
         self._queued += _HEADER.pack(_MAGIC, frame.kind, frame.call, len(frame.payload))
         self._queued += frame.payload
 
     def send(self, frame: Frame, tick: Callable[[], None] = lambda: None) -> None:
-        """Send a frame; `tick` is called while the other side does not take it, and may raise."""
+        """Send a frame; call `tick`, which may raise, while the socket is full."""
         self.queue(frame)
         rest = memoryview(bytes(self._queued))
         self._queued.clear()
@@ -95,19 +95,19 @@ class FrameChannel:
                 raise ClosedError from None
 
     def receive(self, tick: Callable[[], None] = lambda: None) -> Frame:
-        """Wait for a frame; `tick` is called again and again meanwhile, and may raise.
+        """Wait for a frame; call `tick`, which may raise, at short intervals.
 
         Raises
         ------
         ClosedError, MalformedError
         """
-        while (frame := self._take()) is None:
+        while (frame := self._next_frame()) is None:
             tick()
             self._fill(tick)
         return frame
 
     def has_more(self) -> bool:
-        """Whether something waits to be received."""
+        """Check for data to receive."""
         self._poll.register(self._socket, select.POLLIN)
         return bool(self._received or self._poll.poll(0))
 
@@ -132,8 +132,8 @@ class FrameChannel:
         while not self._poll.poll(_TICK_MILLISECONDS):
             tick()
 
-    def _take(self) -> Frame | None:
-        """The first whole frame that has been received."""
+    def _next_frame(self) -> Frame | None:
+        """Remove the first complete frame from the buffer; None while there is none."""
         if len(self._received) < _HEADER.size:
             return None
         magic, kind, call, length = _HEADER.unpack_from(self._received)

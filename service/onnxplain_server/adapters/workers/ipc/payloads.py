@@ -1,4 +1,4 @@
-"""What frames carry, to bytes and back; nothing is believed, and nothing executed."""
+"""Payloads of frames, encoded and decoded; decoders validate everything and execute nothing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from onnxplain_server.telemetry.spans import Attributes, Span
 _LENGTH = struct.Struct("<q")
 _PAIR = struct.Struct("<dd")
 _ABSENT = -1
-_LONGEST_NAME = 1_024
-_LONGEST_TEXT = 4_096
-_MOST_SPANS = 256
-_MOST_SPAN_BYTES = 2**17
+_NAME_LIMIT = 1_024
+_TEXT_LIMIT = 4_096
+_SPAN_LIMIT = 256
+_SPAN_BYTE_LIMIT = 2**17
 _SPANS = frozenset({"decode", "choose", "method", "predict", "draw", "encode"})
 _ATTRIBUTES = frozenset({"method", "calls", "rows", "seconds", "error"})
 _WORD = re.compile(r"[A-Za-z_]{1,64}")
 
 
 def pack_values(values: Sequence[bytes | None]) -> bytes:
-    """Write values one after the other, each with its length; None as -1."""
+    """Encode values, each after its length; None as length -1."""
     parts: list[bytes] = []
     for value in values:
         parts += (_LENGTH.pack(_ABSENT if value is None else len(value)), value or b"")
@@ -33,38 +33,38 @@ def pack_values(values: Sequence[bytes | None]) -> bytes:
 
 
 def unpack_values(packed: bytes) -> list[bytes | None]:
-    """Read what `pack_values` wrote."""
+    """Decode the output of `pack_values`."""
     values: list[bytes | None] = []
-    at = 0
-    while at < len(packed):
-        if at + _LENGTH.size > len(packed):
+    offset = 0
+    while offset < len(packed):
+        if offset + _LENGTH.size > len(packed):
             raise MalformedError
-        (length,) = _LENGTH.unpack_from(packed, at)
-        at += _LENGTH.size
-        if length < _ABSENT or at + length > len(packed):
+        (length,) = _LENGTH.unpack_from(packed, offset)
+        offset += _LENGTH.size
+        if length < _ABSENT or offset + length > len(packed):
             raise MalformedError
-        values.append(None if length == _ABSENT else packed[at : at + length])
-        at += max(0, length)
+        values.append(None if length == _ABSENT else packed[offset : offset + length])
+        offset += max(0, length)
     return values
 
 
 def pack_names(names: Sequence[str]) -> bytes:
-    """Write names of cached numbers."""
+    """Encode cache keys."""
     return pack_values([name.encode() for name in names])
 
 
 def unpack_names(packed: bytes) -> list[str]:
-    """Read names of cached numbers."""
+    """Decode cache keys."""
     return [_name(value) for value in unpack_values(packed)]
 
 
 def pack_entries(entries: Mapping[str, bytes]) -> bytes:
-    """Write numbers with their names."""
+    """Encode cache entries."""
     return pack_values([part for name, value in entries.items() for part in (name.encode(), value)])
 
 
 def unpack_entries(packed: bytes) -> dict[str, bytes]:
-    """Read numbers with their names."""
+    """Decode cache entries."""
     values = unpack_values(packed)
     if len(values) % 2 or None in values:
         raise MalformedError
@@ -72,12 +72,12 @@ def unpack_entries(packed: bytes) -> dict[str, bytes]:
 
 
 def pack_progress(done: float, planned: float) -> bytes:
-    """Write how far a computation is."""
+    """Encode progress."""
     return _PAIR.pack(done, planned)
 
 
 def unpack_progress(packed: bytes) -> tuple[float, float]:
-    """Read how far a computation is."""
+    """Decode progress: 0 <= done <= planned, finite."""
     if len(packed) != _PAIR.size:
         raise MalformedError
     done, planned = _PAIR.unpack(packed)
@@ -87,24 +87,24 @@ def unpack_progress(packed: bytes) -> tuple[float, float]:
 
 
 def pack_length(length: int) -> bytes:
-    """Write how many bytes of the arena are meant."""
+    """Encode the length of a reply in the arena."""
     return _LENGTH.pack(length)
 
 
 def unpack_length(packed: bytes) -> int:
-    """Read how many bytes of the arena are meant."""
+    """Decode the length of a reply in the arena."""
     if len(packed) != _LENGTH.size:
         raise MalformedError
     return int(_LENGTH.unpack(packed)[0])
 
 
 def pack_error(error: ExplainError) -> bytes:
-    """Write why there is no answer."""
+    """Encode an error."""
     return json.dumps([error.reason.name, error.message, error.field]).encode()
 
 
 def unpack_error(packed: bytes) -> ExplainError:
-    """Read why there is no answer."""
+    """Decode an error."""
     try:
         name, message, field = json.loads(packed)
         return ExplainError(Reason[name], _text(message), _text(field))
@@ -113,36 +113,36 @@ def unpack_error(packed: bytes) -> ExplainError:
 
 
 def pack_spans(spans: Sequence[Span]) -> bytes:
-    """Write how long parts of the work took; of very many, the first."""
+    """Encode spans, at most the first 256."""
     rows = [
-        [each.name, each.start, each.end, dict(each.attributes)] for each in spans[:_MOST_SPANS]
+        [span.name, span.start, span.end, dict(span.attributes)] for span in spans[:_SPAN_LIMIT]
     ]
     return json.dumps(rows).encode()
 
 
 def unpack_spans(packed: bytes, start: float, end: float) -> list[Span]:
-    """Read how long parts of the work took; nothing is before `start` or after `end`."""
-    if len(packed) > _MOST_SPAN_BYTES:
+    """Decode spans, all of which must lie between `start` and `end`."""
+    if len(packed) > _SPAN_BYTE_LIMIT:
         raise MalformedError
     try:
         spans = [
             Span(name, t0, t1, _attributes(values)) for name, t0, t1, values in json.loads(packed)
         ]
-        known = all(each.name in _SPANS for each in spans)
-        ordered = all(start <= each.start <= each.end <= end for each in spans)
+        are_known = all(span.name in _SPANS for span in spans)
+        are_inside = all(start <= span.start <= span.end <= end for span in spans)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise MalformedError from None
-    if not (known and ordered) or len(spans) > _MOST_SPANS:
+    if not (are_known and are_inside) or len(spans) > _SPAN_LIMIT:
         raise MalformedError
     return spans
 
 
-def _attributes(given: object) -> Attributes:
-    """Take words and counts: what is shown is no place for a worker's own texts."""
+def _attributes(decoded: object) -> Attributes:
+    """Accept words and counts only: logs and traces must not show a worker's own text."""
     attributes: dict[str, str | float] = {}
-    if not isinstance(given, dict):
+    if not isinstance(decoded, dict):
         raise TypeError
-    for name, value in given.items():
+    for name, value in decoded.items():
         match value:
             case str() if _WORD.fullmatch(value):
                 attributes[name] = value
@@ -158,11 +158,11 @@ def _attributes(given: object) -> Attributes:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
-    return "".join(letter for letter in value[:_LONGEST_TEXT] if letter.isprintable())
+    return "".join(letter for letter in value[:_TEXT_LIMIT] if letter.isprintable())
 
 
 def _name(value: bytes | None) -> str:
-    if value is None or len(value) > _LONGEST_NAME:
+    if value is None or len(value) > _NAME_LIMIT:
         raise MalformedError
     try:
         return value.decode()

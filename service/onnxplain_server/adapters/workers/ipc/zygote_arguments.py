@@ -1,4 +1,4 @@
-"""What a zygote is told when it is started."""
+"""Arguments of a zygote: the worker settings, as JSON on its command line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How its workers are made.
+    """Settings of all workers.
 
     Attributes
     ----------
     thread_count : int
-        Calls of a model side by side, in each worker.
+        Concurrent calls of a model, in each worker.
     arena_bytes : int
-        Largest request, and largest reply.
+        Size limit of a request, and of a reply.
     budget : Budget
-        What each worker may use.
+        Resource limits of each worker.
     limits : ModelLimits
-        The most complex model that they load.
+        Complexity limits for models.
     """
 
     thread_count: int
@@ -32,12 +32,12 @@ class WorkerSettings:
     limits: ModelLimits
 
     def to_json(self) -> str:
-        """Write it as an argument of a command."""
+        """Encode as a command-line argument."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> WorkerSettings:
-        """Read what `to_json` wrote."""
-        given = json.loads(text)
-        budget, limits = Budget(**given.pop("budget")), ModelLimits(**given.pop("limits"))
-        return cls(**given, budget=budget, limits=limits)
+        """Decode the output of `to_json`."""
+        fields = json.loads(text)
+        budget, limits = Budget(**fields.pop("budget")), ModelLimits(**fields.pop("limits"))
+        return cls(**fields, budget=budget, limits=limits)

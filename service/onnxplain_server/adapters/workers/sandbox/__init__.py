@@ -1,1 +1,5 @@
-"""Sandbox of a worker: Landlock, seccomp, resource limits, and warm-up before confinement."""
+"""Sandbox of a worker: rlimits, no_new_privs, Landlock and seccomp.
+
+In reading order: `resource_limits`, which applies all of them, `landlock`, `seccomp`; `preload` and
+`warm_up` load and compile in the zygote all that a sandboxed worker no longer can.
+"""

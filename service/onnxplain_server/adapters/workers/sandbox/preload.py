@@ -1,7 +1,7 @@
-"""What workers need loaded before they are confined: they can open no file afterwards.
+"""Preloading in the zygote: imports modules and runs warm-up requests before any sandbox.
 
-Everything is used once, so that modules that are imported late and loops that are compiled at
-their first call are there too.
+Workers cannot open files afterwards, so the warm-up also covers modules that are imported late
+and kernels that are compiled at their first call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MODULES = (
 
 
 def load() -> None:
-    """Import it all and rehearse. No thread of ours is left, and no session."""
+    """Import all modules and run the warm-up; leaves no thread and no session."""
     for name in _MODULES:
         importlib.import_module(name)
     runner = InProcess(1, model_count=1)

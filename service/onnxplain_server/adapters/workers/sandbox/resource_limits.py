@@ -1,4 +1,4 @@
-"""What a worker gives up before it sees a client's bytes."""
+"""Confinement of a worker: rlimits, no_new_privs, Landlock and seccomp, before any client data."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from onnxplain_server.adapters.workers.sandbox import landlock, seccomp
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _PAGE_BYTES = resource.getpagesize()
 _THREAD_BYTES = 16 * 2**20
-"""Address space that a thread reserves, its stack and what the allocator keeps for it."""
+"""Address space that a thread reserves for its stack and its malloc arena."""
 
 _FILE_COUNT = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one worker may use.
+    """Resource limits of one worker.
 
     Attributes
     ----------
     memory_bytes : int
-        Address space beyond what it was forked with and the arena.
+        Address space in addition to that at the fork, arena included.
     processor_seconds : int
-        In its life; the kernel kills it then.
+        Processor time of its life; the kernel kills it beyond.
     """
 
     memory_bytes: int
@@ -37,46 +37,46 @@ class Budget:
 
 
 def confine(budget: Budget, thread_count: int) -> tuple[str, ...]:
-    """Give up rights and resources, for good.
+    """Drop rights and resources, irrevocably.
 
     Returns
     -------
     tuple of str
-        Protections that this kernel does not have.
+        Protections that this kernel lacks.
     """
     gc.freeze()
     address_space = mapped_bytes() + budget.memory_bytes + thread_count * _THREAD_BYTES
-    for kind, most in (
+    for resource_id, limit in (
         (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_CPU, budget.processor_seconds),
         (resource.RLIMIT_NOFILE, _FILE_COUNT),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
-        _limit(kind, most)
+        _lower_limit(resource_id, limit)
     libc = ctypes.CDLL(None, use_errno=True)
-    steps = {
+    protections = {
         "no_new_privs": lambda: libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
         "landlock": landlock.restrict,
         "seccomp": seccomp.restrict,
     }
-    return tuple(name for name, take in steps.items() if not take())
+    return tuple(name for name, apply in protections.items() if not apply())
 
 
-def _limit(kind: int, most: int) -> None:
-    """Lower a limit for good; what was forbidden already stays so."""
-    _, hard = resource.getrlimit(kind)
-    lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (lower, lower))
+def _lower_limit(resource_id: int, limit: int) -> None:
+    """Set a soft and hard rlimit; never raises the hard one."""
+    _, hard = resource.getrlimit(resource_id)
+    lower = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource_id, (lower, lower))
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the thread that made this process ends; `parent` is its process."""
+    """Request SIGKILL at the end of the thread that created this process; `parent` is its pid."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
-        os._exit(0)  # it ended before the line above
+        os._exit(0)  # the parent ended before the line above
 
 
 def mapped_bytes() -> int:
-    """Size of this process's address space now."""
+    """Return the current size of this process's address space."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES

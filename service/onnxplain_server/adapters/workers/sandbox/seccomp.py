@@ -1,6 +1,6 @@
-"""Seccomp: the system calls that computing needs, and no others.
+"""Seccomp filter: an allowlist of the system calls that computing needs.
 
-What is not listed fails with EPERM, so that a library that asks for more carries on without.
+All others fail with EPERM instead of a kill, so that libraries can fall back.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "rseq": (334, 293),
 }
 _OLD = {"poll": 7, "select": 23}
-"""Only on x86-64."""
+"""On x86-64 only."""
 _MAPPING = {"mmap": (9, 222), "mprotect": (10, 226)}
 _CLONE = (56, 220)
 _CLONE3 = 435
@@ -74,12 +74,12 @@ class _Program(ctypes.Structure):
 
 
 def restrict() -> bool:
-    """Allow this process the listed calls only, for good.
+    """Restrict this process to the listed calls, irrevocably.
 
     Returns
     -------
     bool
-        False on machines other than x86-64 and arm64, and where the kernel refuses.
+        False on machines other than x86-64 and arm64, or if the kernel refuses.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
@@ -91,31 +91,31 @@ def restrict() -> bool:
 
 
 def _program(column: int, machine: int) -> Iterator[bytes]:
-    """The filter, instruction by instruction."""
+    """Yield the instructions of the BPF filter."""
     refuse = _FAIL | errno.EPERM
-    yield _step(_LOAD, _MACHINE)
-    yield _step(_EQUAL, machine, 1, 0)
-    yield _step(_RETURN, refuse)
-    yield _step(_LOAD, _NUMBER)
+    yield _instruction(_LOAD, _MACHINE)
+    yield _instruction(_EQUAL, machine, 1, 0)
+    yield _instruction(_RETURN, refuse)
+    yield _instruction(_LOAD, _NUMBER)
     allowed = [numbers[column] for numbers in _NUMBERS.values()]
     for number in (*allowed, *(_OLD.values() if column == 0 else ())):
-        yield from (_step(_EQUAL, number, 0, 1), _step(_RETURN, _ALLOW))
-    # Libraries then fall back to clone, whose flags can be looked at.
-    yield from (_step(_EQUAL, _CLONE3, 0, 1), _step(_RETURN, _FAIL | errno.ENOSYS))
+        yield from (_instruction(_EQUAL, number, 0, 1), _instruction(_RETURN, _ALLOW))
+    # Libraries then fall back to clone, whose flags the filter can check.
+    yield from (_instruction(_EQUAL, _CLONE3, 0, 1), _instruction(_RETURN, _FAIL | errno.ENOSYS))
     yield from _if_bits(_CLONE[column], _FIRST, _THREAD, _ALLOW, refuse)
     for numbers in _MAPPING.values():
         yield from _if_bits(numbers[column], _THIRD, _EXECUTABLE, refuse, _ALLOW)
-    yield _step(_RETURN, refuse)
+    yield _instruction(_RETURN, refuse)
 
 
 def _if_bits(number: int, argument: int, bits: int, then: int, otherwise: int) -> Iterator[bytes]:
-    """Decide about one call by bits of one argument."""
-    yield _step(_EQUAL, number, 0, 4)
-    yield _step(_LOAD, argument)
-    yield _step(_ANY_BIT, bits, 0, 1)
-    yield _step(_RETURN, then)
-    yield _step(_RETURN, otherwise)
+    """Yield the instructions that decide on one call by bits of one argument."""
+    yield _instruction(_EQUAL, number, 0, 4)
+    yield _instruction(_LOAD, argument)
+    yield _instruction(_ANY_BIT, bits, 0, 1)
+    yield _instruction(_RETURN, then)
+    yield _instruction(_RETURN, otherwise)
 
 
-def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("<HBBI", code, if_true, if_false, value)

@@ -1,4 +1,4 @@
-"""Small requests by which a zygote loads and compiles all that answers need."""
+"""Warm-up requests: small ones that make a zygote load and compile all that answers need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "partial_dependence": ({"gridSize": 3}, {"features": [{"names": _FEATURES[:2]}]}),
     "individual_conditional_expectation": ({"features": ["a"]},),
 }
-"""Options by which a method reaches all of its code, in canonical JSON."""
+"""Options that reach all code of a method, in canonical JSON."""
 
 _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "feature_vectors": (
@@ -45,32 +45,32 @@ _ONCE: Mapping[str, Sequence[Mapping[str, Any]]] = {
         },
     ),
 }
-"""Likewise, of methods whose code is the same for every model and with all weights."""
+"""The same for methods whose code depends neither on the model nor on weights."""
 
 
 class NullHost:
-    """A `RequestHost` without deadline and without cache."""
+    """`RequestHost` without deadline and without cache."""
 
     model_key = ""
     caller_key = ""
 
     def advance(self, done: float, planned: float) -> None:
-        """See `ComputationHost.advance`."""
+        """Do nothing: nobody cancels a warm-up."""
 
     def single_flight(self, _name: str) -> AbstractContextManager[bool]:
-        """See `ComputationHost.single_flight`."""
+        """Never wait."""
         return nullcontext(True)
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """See `ComputationHost.cache_get`."""
+        """Return None for each name."""
         return [None] * len(names)
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """See `ComputationHost.cache_put`."""
+        """Drop the entries."""
 
 
 def requests() -> Iterator[bytes]:
-    """Every method, with weights, on trees, on links of trees and on another model."""
+    """Yield requests for every method, with weights, on trees, linked trees and another model."""
     models = (_regressor(1), _regressor(2), _classifier(1), _classifier(3), _negation())
     for model, method in [*product(models, _repeated()), *product(models[:1], _once())]:
         yield ExplainRequest(
@@ -85,7 +85,7 @@ def requests() -> Iterator[bytes]:
 
 
 def methods() -> Iterator[MethodOptions]:
-    """Every method of the contract: as it is known here, or else with its defaults."""
+    """Yield the options of every method of the contract; defaults for those not listed here."""
     yield from _repeated()
     yield from _once()
 
@@ -99,9 +99,9 @@ def _once() -> Iterator[MethodOptions]:
     return _methods(_ONCE)
 
 
-def _methods(known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[MethodOptions]:
-    for name, several in known.items():
-        for options in several:
+def _methods(options_by_name: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[MethodOptions]:
+    for name, variants in options_by_name.items():
+        for options in variants:
             yield ParseDict({name: options}, MethodOptions())
 
 
@@ -118,7 +118,7 @@ def _regressor(target_count: int) -> ModelProto:
 
 
 def _classifier(score_count: int) -> ModelProto:
-    """A boosted one: the logistic function of a sum, or the softmax of several."""
+    """Build a boosted classifier: the logistic function of a sum, or the softmax of several."""
     node = helper.make_node(
         "TreeEnsembleClassifier",
         ["X"],
@@ -132,7 +132,7 @@ def _classifier(score_count: int) -> ModelProto:
 
 
 def _trees(prefix: str, target_count: int) -> Mapping[str, Any]:
-    """Full trees whose ways to a leaf split on all three columns, some twice."""
+    """Build full trees whose paths split on all three columns, some twice."""
     trees, inner, count = range(_TREE_COUNT), 2**_LEVELS - 1, 2 ** (_LEVELS + 1) - 1
     leaves = range(inner, count)
     return {
