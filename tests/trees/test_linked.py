@@ -247,8 +247,8 @@ def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch: pytest.Monk
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
     found = []
-    for most in (planes._MOST_ENTRIES, 0):
-        monkeypatch.setattr(planes, "_MOST_ENTRIES", most)
+    for most in (planes._MAX_ENTRIES, 0):
+        monkeypatch.setattr(planes, "_MAX_ENTRIES", most)
         bound, _ = bind(LinkFunction.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
         found += bound.joint([(0, 2)])
     assert close(found[0].whole, found[1].whole)
@@ -321,7 +321,7 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
 ) -> None:
     monkeypatch.setattr(step_functions, "_BLOCK", 7)
     monkeypatch.setattr(planes, "_BLOCK", 5)
-    monkeypatch.setattr(linked, "_HYBRIDS", 100)
+    monkeypatch.setattr(linked, "_MAX_HYBRID_ROWS", 100)
     rng = np.random.default_rng(5)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
     rows, found = drawn(rng, 130, 3), []

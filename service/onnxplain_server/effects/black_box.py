@@ -114,7 +114,7 @@ class BlackBox:
         return {j: entries[2 * i : 2 * i + 2] for i, j in enumerate(used)}
 
     def _single_from_cache_or_sweep(self, feature: int, cached: Sequence[Matrix | None]) -> Single:
-        """Effects of a feature under the background's own weights."""
+        """Compute effects of a feature under the background's own weights, unless cached."""
         points, others = cached
         if points is None or others is None:
             averages = self._sweep_levels(feature, self._background.weights)
@@ -126,7 +126,7 @@ class BlackBox:
         return Single(feature, points[self._background.codes[feature]], others)
 
     def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
-        """Effects of an unused feature: its own is the mean, that of all others the prediction."""
+        """Return an unused feature's effect, the mean, and that of all others, the predictions."""
         outputs = self.outputs()
         averages = mean(outputs, self._background.weights if weights is None else weights)
         shape = (*averages.shape[:-1], *outputs.shape)
@@ -165,7 +165,7 @@ class BlackBox:
     def _joint_at_rows(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
     ) -> Iterator[Array]:
-        """Effects of groups at the rows, predicted at distinct combinations of values."""
+        """Compute effects of groups at the rows, from their distinct combinations of values."""
         codes, columns = self._background.codes, self._background.columns
         combined = [combine([codes[j] for j in group]) for group in groups]
         grids = [
@@ -195,7 +195,7 @@ class BlackBox:
             yield points[..., inverse, :]
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:
-        """Joint effect of a group with unused features: that of its used features, no pure part."""
+        """Return the effect of the group's used features, without a pure part."""
         used = tuple(j for j in group if j not in self.unused)
         whole = self._effects[used or group[:1]]
         self._effects[group] = whole

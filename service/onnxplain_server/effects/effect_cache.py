@@ -13,7 +13,7 @@ from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.effects.ledger import Ledger
 
 _VERSION = "1"
-"""Of the numbers: raised when the same key would get other ones."""
+"""Version of the numbers: raise it when a change of code changes the numbers of a key."""
 
 
 @dataclass(frozen=True, slots=True)

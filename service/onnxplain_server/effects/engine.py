@@ -76,7 +76,7 @@ class Effects(Protocol):
         """Names of the outputs, in the order of the arrays' last axis."""
 
     def outputs(self) -> Matrix:
-        """Predictions at the rows: (n_rows, n_outputs)."""
+        """Predict the rows: (n_rows, n_outputs)."""
 
     def rounding_error(self) -> Vector:
         """Bound of the rounding error of an effect: (n_outputs,), output unit.

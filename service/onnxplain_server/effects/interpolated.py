@@ -176,7 +176,7 @@ class Interpolated:
         return Joint(group, mixed[0], pure_effect(group, self._effects), error)
 
     def _joint_unused(self, group: Group) -> Joint:
-        """Joint effect of a group with unused features: that of its used features, no pure part."""
+        """Return the effect of the group's used features, without a pure part."""
         used = tuple(j for j in group if j not in self._engine.unused) or group[:1]
         whole = self._effects[group] = self._effects[used]
         self._errors[group] = self._errors[used]

@@ -1,14 +1,16 @@
-"""Rows bound to trees: what the engines on sums of trees and on links of sums have in common."""
+"""Rows bound to trees, and the base class of the engines on sums of trees and on linked sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.predictor import check_finite, describe_rows
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, rank_rows
@@ -16,38 +18,38 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
-_HYBRIDS = 1 << 18
-"""Rows with moved features that are predicted at once."""
+_MAX_HYBRID_ROWS = 1 << 18
+"""Hybrid rows per pass over the trees, which bounds memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class BoundRows:
-    """Rows as trees see them, and what a model makes of the sums.
+    """Rows as cells of an ensemble, and the outputs that follow from the sums of their leaves.
 
     Attributes
     ----------
     ensemble : Ensemble
     background : Background
     all_names : tuple of str
-        Of all outputs of the model.
-    wanted : (n_outputs,)
-        Which of them are wanted.
-    answer : callable ((n, n_targets)) -> (n, n_outputs)
-        The wanted outputs, from what the trees add up.
+        Names of all outputs of the model.
+    selected : (n_outputs,)
+        Positions of the outputs explained.
+    to_outputs : callable ((n, n_targets)) -> (n, n_outputs)
+        Computes the selected outputs from sums of leaves.
     pool : BlockPool
     """
 
     ensemble: Ensemble
     background: Background
     all_names: tuple[str, ...]
-    wanted: Indices
-    answer: Callable[[Matrix], Matrix]
+    selected: Indices
+    to_outputs: Callable[[Matrix], Matrix]
     pool: BlockPool
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """See `Effects.output_names`."""
-        return tuple(self.all_names[k] for k in self.wanted)
+        """Names of the selected outputs."""
+        return tuple(self.all_names[k] for k in self.selected)
 
     @cached_property
     def ranked(self) -> RankedRows:
@@ -56,13 +58,13 @@ class BoundRows:
 
     @cached_property
     def sums(self) -> Matrix:
-        """What the trees add up for each row: (n, n_targets)."""
+        """Sums of the leaves that each row reaches: (n, n_targets)."""
         return sum_leaves(self.ensemble, self.ranked.codes, self.pool)
 
     @cached_property
     def outputs(self) -> Matrix:
-        """See `Effects.outputs`."""
-        predicted = self.answer(self.sums)
+        """Predictions of the rows: (n, n_outputs)."""
+        predicted = self.to_outputs(self.sums)
         self.pool.ledger.spend(len(predicted), 0)
         return check_finite(
             predicted,
@@ -73,19 +75,19 @@ class BoundRows:
         )
 
     def predict(self, codes: Int32Array) -> Matrix:
-        """Outputs of rows that are given by their cells, (n_features, n): (n, n_outputs)."""
-        return self.answer(sum_leaves(self.ensemble, codes, self.pool))
+        """Predict rows given by their cells, (n_features, n): (n, n_outputs)."""
+        return self.to_outputs(sum_leaves(self.ensemble, codes, self.pool))
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        """See `Effects.individual`."""
+        """Predict each row with features at points: (n_rows, n_points, n_outputs)."""
         pairs = zip(features, points, strict=True)
         cells = np.stack([self.ensemble.codes(j, values) for j, values in pairs])
-        step = max(1, _HYBRIDS // cells.shape[1])
+        step = max(1, _MAX_HYBRID_ROWS // cells.shape[1])
         starts = range(0, len(self.background), step)
         return np.concatenate([self._move(features, cells, slice(s, s + step)) for s in starts])
 
     def _move(self, features: Sequence[int], cells: Int32Array, rows: slice) -> Cube:
-        """As `individual`, for some of the rows, with the features in cells."""
+        """Predict some of the rows with features moved to cells, (n_features, n_points)."""
         own, n_points = self.ranked.codes[:, rows], cells.shape[1]
         codes = np.repeat(own, n_points, axis=1)
         codes[list(features)] = np.tile(cells, own.shape[1])
@@ -93,13 +95,69 @@ class BoundRows:
         self.pool.ledger.spend(len(predicted), 0)
         return predicted.reshape(own.shape[1], n_points, -1)
 
-    def permuted(self, features: Sequence[int], orders: Sequence[Indices]) -> list[Matrix]:
-        """See `Effects.permuted`."""
-        return [self._exchange(features, order) for order in orders]
-
-    def _exchange(self, features: Sequence[int], order: Indices) -> Matrix:
+    def permuted(self, features: Sequence[int], permutation: Indices) -> Matrix:
+        """Predict with features permuted between rows: (n_rows, n_outputs)."""
         codes = self.ranked.codes.copy()
         for j in features:
-            codes[j] = codes[j, order]
-        self.pool.ledger.spend(len(order), 0)
+            codes[j] = codes[j, permutation]
+        self.pool.ledger.spend(len(permutation), 0)
         return self.predict(codes)
+
+
+class TreeEffects(ABC):
+    """Base of the engines on trees: the part of `Effects` that does not depend on the link.
+
+    Parameters
+    ----------
+    bound : BoundRows
+    threads : ThreadPoolExecutor
+    """
+
+    def __init__(self, bound: BoundRows, threads: ThreadPoolExecutor) -> None:
+        self._bound = bound
+        self._ensemble = bound.ensemble
+        self._outputs = bound.selected
+        self._pool = bound.pool
+        self._ledger = bound.pool.ledger
+        self._threads = threads
+
+    @property
+    def background(self) -> Background:
+        return self._bound.background
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self._bound.output_names
+
+    def release(self, rows: int) -> None:
+        self._ledger.release(rows)
+
+    def outputs(self) -> Matrix:
+        return self._bound.outputs
+
+    def batch_count(self, replicate_count: int) -> int:
+        return 1 + replicate_count  # each replicate costs as much as the background's weights
+
+    @abstractmethod
+    def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix: ...
+
+    def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
+        return (self.curve(features, points) for features, points in requests)
+
+    def breakpoints(self, feature: int) -> Vector:
+        return self._ensemble.axes[feature].breakpoints()
+
+    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
+        return self._bound.individual(features, points)
+
+    def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
+        return [self._bound.permuted(features, permutation) for permutation in permutations]
+
+    def cached(
+        self,
+        identity: bytes,  # noqa: ARG002 - numbers that need no prediction are not cached
+        shape: tuple[int, int],  # noqa: ARG002 - likewise
+        rows: int,  # noqa: ARG002 - likewise
+        compute: Callable[[], Matrix],
+    ) -> Matrix:
+        return compute()

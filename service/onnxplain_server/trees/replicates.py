@@ -1,4 +1,4 @@
-"""Effects under several weights: an engine for each, on the rows that it weighs."""
+"""Replicates: effects under several weights, by one engine per replicate on its own rows."""
 
 from __future__ import annotations
 
@@ -12,56 +12,50 @@ from onnxplain_server.effects.engine import Effects, Joint, Single
 
 
 class Replicates:
-    """Engines for weights, side by side.
+    """One engine per replicate.
 
     Parameters
     ----------
     effects : Effects
-        On the background's own weights.
+        Engine on the background's own weights.
     weights : (n_replicates, n_rows)
-        Rows of weight 0 have no effects; they are left at 0.
+        Effects at rows of weight 0 are 0.
     """
 
     def __init__(self, effects: Effects, weights: Matrix) -> None:
         self.weights = weights
         self._effects = effects
         self._n = len(effects.background)
-        self._kept = [np.flatnonzero(replicate) for replicate in weights]
+        self._rows = [np.flatnonzero(replicate) for replicate in weights]
         self._engines = [
             effects.restrict(replace(effects.background.take(rows), weights=replicate[rows]))
-            for rows, replicate in zip(self._kept, weights, strict=True)
+            for rows, replicate in zip(self._rows, weights, strict=True)
         ]
 
     def single(self, features: Sequence[int]) -> Iterator[Single]:
-        """As in `Effects.single`, one array for all replicates."""
+        """Compute `Effects.single`, one array for all replicates."""
         self._release([(j,) for j in features])
-        for found in zip(*(engine.single(features) for engine in self._engines), strict=True):
-            own, others = (
-                self._spread([s.own for s in found]),
-                self._spread([s.others for s in found]),
-            )
-            yield Single(found[0].feature, own, others)
+        for singles in zip(*(engine.single(features) for engine in self._engines), strict=True):
+            own = self._scatter([single.own for single in singles])
+            yield Single(singles[0].feature, own, self._scatter([s.others for s in singles]))
 
     def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
-        """As in `Effects.joint`, one array for all replicates."""
+        """Compute `Effects.joint`, one array for all replicates."""
         self._release(groups)
-        for found in zip(*(engine.joint(groups) for engine in self._engines), strict=True):
-            whole, pure = (
-                self._spread([j.whole for j in found]),
-                self._spread([j.pure for j in found]),
-            )
-            yield Joint(found[0].features, whole, pure)
+        for joints in zip(*(engine.joint(groups) for engine in self._engines), strict=True):
+            whole = self._scatter([joint.whole for joint in joints])
+            yield Joint(joints[0].features, whole, self._scatter([j.pure for j in joints]))
 
     def _release(self, groups: Sequence[tuple[int, ...]]) -> None:
-        """Take back what was planned for rows that a replicate has not."""
+        """Release the plan for rows that a replicate does not have."""
         planned = len(self._engines) * sum(map(self._effects.cost, groups))
         needed = sum(engine.cost(group) for engine in self._engines for group in groups)
         self._effects.release(planned - needed)
 
-    def _spread(self, parts: Sequence[Array]) -> Array:
-        """Put the rows of each replicate where they belong: (n_replicates, n_rows, n_outputs)."""
-        spread = np.zeros((len(parts), self._n, parts[0].shape[1]))
+    def _scatter(self, parts: Sequence[Array]) -> Array:
+        """Scatter the rows of each replicate: (n_replicates, n_rows, n_outputs)."""
+        scattered = np.zeros((len(parts), self._n, parts[0].shape[1]))
         rows: Indices
-        for replicate, (rows, part) in enumerate(zip(self._kept, parts, strict=True)):
-            spread[replicate, rows] = part
-        return spread
+        for replicate, (rows, part) in enumerate(zip(self._rows, parts, strict=True)):
+            scattered[replicate, rows] = part
+        return scattered

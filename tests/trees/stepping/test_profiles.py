@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
-from onnxplain_server.trees.stepping import profiles
-from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges
+from onnxplain_server.trees.stepping import profile_kernel, profiles
+from onnxplain_server.trees.stepping.profile_kernel import DOUBTFUL
+from onnxplain_server.trees.stepping.profiles import Pieces, Ranges
 
 
 class Alone:
@@ -54,8 +55,8 @@ def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor) -> None:
 
 def test_one_use_compiles_all_that_others_need(regressor) -> None:
     pieces(regressor, TREES, 1.0)
-    before = list(profiles._visit.signatures)  # type: ignore[attr-defined] # of numba
+    before = list(profile_kernel.find_pieces.signatures)  # type: ignore[attr-defined] # of numba
 
     pieces(regressor, [((0, "LEQ", 0.0), [1.0], [0.0])], 1.0, with_outputs=True)
 
-    assert profiles._visit.signatures == before  # type: ignore[attr-defined]
+    assert profile_kernel.find_pieces.signatures == before  # type: ignore[attr-defined]

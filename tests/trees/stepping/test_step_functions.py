@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnxplain_server.effects.grids import GridLayout
 from onnxplain_server.effects.step_grids import make_step_grid
-from onnxplain_server.trees import bound as moving
+from onnxplain_server.trees import bound as bound_rows
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
@@ -101,7 +101,7 @@ def test_rows_may_be_moved_a_few_at_a_time(
     together = bound.individual([0], [points])
 
     for most in (1, 10, 13):
-        monkeypatch.setattr(moving, "_HYBRIDS", most)
+        monkeypatch.setattr(bound_rows, "_MAX_HYBRID_ROWS", most)
         assert (bound.individual([0], [points]) == together).all()
     assert together.shape == (11, 5, 2)
 

@@ -17,7 +17,8 @@ from onnxplain_server.methods.swarm.steps import Steps
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.axes import value_of
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
-from onnxplain_server.trees.stepping.profiles import DOUBTFUL, Pieces, Ranges, profiles
+from onnxplain_server.trees.stepping.profile_kernel import DOUBTFUL
+from onnxplain_server.trees.stepping.profiles import Pieces, Ranges, profiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)

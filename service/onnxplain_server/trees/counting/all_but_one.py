@@ -1,9 +1,9 @@
-r"""Effects of all features but one, at the rows.
+r"""All-but-one effects F_\j: partial dependence on all features but one, at the rows.
 
     F_\j(x) = f(x) + Σ over leaves with j of v (q [x meets all but j] − [x meets all])
 
-with q the share of rows that meet the leaf's condition on j. So a row matters to the
-leaves of which it misses at most one feature's condition. Those are found for 64 rows at a time:
+with q the share of rows that meet the leaf's condition on j. So a row contributes to leaves of
+which it misses at most one condition. The kernel finds these for 64 rows at a time:
 `none` holds the rows that have missed no condition so far, `one` those that have missed one.
 """
 
@@ -22,14 +22,14 @@ from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
 
 _BLOCK = 8
-"""Words, each of 64 rows, that one call works on."""
+"""Words, each of 64 rows, per kernel call."""
 
 
 class _Leaves(NamedTuple):
     """Leaves and their conditions.
 
-    `sets` are places of sets of rows, `share` is that of the rows that meet a condition, and
-    `slot` the place of its feature in the result, -1 where it is not asked for.
+    `sets` are positions of bitsets, `share` the share of rows that meet each condition, `slot`
+    the position of its feature in the result, or -1, and `width` the most conditions of a leaf.
     """
 
     start: Int32Array
@@ -37,7 +37,7 @@ class _Leaves(NamedTuple):
     share: Vector
     slot: Int32Array
     values: Matrix
-    most: int
+    width: int
 
 
 def all_but_one_effects(
@@ -52,20 +52,20 @@ def all_but_one_effects(
     slot = np.full(len(ranked.codes), -1, dtype=np.int32)
     slot[list(features)] = np.arange(len(features))
     share = met_shares(boxes.met, ranked.below)
-    most = int(np.diff(boxes.start).max(initial=1))
-    sets = bits.placed(boxes.met)
-    leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, most)
-    places = bits.place[ranked.codes]
+    width = int(np.diff(boxes.start).max(initial=1))
+    sets = bits.to_positions(boxes.met)
+    leaves = _Leaves(boxes.start, sets, share, slot[boxes.feature], boxes.values, width)
+    positions = bits.position[ranked.codes]
     effects = np.zeros((len(ranked), len(features) + 1, boxes.values.shape[1]))
     spans = blocks(-(-len(ranked) // 64), _BLOCK)
-    pool.run(lambda span: _visit(*span, leaves, places, bits.start, effects), spans)
+    pool.run(lambda span: _visit(*span, leaves, positions, bits.start, effects), spans)
     effects[:, :-1] += effects[:, -1:]
     return effects[:, :-1].swapaxes(0, 1)
 
 
 @kernel
 def met_shares(met: CellSets, below: Vector) -> Vector:
-    """Share of the rows that meet each condition: (n_conditions,)."""
+    """Compute the share of rows that meet each condition: (n_conditions,)."""
     shares = np.zeros(len(met.start) - 1)
     for c in range(len(shares)):
         for run in range(met.start[c], met.start[c + 1]):
@@ -74,34 +74,34 @@ def met_shares(met: CellSets, below: Vector) -> Vector:
 
 
 @inlined
-def _spread(places: Any, starts: Int32Array, first: int, last: int, words: Any) -> None:
-    """Set up, for up to 64 rows, the sets of rows below borders."""
+def _fill_bitsets(positions: Any, starts: Int32Array, first: int, last: int, words: Any) -> None:
+    """Build the bitsets of up to 64 rows below each border."""
     words[:] = 0
-    for j in range(len(places)):
+    for j in range(len(positions)):
         for i in range(first, last):
-            words[places[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
+            words[positions[j, i] + 1] |= np.uint64(1) << np.uint64(i - first)
         for k in range(starts[j] + 1, starts[j + 1]):
             words[k] |= words[k - 1]
 
 
 @kernel
 def _visit(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: _Leaves, places: Int32Array, first_sets: Int32Array, effects: Cube
+    a: int, b: int, leaves: _Leaves, positions: Int32Array, first_sets: Int32Array, effects: Cube
 ) -> None:
     """Visit all leaves for the rows in the words from a to b.
 
-    `effects` are (n, n_features + 1, n_targets): last the sum of the trees.
+    `effects` are (n, n_features + 1, n_targets); the last feature holds the sum of the trees.
     """
-    starts, (runs, low, high), share, slot, values, most = leaves
+    starts, (runs, low, high), share, slot, values, width = leaves
     total, n_targets = effects.shape[1] - 1, values.shape[1]
-    words, met = np.empty(first_sets[-1], np.uint64), np.empty(most, np.uint64)
+    words, met = np.empty(first_sets[-1], np.uint64), np.empty(width, np.uint64)
     for word in range(a, b):
-        first, last = word << 6, min((word + 1) << 6, places.shape[1])
-        _spread(places, first_sets, first, last, words)
-        everyone = ~np.uint64(0) >> np.uint64(64 - (last - first))
+        first, last = word << 6, min((word + 1) << 6, positions.shape[1])
+        _fill_bitsets(positions, first_sets, first, last, words)
+        all_rows = ~np.uint64(0) >> np.uint64(64 - (last - first))
         for leaf in range(len(values)):
             start, stop = starts[leaf], starts[leaf + 1]
-            none, one = everyone, np.uint64(0)
+            none, one = all_rows, np.uint64(0)
             for c in range(start, stop):
                 mask = np.uint64(0)
                 for run in range(runs[c], runs[c + 1]):

@@ -1,9 +1,9 @@
-"""Shares of rows in leaves of which some conditions are lifted, counted leaf by leaf in bitsets.
+"""Bitset counting: shares of rows in leaves with some conditions lifted, leaf by leaf.
 
 For a leaf with the features F on its path, and features S of these, the identities of the
-effects need C[F minus A] for every part A of S: the share of rows that meet the leaf's
-conditions on everything but A. With bitsets over rows these are the set bits of an intersection:
-n · d / 64 word operations per leaf and group, d the number of conditions, whatever the depth.
+effects need C[F minus A] for every subset A of S: the share of rows that meet the leaf's
+conditions on all features but A. With bitsets over rows these are the set bits of an
+intersection: n · d / 64 word operations per leaf and group, with d the number of conditions.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows, Words, to_words
-from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, side_by_side
+from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, run_blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
 from onnxplain_server.trees.reading.ensemble import CellSets, Int32Array
 
 _BLOCK = 1024
-"""Leaves that one call works on."""
+"""Leaves per kernel call."""
 
 
 class _Rows(NamedTuple):
-    """Bitsets, flat, and how to weigh one.
+    """Flat bitsets, and the weights of their rows.
 
-    A chunk of all sets is `n_sets` times `size` words; of `valid` and each plane, `size` words.
+    A chunk holds `n_sets` times `size` words of all sets, and `size` words of `valid` and of each
+    plane.
     """
 
     words: Words
@@ -39,7 +40,7 @@ class _Rows(NamedTuple):
 
 
 class BitsetCounter:
-    """Counts rows in boxes.
+    """Counts rows in boxes by intersecting bitsets.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class BitsetCounter:
 
     def __init__(self, boxes: Boxes, ranked: RankedRows, bits: Bitsets) -> None:
         self._start = boxes.start
-        self._sets = bits.placed(boxes.met)
+        self._sets = bits.to_positions(boxes.met)
         valid = to_words(np.ones(len(ranked), dtype=np.bool_)).ravel()
         planes = ranked.planes.reshape(len(ranked.planes), valid.size)
         n_sets, size = bits.words.shape[1:]
@@ -59,40 +60,39 @@ class BitsetCounter:
             bits.words.ravel(), n_sets, size, valid, planes, ranked.unit, ranked.shares
         )
 
-    def lifted(self, leaves: Int32Array, held: Int32Array, pool: BlockPool | None) -> Matrix:
+    def count(self, leaves: Int32Array, lifted: Int32Array, pool: BlockPool | None) -> Matrix:
         """Count with conditions lifted.
 
         Parameters
         ----------
         leaves : (n_leaves,)
-        held : (n_leaves, n_held)
-            Conditions of each that are lifted in turn.
+        lifted : (n_leaves, n_lifted)
+            Conditions of each leaf that are lifted, in all combinations.
         pool : BlockPool or None
-            None where the caller is one of its threads.
+            None: compute in the calling thread, which may be one of the pool.
 
         Returns
         -------
-        (n_leaves, 2 ** n_held)
+        (n_leaves, 2 ** n_lifted)
             Share of the rows that meet all conditions but those whose bit is set in the column.
         """
-        shares = np.zeros((len(leaves), 1 << held.shape[1]))
+        shares = np.zeros((len(leaves), 1 << lifted.shape[1]))
         start, sets, rows = self._start, self._sets, self._rows
-        side_by_side(
+        run_blocks(
             pool,
-            lambda span: _lifted(*span, leaves, held, start, sets, rows, shares),
+            lambda span: _count(*span, leaves, lifted, start, sets, rows, shares),
             blocks(len(leaves), _BLOCK),
         )
         return shares
 
 
-# Below, arrays are flat and positions unsigned: a view of an array costs more than a step on a
-# few words, as does looking it up in a tuple, and a position that might be negative keeps steps
-# from being taken several at a time.
+# Below, arrays are flat and positions unsigned: a view of an array, or its lookup in a tuple,
+# costs more than a step on a few words, and a possibly negative position prevents vectorization.
 
 
 @inlined
 def _meet(words: Words, below: Any, above: Any, size: Any, mask: Words) -> None:
-    """Keep of a mask the rows between two sets, which start at these words."""
+    """Intersect a mask with the rows between two sets, which start at words `below` and `above`."""
     for w in range(size):
         mask[w] &= words[above + w] & ~words[below + w]
 
@@ -107,7 +107,7 @@ def _meet_any(
     mask: Words,
     spare: Words,
 ) -> None:
-    """Keep of a mask the rows in any of the runs; `origin` is where the chunk starts."""
+    """Intersect a mask with the union of runs; `origin` is the first word of the chunk."""
     for w in range(size):
         spare[w] = np.uint64(0)
     for run in range(len(low)):
@@ -120,7 +120,7 @@ def _meet_any(
 
 @inlined
 def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, shares: Vector) -> Any:
-    """Share of the rows of a mask: by the digits of their weights, or by adding them up."""
+    """Return the share of a mask's rows, by bit planes of the weights or by adding them up."""
     total = 0.0
     for plane in range(planes.shape[0]):
         count = 0
@@ -137,23 +137,23 @@ def _measure(mask: Words, first: Any, size: Any, planes: Words, unit: float, sha
 
 
 @inlined
-def _is_held(held: Int32Array, i: int, condition: int) -> bool:
-    """Whether a condition is one that is lifted."""
-    found = False
-    for q in range(held.shape[1]):
-        found |= held[i, q] == condition
-    return found
+def _is_lifted(lifted: Int32Array, i: int, condition: int) -> bool:
+    """Return whether a condition of leaf i is lifted."""
+    is_lifted = False
+    for q in range(lifted.shape[1]):
+        is_lifted |= lifted[i, q] == condition
+    return is_lifted
 
 
 @kernel
-def _lifted(  # noqa: C901 - calls would take longer than the steps
-    a: int, b: int, leaves: Int32Array, held: Int32Array, start: Int32Array, sets: CellSets,
-    rows: _Rows, lifted: Matrix,
+def _count(  # noqa: C901 - calls would take longer than the steps
+    a: int, b: int, leaves: Int32Array, lifted: Int32Array, start: Int32Array, sets: CellSets,
+    rows: _Rows, counts: Matrix,
 ) -> None:  # fmt: skip
     """Count for the leaves from a to b."""
     words, n_sets, length, valid, planes, unit, shares = rows
     runs, low, high = sets
-    size, everything = np.uint64(length), (1 << held.shape[1]) - 1
+    size, everything = np.uint64(length), (1 << lifted.shape[1]) - 1
     mask, spare = np.empty(size, np.uint64), np.empty(size, np.uint64)
     masks = np.empty((everything + 1, size), np.uint64)
     for chunk in range(len(valid) // length):
@@ -163,7 +163,7 @@ def _lifted(  # noqa: C901 - calls would take longer than the steps
             for w in range(size):
                 mask[w] = valid[first + w]
             for c in range(start[leaves[i]], start[leaves[i] + 1]):
-                if _is_held(held, i, c):
+                if _is_lifted(lifted, i, c):
                     continue
                 run, stop = runs[c], runs[c + 1]
                 if stop == run + 1:
@@ -174,13 +174,13 @@ def _lifted(  # noqa: C901 - calls would take longer than the steps
                     _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
             for part in range(everything, -1, -1):
                 if part < everything:
-                    q = 0  # a condition that is met here, and lifted in a part before
+                    q = 0  # a condition that is met here and lifted in an earlier part
                     while part >> q & 1:
                         q += 1
                     for w in range(size):
                         mask[w] = masks[part | 1 << q, w]
-                    run, stop = runs[held[i, q]], runs[held[i, q] + 1]
+                    run, stop = runs[lifted[i, q]], runs[lifted[i, q] + 1]
                     _meet_any(words, origin, low[run:stop], high[run:stop], size, mask, spare)
                 for w in range(size):
                     masks[part, w] = mask[w]
-                lifted[i, part] += _measure(mask, first, size, planes, unit, shares)
+                counts[i, part] += _measure(mask, first, size, planes, unit, shares)

@@ -1,4 +1,4 @@
-"""Leaves as boxes: the features on each leaf's path, and the set of cells each must be in."""
+"""Leaf boxes: one condition per leaf and feature on its path, as a set of cells."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Arr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """The conditions of leaves, one per leaf and feature; those that are always met left out.
+    """Conditions of leaves, one per leaf and feature, without those that are always met.
 
     Attributes
     ----------
     start : (n_leaves + 1,)
-        Leaf l has the conditions start[l] to start[l + 1], the deepest node's first.
+        Leaf l has the conditions start[l] to start[l + 1], that of the deepest node first.
     feature : (n_conditions,)
     met : CellSets
-        Cells in which each condition is met.
+        Cells that meet each condition.
     leaf : (n_conditions,)
         Leaf of each condition.
     values : (n_leaves, n_targets)
-        Of the leaves; 0 for a leaf that contradicts itself, which has no conditions.
+        Leaf values; 0 for a leaf with contradictory conditions, which has none here.
     by_feature, feature_start : (n_conditions,), (n_features + 1,)
-        Conditions sorted by feature, and where each feature's start.
+        Conditions sorted by feature, and the first of each feature.
     """
 
     start: Int32Array
@@ -41,39 +41,40 @@ class Boxes:
     by_feature: Int32Array
     feature_start: Int32Array
 
-    def holders(self, features: Sequence[int]) -> tuple[Int32Array, Int32Array]:
-        """Find the leaves that have conditions on all of some features.
+    def with_all(self, features: Sequence[int]) -> tuple[Int32Array, Int32Array]:
+        """Find the leaves with conditions on all of some features.
 
         Returns
         -------
-        leaves : (n_holders,)
+        leaves : (n_found,)
             Ascending.
-        conditions : (n_holders, n_features)
+        conditions : (n_found, n_features)
             The conditions on these features, in their order.
         """
         lists = [
             self.by_feature[self.feature_start[j] : self.feature_start[j + 1]] for j in features
         ]
-        leaves, held = self.leaf[lists[0]], lists[0][:, np.newaxis]
+        leaves, columns = self.leaf[lists[0]], lists[0][:, np.newaxis]
         for conditions in lists[1:]:
-            mine, theirs = _common(leaves, self.leaf[conditions])
-            leaves = leaves[mine]
-            held = np.column_stack([held[mine], conditions[theirs]])
-        return leaves, np.ascontiguousarray(held)
+            left, right = _intersection(leaves, self.leaf[conditions])
+            leaves = leaves[left]
+            columns = np.column_stack([columns[left], conditions[right]])
+        return leaves, np.ascontiguousarray(columns)
 
 
 def leaf_boxes(ensemble: Ensemble, pool: BlockPool) -> Boxes:
-    """Intersect what the nodes on each leaf's path demand."""
-    found = leaf_conditions(ensemble, pool)
-    values = np.where(found.contradicts[:, np.newaxis], 0.0, ensemble.values)
-    leaf = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(found.start))
-    by_feature, feature_start = _sort(found.feature, len(ensemble.axes))
-    return Boxes(found.start, found.feature, found.met, leaf, values, by_feature, feature_start)
+    """Build the boxes of all leaves."""
+    conditions = leaf_conditions(ensemble, pool)
+    values = np.where(conditions.contradicts[:, np.newaxis], 0.0, ensemble.values)
+    leaf = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(conditions.start))
+    by_feature, feature_start = _counting_sort(conditions.feature, len(ensemble.axes))
+    start, feature, met = conditions.start, conditions.feature, conditions.met
+    return Boxes(start, feature, met, leaf, values, by_feature, feature_start)
 
 
 @kernel
-def _sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array]:
-    """Sort positions by small keys, equal ones in order: positions, and where each key starts."""
+def _counting_sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array]:
+    """Sort positions by small keys, stably: positions, and the first of each key."""
     start = np.zeros(count + 1, np.int32)
     for key in keys:
         start[key + 1] += 1
@@ -87,17 +88,17 @@ def _sort(keys: Int32Array, count: int) -> tuple[Int32Array, Int32Array]:
 
 
 @kernel
-def _common(left: Int32Array, right: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Find where two ascending lists are equal: positions in each."""
-    most = min(len(left), len(right))
-    mine, theirs = np.empty(most, np.int32), np.empty(most, np.int32)
-    i = k = made = 0
+def _intersection(left: Int32Array, right: Int32Array) -> tuple[Int32Array, Int32Array]:
+    """Intersect two ascending lists: positions of the common values in each."""
+    size = min(len(left), len(right))
+    in_left, in_right = np.empty(size, np.int32), np.empty(size, np.int32)
+    i = k = count = 0
     while i < len(left) and k < len(right):
         if left[i] == right[k]:
-            mine[made], theirs[made] = i, k
-            made += 1
+            in_left[count], in_right[count] = i, k
+            count += 1
         if left[i] <= right[k]:
             i += 1
         else:
             k += 1
-    return mine[:made], theirs[:made]
+    return in_left[:count], in_right[:count]

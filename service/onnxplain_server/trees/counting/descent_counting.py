@@ -1,8 +1,8 @@
-"""Shares of rows in leaves of which some features are free, by sending rows down the trees.
+"""Descent counting: shares of rows in leaves with some features free, as rows descend the trees.
 
-At a node that looks at a free feature all rows go both ways; at any other each row goes its way.
-The rows that arrive at a leaf are those that meet its conditions on all features that are not
-free. The cost is rows times depth, whatever the number of leaves: for very deep trees.
+At a node that compares a free feature all rows go both ways; elsewhere each row goes its own way.
+The rows that reach a leaf are those that meet its conditions on all other features. The cost is
+rows times depth, whatever the number of leaves: for very deep trees.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Arr
 
 
 class _FreeFeatures(NamedTuple):
-    """Which features are free, and the conditions on them of the leaves that have all."""
+    """Free features, and the conditions on them of the leaves that have one on each."""
 
     features: Int32Array
     is_free: npt.NDArray[np.bool_]
-    holder: Int32Array
+    position: Int32Array
     conditions: Int32Array
     met: CellSets
     share: Vector
 
 
 class DescentCounter:
-    """Counts rows in boxes by sending them down the trees.
+    """Counts rows in boxes as they descend the trees.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ class DescentCounter:
         self._ensemble = ensemble
         self._boxes = boxes
         self._ranked = ranked
-        self._way = build_descent(ensemble)
+        self._descent = build_descent(ensemble)
         self._share = met_shares(boxes.met, ranked.below)
 
-    def lifted(
+    def count(
         self,
         features: Sequence[int],
         leaves: Int32Array,
@@ -73,42 +73,47 @@ class DescentCounter:
         ----------
         features : sequence of int
         leaves : (n_leaves,)
-            Those with conditions on all of the features.
+            Leaves with conditions on all of the features.
         conditions : (n_leaves, n_features)
             These conditions.
         with_others : bool
-            Whether, with one feature, the effect of all others is computed too.
+            With one feature: also compute the effect of all others.
 
         Returns
         -------
         reached : (n_reached,)
-            Positions, among the leaves given, of those where any row arrives.
+            Positions in `leaves` of those that any row reaches.
         shares : (n_reached, 2 ** n_features)
-            As `Counter.lifted` gives them.
+            As `BitsetCounter.count` returns them.
         others : (n, n_targets)
-            At the rows; zeros where not asked for.
+            At the rows; zeros without `with_others`.
         """
-        is_free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
-        is_free[list(features)] = True
-        holder = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
-        holder[leaves] = np.arange(len(leaves))
-        free = np.array(features, dtype=np.int32)
-        held = _FreeFeatures(free, is_free, holder, conditions, self._boxes.met, self._share)
+        free = self._free(features, leaves, conditions)
         met = np.zeros((len(leaves), 1 << len(features)))
         others = np.zeros((len(self._ranked), self._boxes.values.shape[1]))
         values = self._boxes.values if with_others else self._boxes.values[:, :0]
         codes, shares = self._ranked.codes, self._ranked.shares
-        _send(self._ensemble.depth, self._way, held, values, codes, shares, met, others)
+        _descend(self._ensemble.depth, self._descent, free, values, codes, shares, met, others)
         reached = np.flatnonzero(met.any(axis=1)).astype(np.int32)
-        return reached, _accumulated(met[reached]), others
+        return reached, _accumulate(met[reached]), others
+
+    def _free(
+        self, features: Sequence[int], leaves: Int32Array, conditions: Int32Array
+    ) -> _FreeFeatures:
+        is_free = np.zeros(len(self._ensemble.axes), dtype=np.bool_)
+        is_free[list(features)] = True
+        position = np.full(len(self._ensemble.leaf), -1, dtype=np.int32)
+        position[leaves] = np.arange(len(leaves))
+        numbers = np.array(features, dtype=np.int32)
+        return _FreeFeatures(numbers, is_free, position, conditions, self._boxes.met, self._share)
 
 
-def _accumulated(met: Matrix) -> Matrix:
-    """From shares that meet exactly some conditions to shares that meet at least some.
+def _accumulate(met: Matrix) -> Matrix:
+    """Turn shares that meet exactly some conditions into shares that meet at least some.
 
-    The bits of a column are the conditions met; of the result's, those that are lifted.
+    Bits of a column are the conditions met; bits of a column of the result are those lifted.
     """
-    shares = met[:, ::-1].copy()  # now the bits are the conditions missed
+    shares = met[:, ::-1].copy()  # bits are the conditions missed
     columns = np.arange(met.shape[1])
     for q in range(met.shape[1].bit_length() - 1):
         lifted = columns[columns >> q & 1 == 1]
@@ -118,26 +123,28 @@ def _accumulated(met: Matrix) -> Matrix:
 
 @inlined
 def _in_any(code: int, sets: Any, number: int) -> bool:
-    """Whether a cell is in a set."""
-    found = False
+    """Return whether a cell is in a set."""
+    is_inside = False
     for run in range(sets.start[number], sets.start[number + 1]):
-        found |= sets.low[run] <= code < sets.high[run]
-    return found
+        is_inside |= sets.low[run] <= code < sets.high[run]
+    return is_inside
 
 
 @inlined
-def _part(rows: Any, first: int, last: int, codes: Any, way: Any, node: int, spare: Any) -> int:
-    """Move the rows that are inside a node's run to the front: where the others start."""
+def _partition(
+    rows: Any, first: int, last: int, codes: Any, descent: Any, node: int, spare: Any
+) -> int:
+    """Partition rows by a node, those inside its run first: the position of the first other."""
     front, back = first, 0
-    nodes = way.nodes
+    nodes = descent.nodes
     feature, low, span = nodes[node, FEATURE], nodes[node, LOW], nodes[node, SPAN]
     for i in range(first, last):
         row = rows[i]
         code = codes[feature, row]
         inside = 1 if low <= code < low + span else 0
         if span == MANY:
-            inside = 1 if _in_any(code, way.truth, node) else 0
-        # Written to both places, and one of them kept: no branch to be guessed wrong.
+            inside = 1 if _in_any(code, descent.truth, node) else 0
+        # Written to both arrays without a branch, which would be mispredicted half of the time.
         rows[front], spare[back] = row, row
         front += inside
         back += 1 - inside
@@ -147,19 +154,19 @@ def _part(rows: Any, first: int, last: int, codes: Any, way: Any, node: int, spa
 
 
 @inlined
-def _arrive(
-    rows: Any, first: int, last: int, leaf: int, held: Any, values: Any, codes: Any, shares: Any,
+def _count_leaf(
+    rows: Any, first: int, last: int, leaf: int, free: Any, values: Any, codes: Any, shares: Any,
     met: Any, others: Any,
 ) -> None:  # fmt: skip
-    """Count the rows that arrive at a leaf by the free conditions that they meet."""
-    h, factor = held.holder[leaf], 1.0
+    """Count the rows that reach a leaf by the free conditions that they meet."""
+    h, factor = free.position[leaf], 1.0
     if h >= 0:
-        factor = held.share[held.conditions[h, 0]]
+        factor = free.share[free.conditions[h, 0]]
         for i in range(first, last):
             pattern = 0
-            for q in range(len(held.features)):
-                code = codes[held.features[q], rows[i]]
-                pattern |= (1 if _in_any(code, held.met, held.conditions[h, q]) else 0) << q
+            for q in range(len(free.features)):
+                code = codes[free.features[q], rows[i]]
+                pattern |= (1 if _in_any(code, free.met, free.conditions[h, q]) else 0) << q
             met[h, pattern] += shares[rows[i]]
     for i in range(first, last):
         for k in range(values.shape[1]):
@@ -167,30 +174,30 @@ def _arrive(
 
 
 @kernel
-def _send(
-    depth: int, way: Descent, held: _FreeFeatures, values: Matrix, codes: Int32Array,
+def _descend(
+    depth: int, descent: Descent, free: _FreeFeatures, values: Matrix, codes: Int32Array,
     shares: Vector, met: Matrix, others: Matrix,
 ) -> None:  # fmt: skip
-    """Send all rows down all trees; what waits are parts of the rows, at nodes."""
+    """Descend with all rows; the stack holds parts of the rows with the nodes to go on at."""
     n = codes.shape[1]
     rows, spare = np.arange(n).astype(np.int32), np.empty(n, np.int32)
     node, first = np.empty(depth + 2, np.int32), np.empty(depth + 2, np.int32)
     last = np.empty(depth + 2, np.int32)
-    for root in way.roots:
-        node[0], first[0], last[0], waiting = root, 0, n, 1
-        while waiting:
-            waiting -= 1
-            here, a, b = node[waiting], first[waiting], last[waiting]
-            feature = way.nodes[here, FEATURE]
+    for root in descent.roots:
+        node[0], first[0], last[0], top = root, 0, n, 1
+        while top:
+            top -= 1
+            here, a, b = node[top], first[top], last[top]
+            feature = descent.nodes[here, FEATURE]
             if a == b:
                 continue
             if feature < 0:
-                _arrive(rows, a, b, -1 - feature, held, values, codes, shares, met, others)
+                _count_leaf(rows, a, b, -1 - feature, free, values, codes, shares, met, others)
                 continue
             start, stop = a, b
-            if not held.is_free[feature]:
-                start = stop = _part(rows, a, b, codes, way, here, spare)
-            node[waiting], first[waiting], last[waiting] = way.nodes[here, OUTSIDE], start, b
-            waiting += 1
-            node[waiting], first[waiting], last[waiting] = way.nodes[here, INSIDE], a, stop
-            waiting += 1
+            if not free.is_free[feature]:
+                start = stop = _partition(rows, a, b, codes, descent, here, spare)
+            node[top], first[top], last[top] = descent.nodes[here, OUTSIDE], start, b
+            top += 1
+            node[top], first[top], last[top] = descent.nodes[here, INSIDE], a, stop
+            top += 1

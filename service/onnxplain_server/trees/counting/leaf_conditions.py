@@ -1,4 +1,4 @@
-"""From the nodes on the path of a leaf to one condition per feature."""
+"""Leaf conditions: the splits on each leaf's path, intersected to one condition per feature."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 _BLOCK = 4096
-"""Leaves that one call works on."""
+"""Leaves per kernel call."""
 _MANY = -1
-"""End of what is no single run of cells."""
+"""End of a set of cells that is not a single run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
-    """The conditions of leaves; see `Boxes`.
+    """Conditions of leaves; see `Boxes`.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Conditions:
     feature : (n_conditions,)
     met : CellSets
     contradicts : (n_leaves,)
-        Whether no cell meets all that a leaf's path demands of some feature.
+        Whether no cell of some feature meets all splits on the leaf's path.
     """
 
     start: Int32Array
@@ -38,7 +38,7 @@ class Conditions:
 
 
 class _Paths(NamedTuple):
-    """What leads to leaves; `low` and `high` end the run of cells that go from parent to node."""
+    """Paths to leaves; `low` and `high` are the run of cells that go from parent to node."""
 
     leaf: Int32Array
     parent: Int32Array
@@ -48,15 +48,15 @@ class _Paths(NamedTuple):
     truth: CellSets
     low: Int32Array
     high: Int32Array
-    room: int
+    capacity: int
 
 
 def leaf_conditions(ensemble: Ensemble, pool: BlockPool) -> Conditions:
-    """Intersect what the nodes on each path demand, feature by feature."""
-    most_runs = int(np.diff(ensemble.truth.start).max(initial=0))
+    """Intersect the splits on each leaf's path, feature by feature."""
+    max_runs = int(np.diff(ensemble.truth.start).max(initial=0))
     paths = _Paths(
         *(ensemble.leaf, ensemble.parent, ensemble.true, ensemble.feature, ensemble.first),
-        *(ensemble.truth, *_ways(ensemble), 2 + ensemble.depth * (most_runs + 1)),
+        *(ensemble.truth, *_branch_runs(ensemble), 2 + ensemble.depth * (max_runs + 1)),
     )
     counts = np.zeros((len(ensemble.leaf), 2), dtype=np.int32)
     spans = blocks(len(counts), _BLOCK)
@@ -75,31 +75,32 @@ def leaf_conditions(ensemble: Ensemble, pool: BlockPool) -> Conditions:
     return Conditions(starts[0], feature, met, contradicts)
 
 
-def _ways(ensemble: Ensemble) -> tuple[Int32Array, Int32Array]:
-    """Ends of the run of cells that go from each node's parent to it; else `_MANY`: (n_nodes,)."""
+def _branch_runs(ensemble: Ensemble) -> tuple[Int32Array, Int32Array]:
+    """Return the run of cells that go from each node's parent to it, or `_MANY`: (n_nodes,)."""
     inner = np.flatnonzero(ensemble.feature >= 0)
     begin, feature = ensemble.truth.start[inner], ensemble.feature[inner]
     first, last = ensemble.first[feature], ensemble.first[feature + 1] - 1
-    is_one = ensemble.truth.start[inner + 1] == begin + 1
-    low, high = (ends[np.where(is_one, begin, 0)] for ends in ensemble.truth[1:])
-    ways = np.full((2, len(ensemble.feature)), _MANY, dtype=np.int32)
-    ways[:, ensemble.true[inner]] = np.where(is_one, [low, high], _MANY)
+    is_single = ensemble.truth.start[inner + 1] == begin + 1
+    low, high = (ends[np.where(is_single, begin, 0)] for ends in ensemble.truth[1:])
+    runs = np.full((2, len(ensemble.feature)), _MANY, dtype=np.int32)
+    runs[:, ensemble.true[inner]] = np.where(is_single, [low, high], _MANY)
     rest = np.where(low == first, [high, last], np.where(high == last, [first, low], _MANY))
-    ways[:, ensemble.false[inner]] = np.where(is_one, rest, _MANY)
-    return ways[0], ways[1]
+    runs[:, ensemble.false[inner]] = np.where(is_single, rest, _MANY)
+    return runs[0], runs[1]
 
 
 class _Scratch(NamedTuple):
-    """Room for the conditions of one leaf.
+    """Buffers for the conditions of one leaf.
 
-    `seen` is the last leaf with a feature, `features` those of this one, `least` and `most` the
-    ends of their runs; `feature` and `run` are the conditions, `low` and `high` their runs.
+    `seen` is the last leaf with each feature, `features` are those of this leaf, `lower` and
+    `upper` the ends of their runs; `feature` and `run` are the conditions, `low` and `high` their
+    runs, and `fresh` receives the runs of an intersection.
     """
 
     seen: Int32Array
     features: Int32Array
-    least: Int32Array
-    most: Int32Array
+    lower: Int32Array
+    upper: Int32Array
     feature: Int32Array
     run: Int32Array
     low: Int32Array
@@ -117,9 +118,9 @@ def _make_scratch(paths: Any) -> Any:
         np.empty(n_features, np.int32),
         np.empty(n_features, np.int32),
         np.empty(n_features, np.int32),
-        np.empty(paths.room, np.int32),
-        np.empty(paths.room, np.int32),
-        np.empty((2, paths.room), np.int32),
+        np.empty(paths.capacity, np.int32),
+        np.empty(paths.capacity, np.int32),
+        np.empty((2, paths.capacity), np.int32),
     )
 
 
@@ -127,10 +128,10 @@ def _make_scratch(paths: Any) -> Any:
 def _cut(
     paths: Any, split: int, is_true: bool, low: Int32Array, high: Int32Array, count: int, fresh: Any
 ) -> int:
-    """Cut runs, in place, with those where a node is true, or with the gaps between: how many."""
+    """Intersect runs, in place, with a node's true or false runs: the number of runs left."""
     start, j = paths.truth.start[split], paths.feature[split]
     pieces = paths.truth.start[split + 1] - start + (0 if is_true else 1)
-    made = i = piece = 0
+    size = i = piece = 0
     while i < count and piece < pieces:
         if is_true:
             lower, upper = paths.truth.low[start + piece], paths.truth.high[start + piece]
@@ -142,19 +143,19 @@ def _cut(
                 upper = paths.truth.low[start + piece]
         cut_low, cut_high = max(low[i], lower), min(high[i], upper)
         if cut_low < cut_high:
-            fresh[0, made], fresh[1, made] = cut_low, cut_high
-            made += 1
+            fresh[0, size], fresh[1, size] = cut_low, cut_high
+            size += 1
         if high[i] < upper:
             i += 1
         else:
             piece += 1
-    low[:made], high[:made] = fresh[0, :made], fresh[1, :made]
-    return made
+    low[:size], high[:size] = fresh[0, :size], fresh[1, :size]
+    return size
 
 
 @inlined
 def _intersect(paths: Any, leaf: int, j: int, low: Int32Array, high: Int32Array, fresh: Any) -> int:
-    """Intersect all that a path demands of a feature, as runs: how many."""
+    """Intersect all splits of a path on a feature, as runs: the number of runs."""
     low[0], high[0], count, node = paths.first[j], paths.first[j + 1] - 1, 1, leaf
     while paths.parent[node] >= 0:
         split = paths.parent[node]
@@ -166,45 +167,45 @@ def _intersect(paths: Any, leaf: int, j: int, low: Int32Array, high: Int32Array,
 
 @inlined
 def _climb(paths: Any, leaf: int, scratch: Any) -> int:
-    """Go from a leaf to its root and narrow the run of each feature met: how many are met."""
-    # Looked up once: in a tuple that takes longer than a step up.
+    """Climb from a leaf to its root and narrow the run of each feature: the number of features."""
+    # Looked up once: a lookup in a tuple takes longer than a step up.
     parent, feature, first, low, high = (
         paths.parent, paths.feature, paths.first, paths.low, paths.high,
     )  # fmt: skip
-    seen, features, least, most = scratch.seen, scratch.features, scratch.least, scratch.most
+    seen, features, lower, upper = scratch.seen, scratch.features, scratch.lower, scratch.upper
     count, node = 0, leaf
     while parent[node] >= 0:
         j = feature[parent[node]]
         if seen[j] != leaf:
             seen[j], features[count] = leaf, j
-            least[j], most[j] = first[j], first[j + 1] - 1
+            lower[j], upper[j] = first[j], first[j + 1] - 1
             count += 1
         if high[node] == _MANY:
-            most[j] = _MANY
-        elif most[j] != _MANY:
-            least[j], most[j] = max(least[j], low[node]), min(most[j], high[node])
+            upper[j] = _MANY
+        elif upper[j] != _MANY:
+            lower[j], upper[j] = max(lower[j], low[node]), min(upper[j], high[node])
         node = parent[node]
     return count
 
 
 @inlined
 def _box(paths: Any, leaf: int, scratch: Any) -> tuple[int, int]:
-    """Collect a leaf's conditions: how many, -1 for a contradiction, and how many runs."""
+    """Collect a leaf's conditions: their number, -1 for a contradiction, and that of runs."""
     count = runs = 0
-    first, features, least, most = paths.first, scratch.features, scratch.least, scratch.most
+    first, features, lower, upper = paths.first, scratch.features, scratch.lower, scratch.upper
     lows, highs, conditions, starts = scratch.low, scratch.high, scratch.feature, scratch.run
     for f in range(_climb(paths, leaf, scratch)):
         j = features[f]
-        low, high, made = least[j], most[j], 1
+        low, high, size = lower[j], upper[j], 1
         if high == _MANY:
-            made = _intersect(paths, leaf, j, lows[runs:], highs[runs:], scratch.fresh)
+            size = _intersect(paths, leaf, j, lows[runs:], highs[runs:], scratch.fresh)
             low, high = lows[runs], highs[runs]
-        if made == 0 or low >= high:
+        if size == 0 or low >= high:
             return -1, 0
-        if made > 1 or low > first[j] or high < first[j + 1] - 1:
+        if size > 1 or low > first[j] or high < first[j + 1] - 1:
             lows[runs], highs[runs] = low, high
             conditions[count], starts[count] = j, runs
-            count, runs = count + 1, runs + made
+            count, runs = count + 1, runs + size
     return count, runs
 
 
@@ -220,7 +221,7 @@ def _count(a: int, b: int, paths: _Paths, counts: Int32Array) -> None:
 def _fill(
     a: int, b: int, paths: _Paths, starts: Int32Array, feature: Int32Array, met: CellSets
 ) -> None:
-    """Write the conditions of the leaves from a to b where they belong."""
+    """Write the conditions of the leaves from a to b."""
     scratch = _make_scratch(paths)
     for i in range(a, b):
         count, runs = _box(paths, paths.leaf[i], scratch)

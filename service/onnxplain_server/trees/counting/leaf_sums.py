@@ -1,10 +1,10 @@
-"""Sums over leaves of a coefficient where a point meets the leaf's conditions on a few features.
+"""Leaf sums: coefficients summed over the leaves whose conditions on a few features a point meets.
 
     E_A(x) = Σ over leaves l of c_l [x meets the conditions of l on A]
 
-With one feature, a step function: two entries per run, one cumulative sum. With two, each
-leaf is a rectangle: a sweep over the first feature keeps the cumulative sums over the second.
-With more, the points in each box are found with bitsets.
+With one feature this is a step function: two entries per run and a cumulative sum. With two, each
+leaf is a rectangle, and a sweep line over the first feature updates cumulative sums over the
+second. With more, bitsets find the points in each box.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Points(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A feature's side of leaves: their conditions on it, and where points are."""
+    """Conditions of leaves on one feature, and positions of the points along it."""
 
     condition: Int32Array
     cells: CellSets
-    place: Int32Array
+    position: Int32Array
     first: int
     points: Int32Array
 
@@ -47,19 +47,19 @@ class _Line(NamedTuple):
 def evaluate_leaf_sums(
     ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, coefficients: Matrix, points: Points
 ) -> Matrix:
-    """Evaluate E at points.
+    """Evaluate E_A at points.
 
     Parameters
     ----------
     conditions : (n_leaves, n_features)
-        Of each leaf, on the features of the points.
+        Condition of each leaf on each feature of the points.
     coefficients : (n_leaves, n_targets)
 
     Returns
     -------
     (n_points, n_targets)
-        Cost: with two features proportional to leaves and points, and to the product of
-        the numbers of their cells; with more, to leaves times points / 64, and hits.
+        Cost: with two features proportional to leaves and points, and to the product of the
+        features' numbers of cells; with more, to leaves times points / 64, and hits.
     """
     values = np.zeros((points.codes.shape[1], coefficients.shape[1]))
     if not points.features:
@@ -68,14 +68,14 @@ def evaluate_leaf_sums(
     if len(points.features) > 2:
         bits = build_bitsets(ensemble, points.codes, points.features)
         valid = to_words(np.ones(len(values), dtype=np.bool_))
-        _fill(conditions, bits.placed(boxes.met), coefficients, bits.words, valid, values)
+        _fill(conditions, bits.to_positions(boxes.met), coefficients, bits.words, valid, values)
         return values
     lines = [
         _line(ensemble, boxes, conditions[:, q], j, points.codes[q])
         for q, j in enumerate(points.features)
     ]
     if len(lines) == 1:
-        return _steps(lines[0], coefficients)
+        return _step_function(lines[0], coefficients)
     order = np.argsort(lines[0].points, kind="stable")
     _sweep(lines[0], lines[1], coefficients, order, values)
     return values
@@ -84,60 +84,60 @@ def evaluate_leaf_sums(
 def _line(
     ensemble: Ensemble, boxes: Boxes, conditions: Int32Array, feature: int, codes: Int32Array
 ) -> _Line:
-    """Number the cells that points are in: no others are needed."""
+    """Number the cells with points; no others are needed."""
     first, last = int(ensemble.first[feature]), int(ensemble.first[feature + 1])
     occupied = np.zeros(last - first, dtype=np.int32)
     occupied[codes - first + 1] = 1
-    place = np.cumsum(occupied, dtype=np.int32)
+    position = np.cumsum(occupied, dtype=np.int32)
     condition = np.ascontiguousarray(conditions)
-    return _Line(condition, boxes.met, place, first, place[codes - first])
+    return _Line(condition, boxes.met, position, first, position[codes - first])
 
 
-def _steps(line: _Line, coefficients: Matrix) -> Matrix:
-    """Evaluate a step function: its steps, added up."""
-    table = np.zeros((line.place[-1] + 1, coefficients.shape[1]))
-    _note(line, coefficients, table)
+def _step_function(line: _Line, coefficients: Matrix) -> Matrix:
+    """Evaluate a step function at the points."""
+    table = np.zeros((line.position[-1] + 1, coefficients.shape[1]))
+    _add_steps(line, coefficients, table)
     return np.cumsum(table, axis=0)[line.points]
 
 
 @inlined
-def _change(line: Any, leaf: int, sign: float, coefficients: Any, table: Any) -> None:
-    """Note where along a line a leaf's coefficient comes and goes."""
+def _add_step(line: Any, leaf: int, sign: float, coefficients: Any, table: Any) -> None:
+    """Add a leaf's coefficient at the start of its runs, and subtract it at their ends."""
     c = line.condition[leaf]
     for run in range(line.cells.start[c], line.cells.start[c + 1]):
-        come = line.place[line.cells.low[run] - line.first]
-        gone = line.place[line.cells.high[run] - line.first]
+        enter = line.position[line.cells.low[run] - line.first]
+        leave = line.position[line.cells.high[run] - line.first]
         for k in range(coefficients.shape[1]):
-            table[come, k] += sign * coefficients[leaf, k]
-            table[gone, k] -= sign * coefficients[leaf, k]
+            table[enter, k] += sign * coefficients[leaf, k]
+            table[leave, k] -= sign * coefficients[leaf, k]
 
 
 @kernel
-def _note(line: _Line, coefficients: Matrix, table: Matrix) -> None:
-    """Note where the coefficients of all leaves come and go."""
+def _add_steps(line: _Line, coefficients: Matrix, table: Matrix) -> None:
+    """Add the steps of all leaves to a table."""
     for leaf in range(len(line.condition)):
-        _change(line, leaf, 1.0, coefficients, table)
+        _add_step(line, leaf, 1.0, coefficients, table)
 
 
 @inlined
 def _events(line: Any) -> Any:
-    """Sort by place where leaves come (leaf + 1) and go (-leaf - 1): where each starts, and all."""
-    start = np.zeros(line.place[-1] + 2, np.int64)
+    """Sort starts (leaf + 1) and ends (-leaf - 1) of runs by position: first of each, and all."""
+    start = np.zeros(line.position[-1] + 2, np.int64)
     for c in line.condition:
         for run in range(line.cells.start[c], line.cells.start[c + 1]):
-            start[line.place[line.cells.low[run] - line.first] + 1] += 1
-            start[line.place[line.cells.high[run] - line.first] + 1] += 1
+            start[line.position[line.cells.low[run] - line.first] + 1] += 1
+            start[line.position[line.cells.high[run] - line.first] + 1] += 1
     for k in range(1, len(start)):
         start[k] += start[k - 1]
     events, fill = np.empty(start[-1], np.int32), start[:-1].copy()
     for leaf, c in enumerate(line.condition):
         for run in range(line.cells.start[c], line.cells.start[c + 1]):
-            come = line.place[line.cells.low[run] - line.first]
-            gone = line.place[line.cells.high[run] - line.first]
-            events[fill[come]] = leaf + 1
-            fill[come] += 1
-            events[fill[gone]] = -leaf - 1
-            fill[gone] += 1
+            enter = line.position[line.cells.low[run] - line.first]
+            leave = line.position[line.cells.high[run] - line.first]
+            events[fill[enter]] = leaf + 1
+            fill[enter] += 1
+            events[fill[leave]] = -leaf - 1
+            fill[leave] += 1
     return start, events
 
 
@@ -145,17 +145,17 @@ def _events(line: Any) -> Any:
 def _sweep(
     across: _Line, along: _Line, coefficients: Matrix, order: Indices, values: Matrix
 ) -> None:
-    """Go across, place by place, and keep where along the other line coefficients come and go."""
+    """Move the sweep line across, and update the steps along the other feature."""
     start, events = _events(across)
-    size, point = along.place[-1] + 1, 0
+    size, point = along.position[-1] + 1, 0
     change, total = (
         np.zeros((size, coefficients.shape[1])),
         np.zeros((size, coefficients.shape[1])),
     )
-    for here in range(across.place[-1]):
+    for here in range(across.position[-1]):
         for e in range(start[here], start[here + 1]):
             sign = 1.0 if events[e] > 0 else -1.0
-            _change(along, abs(events[e]) - 1, sign, coefficients, change)
+            _add_step(along, abs(events[e]) - 1, sign, coefficients, change)
         for k in range(coefficients.shape[1]):
             running = 0.0
             for b in range(size):
@@ -169,7 +169,7 @@ def _sweep(
 
 @inlined
 def _met_by(words: Any, chunk: int, w: int, sets: Any, condition: int) -> Any:
-    """Points of a word that meet a condition."""
+    """Return the points of a word that meet a condition."""
     met = np.uint64(0)
     for run in range(sets.start[condition], sets.start[condition + 1]):
         met |= words[chunk, sets.high[run], w] & ~words[chunk, sets.low[run], w]

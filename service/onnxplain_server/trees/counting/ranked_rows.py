@@ -1,4 +1,4 @@
-"""Rows as cells, with their shares: all that counting needs to know of a table."""
+"""Ranked rows: the background as cells with weights, and bitsets of the rows below each border."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Arr
 Words = npt.NDArray[np.uint64]
 """(n_words,); bit i % 64 of word i // 64 is row i. Bits after the last row are 0."""
 
-_MOST_PLANES = 8
-"""Weights up to 255 times the least are counted by their binary digits; others are added up."""
+_MAX_PLANES = 8
+"""Weights up to 255 times the least are counted by bit planes; others are added up."""
 _CHUNK = 128
-"""Words per chunk, at most: some sets of this size fit into the first-level cache."""
+"""Most words per chunk, so that some sets fit into the first-level cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedRows:
-    """Rows whose values are replaced by cells.
+    """Rows with their values replaced by cells.
 
     Attributes
     ----------
     codes : (n_features, n)
         Lower border of each value's cell.
     shares : (n,)
-        Weights, divided by their sum.
+        Weights divided by their sum.
     below : (n_borders,)
         Share of the rows below each border of a feature.
     planes : (n_planes, n_chunks, n_words)
-        Binary digits of the weights, where these are small multiples of one; else none.
+        Bit planes of the weights, if these are small multiples of the least; else none.
     unit : float
-        The share that the lowest digit stands for.
+        Share of the lowest bit.
     """
 
     codes: Int32Array
@@ -68,37 +68,38 @@ def rank_rows(ensemble: Ensemble, background: Background) -> RankedRows:
 def _codes(ensemble: Ensemble, feature: int, column: Array) -> Int32Array:
     if column.dtype != object:
         return ensemble.codes(feature, column)
-    levels, places = distinct(column)  # text is slow to look up
+    levels, places = distinct(column)  # looking text up is slow
     return ensemble.codes(feature, levels)[places]
 
 
 def _planes(weights: Vector) -> Words:
-    """Write weights that are small multiples of the least one in binary; none if they are not."""
+    """Split weights into bit planes if they are small multiples of the least; else return none."""
     none = np.zeros((0, *chunks_for(len(weights))), np.uint64)
-    if weights.max() >= 2**_MOST_PLANES * _least(weights):
-        return none  # before dividing, which could overflow
+    if weights.max() >= 2**_MAX_PLANES * _least(weights):
+        return none  # before the division, which could overflow
     multiples = weights / _least(weights)
-    whole = np.rint(multiples)
-    if whole.max() >= 2**_MOST_PLANES or np.abs(multiples - whole).max() > 1e-14 * whole.max():
+    integers = np.rint(multiples)
+    largest = integers.max()
+    if largest >= 2**_MAX_PLANES or np.abs(multiples - integers).max() > 1e-14 * largest:
         return none
-    digits = range(int(whole.max()).bit_length())
-    return np.stack([to_words(whole.astype(np.int64) >> digit & 1 == 1) for digit in digits])
+    bits = range(int(largest).bit_length())
+    return np.stack([to_words(integers.astype(np.int64) >> bit & 1 == 1) for bit in bits])
 
 
 def _least(weights: Vector) -> float:
-    """Return the least weight that is not 0."""
+    """Return the least positive weight."""
     return float(weights[weights > 0].min())
 
 
 def chunks_for(count: int) -> tuple[int, int]:
-    """Divide so many rows: number of chunks, and of words in each."""
+    """Divide `count` rows: the number of chunks, and of words in each."""
     words = -(-count // 64)
     chunks = -(-words // _CHUNK)
     return chunks, -(-words // chunks)
 
 
 def to_words(flags: Array) -> Words:
-    """Pack (n,) flags: (n_chunks, n_words)."""
+    """Pack flags into words: (n,) to (n_chunks, n_words)."""
     shape = chunks_for(len(flags))
     padded = np.zeros(64 * shape[0] * shape[1], dtype=np.bool_)
     padded[: len(flags)] = flags
@@ -107,66 +108,65 @@ def to_words(flags: Array) -> Words:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bitsets:
-    """For every border, the set of rows below it: any run of cells is a difference of two.
+    """Bitsets of the rows below each border: the rows of a run of cells are a difference of two.
 
-    Borders between which no row lies share a set, so there are at most as many
-    sets per feature as rows.
+    Borders without a row between them share a set, which bounds the sets by the rows.
 
     Attributes
     ----------
-    place : (n_borders,)
-        Which set belongs to a border; -1 for features that were left out.
+    position : (n_borders,)
+        Set of each border; -1 for features that were left out.
     start : (n_features + 1,)
-        First set of each feature: the empty one.
+        First set of each feature, which is empty.
     words : (n_chunks, n_sets, n_words)
-        Chunk by chunk of the rows, so that the sets of a chunk are close together.
+        By chunk of the rows, so that the sets of a chunk are adjacent.
     """
 
-    place: Int32Array
+    position: Int32Array
     start: Int32Array
     words: Words
 
-    def placed(self, cells: CellSets) -> CellSets:
-        """Sets of cells whose runs end at sets of rows instead of borders."""
-        return CellSets(cells.start, self.place[cells.low], self.place[cells.high])
+    def to_positions(self, cells: CellSets) -> CellSets:
+        """Replace the borders of runs by positions of bitsets."""
+        return CellSets(cells.start, self.position[cells.low], self.position[cells.high])
 
 
 def build_bitsets(ensemble: Ensemble, codes: Int32Array, features: Sequence[int]) -> Bitsets:
-    """Build the sets of rows below borders.
+    """Build the bitsets of rows below borders.
 
     Parameters
     ----------
     codes : (n_features, n)
-        One row per entry of `features`.
+        Cells of rows or points, one line per entry of `features`.
     """
-    place = np.full(ensemble.first[-1], -1, dtype=np.int32)
-    counts = [_occupy(ensemble, place, j, own) for j, own in zip(features, codes, strict=True)]
+    position = np.full(ensemble.first[-1], -1, dtype=np.int32)
+    counts = [_occupy(ensemble, position, j, own) for j, own in zip(features, codes, strict=True)]
     ends = np.cumsum([0, *counts])
     chunks, size = chunks_for(codes.shape[1])
     words = np.zeros((chunks, ends[-1], size), np.uint64)
     for j, own, start, stop in zip(features, codes, ends[:-1], ends[1:], strict=True):
         borders = slice(ensemble.first[j], ensemble.first[j + 1])
-        place[borders] += start
-        _accumulate(place[own], words, start, stop)
-    return Bitsets(place, ends.astype(np.int32), words)
+        position[borders] += start
+        _accumulate(position[own], words, start, stop)
+    return Bitsets(position, ends.astype(np.int32), words)
 
 
-def _occupy(ensemble: Ensemble, place: Int32Array, feature: int, codes: Int32Array) -> int:
-    """Number a feature's occupied cells; each border gets the number of those below it."""
+def _occupy(ensemble: Ensemble, position: Int32Array, feature: int, codes: Int32Array) -> int:
+    """Number a feature's occupied cells: each border gets the count of those below it."""
     borders = slice(ensemble.first[feature], ensemble.first[feature + 1])
     occupied = np.zeros(borders.stop - borders.start, dtype=np.int32)
     occupied[codes - borders.start + 1] = 1
-    place[borders] = np.cumsum(occupied)
-    return int(place[borders.stop - 1]) + 1
+    position[borders] = np.cumsum(occupied)
+    return int(position[borders.stop - 1]) + 1
 
 
 @kernel
-def _accumulate(places: Int32Array, words: Words, start: int, stop: int) -> None:
-    """Set each row's bit in the set after its cell's lower border, then add up the sets."""
+def _accumulate(positions: Int32Array, words: Words, start: int, stop: int) -> None:
+    """Set each row's bit in the set above its cell's lower border, then accumulate the sets."""
     chunks, _, size = words.shape
-    for i in range(len(places)):
+    for i in range(len(positions)):
         chunk, word = divmod(i >> 6, size)
-        words[chunk, places[i] + 1, word] |= np.uint64(1) << np.uint64(i & 63)
+        words[chunk, positions[i] + 1, word] |= np.uint64(1) << np.uint64(i & 63)
     for chunk in range(chunks):
         for k in range(start + 1, stop):
             for w in range(size):

@@ -1,6 +1,6 @@
-r"""Two ways to count rows in boxes, and the choice between them.
+r"""Counting strategies: bitsets or descent, and the choice between them by estimated time.
 
-Both give, for a group of features, the leaves with conditions on all of them and the shares
+Both count, for a group of features, the leaves with conditions on all of them and the shares
 of rows with these conditions lifted; and for single features F_\j at the rows.
 """
 
@@ -22,19 +22,18 @@ from onnxplain_server.trees.counting.ranked_rows import RankedRows, build_bitset
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
-_MOST_BYTES = 256 << 20
-"""For the effects of all features but one that are computed in one pass."""
-_MOST_BIT_BYTES = 1 << 30
-"""For bitsets."""
-_AT_ONCE = 8
-"""Features whose rows are sent side by side."""
+_MAX_EFFECT_BYTES = 256 << 20
+"""Size of the all-but-one effects that one pass computes."""
+_MAX_BITSET_BYTES = 1 << 30
+_PARALLEL_FEATURES = 8
+"""Features of one parallel descent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedLeaves:
-    """Leaves with conditions on all of some features, and how many rows they hold without these.
+    """Leaves with conditions on all of some features, and their shares of rows without these.
 
-    Those that hold none even then are left out.
+    Leaves without any row even then are left out.
 
     Attributes
     ----------
@@ -53,13 +52,13 @@ class CountedLeaves:
     shares: Matrix
 
     def coefficients(self, lifted: int) -> Matrix:
-        """Values of the leaves times their shares, with these conditions lifted."""
+        """Return leaf values times shares, with these conditions lifted (bits)."""
         product: Matrix = self.boxes.values[self.leaves] * self.shares[:, lifted, np.newaxis]
         return product
 
 
 class Leaves:
-    """The leaves of an ensemble as boxes, once for all rows that are explained.
+    """Leaf boxes of an ensemble, built once for all backgrounds.
 
     Parameters
     ----------
@@ -73,24 +72,24 @@ class Leaves:
 
     @cached_property
     def boxes(self) -> Boxes:
-        """With the conditions on all features."""
+        """The leaves with their conditions on all features."""
         return leaf_boxes(self.ensemble, self._pool)
 
 
 class CountingStrategy(Protocol):
-    """A way to count."""
+    """Strategy to count rows in boxes."""
 
-    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
+    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
         """Count for a group of features; without a pool, in the calling thread."""
 
     def singles(
         self, features: Sequence[int], pool: BlockPool
     ) -> Iterator[tuple[CountedLeaves, Matrix]]:
-        r"""Count for single features, and give F_\j of each: (n, n_targets)."""
+        r"""Count for single features, and compute F_\j of each: (n, n_targets)."""
 
 
 class BitsetCounting:
-    """Leaf by leaf, with bitsets over rows: fastest while leaves are few.
+    """Counts leaf by leaf with bitsets over rows: fastest for few leaves.
 
     Parameters
     ----------
@@ -104,10 +103,9 @@ class BitsetCounting:
         self._bits = build_bitsets(leaves.ensemble, ranked.codes, range(len(ranked.codes)))
         self._counter = BitsetCounter(self._boxes, ranked, self._bits)
 
-    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
-        """See `CountingStrategy.held`."""
-        leaves, conditions = self._boxes.holders(features)
-        shares = self._counter.lifted(leaves, conditions, pool)
+    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:
+        leaves, conditions = self._boxes.with_all(features)
+        shares = self._counter.count(leaves, conditions, pool)
         reached = np.flatnonzero(shares[:, -1]).astype(np.int32)
         leaves, conditions = leaves[reached], conditions[reached]
         return CountedLeaves(self._boxes, features, leaves, conditions, shares[reached])
@@ -115,18 +113,17 @@ class BitsetCounting:
     def singles(
         self, features: Sequence[int], pool: BlockPool
     ) -> Iterator[tuple[CountedLeaves, Matrix]]:
-        """See `CountingStrategy.singles`."""
         size = 8 * len(self._ranked) * self._boxes.values.shape[1]
-        step = max(1, _MOST_BYTES // size)
+        step = max(1, _MAX_EFFECT_BYTES // size)
         for start in range(0, len(features), step):
             part = features[start : start + step]
-            found = all_but_one_effects(self._boxes, self._ranked, self._bits, part, pool)
-            for j, matrix in zip(part, found, strict=True):
-                yield self.held((j,), pool), matrix
+            effects = all_but_one_effects(self._boxes, self._ranked, self._bits, part, pool)
+            for j, others in zip(part, effects, strict=True):
+                yield self.count((j,), pool), others
 
 
 class DescentCounting:
-    """Tree by tree, by sending rows down: fastest for very many leaves.
+    """Counts tree by tree as rows descend: fastest for very many leaves.
 
     Parameters
     ----------
@@ -136,35 +133,33 @@ class DescentCounting:
 
     def __init__(self, leaves: Leaves, ranked: RankedRows) -> None:
         self._boxes = leaves.boxes
-        self._spreader = DescentCounter(leaves.ensemble, self._boxes, ranked)
+        self._counter = DescentCounter(leaves.ensemble, self._boxes, ranked)
 
-    def held(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:  # noqa: ARG002 - sending is one block
-        """See `CountingStrategy.held`."""
-        return self._send(features, with_others=False)[0]
+    def count(self, features: tuple[int, ...], pool: BlockPool | None) -> CountedLeaves:  # noqa: ARG002 - a descent is one block
+        return self._descend(features, with_others=False)[0]
 
     def singles(
         self, features: Sequence[int], pool: BlockPool
     ) -> Iterator[tuple[CountedLeaves, Matrix]]:
-        """See `CountingStrategy.singles`."""
-        for start in range(0, len(features), _AT_ONCE):
-            part = features[start : start + _AT_ONCE]
-            yield from pool.run(lambda j: self._send((j,), with_others=True), part)
+        for start in range(0, len(features), _PARALLEL_FEATURES):
+            part = features[start : start + _PARALLEL_FEATURES]
+            yield from pool.run(lambda j: self._descend((j,), with_others=True), part)
 
-    def _send(
+    def _descend(
         self, features: tuple[int, ...], *, with_others: bool
     ) -> tuple[CountedLeaves, Matrix]:
-        leaves, conditions = self._boxes.holders(features)
-        reached, shares, found = self._spreader.lifted(
+        leaves, conditions = self._boxes.with_all(features)
+        reached, shares, others = self._counter.count(
             features, leaves, conditions, with_others=with_others
         )
         leaves, conditions = leaves[reached], conditions[reached]
-        return CountedLeaves(self._boxes, features, leaves, conditions, shares), found
+        return CountedLeaves(self._boxes, features, leaves, conditions, shares), others
 
 
 def prefers_bitsets(ensemble: Ensemble, row_count: int) -> bool:
-    """Whether counting leaf by leaf is expected to take less time than sending rows.
+    """Return whether bitsets are expected to be faster than descent, and fit into memory.
 
-    In nanoseconds, as measured for single features with 300 to 1,000 trees of 31 to 3,200
+    The costs are nanoseconds, measured for single features with 300 to 1,000 trees of 31 to 3,200
     leaves: per leaf and word of 64 rows, and per condition; per row and level, and per leaf.
     """
     trees, leaves = len(ensemble.roots), len(ensemble.leaf)
@@ -172,7 +167,7 @@ def prefers_bitsets(ensemble: Ensemble, row_count: int) -> bool:
     used = int(np.count_nonzero(sizes > 2))
     depth = 1 + np.log2(leaves / trees)
     words = -(-row_count // 64)
-    counting = leaves * (100 * words + 190 * min(depth, used))
-    spreading = used * (7 * row_count * trees * depth + 60 * leaves)
+    bitset_cost = leaves * (100 * words + 190 * min(depth, used))
+    descent_cost = used * (7 * row_count * trees * depth + 60 * leaves)
     set_count = int(np.minimum(sizes, row_count + 1).sum())
-    return bool(counting <= spreading and 8 * set_count * words <= _MOST_BIT_BYTES)
+    return bool(bitset_cost <= descent_cost and 8 * set_count * words <= _MAX_BITSET_BYTES)

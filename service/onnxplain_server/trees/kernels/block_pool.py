@@ -1,4 +1,4 @@
-"""Threads that share the work of one computation, block by block."""
+"""Block pool: a thread pool over blocks of one computation, with a cancellation check per block."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ _R = TypeVar("_R")
 
 
 class BlockPool:
-    """Runs blocks of work side by side.
+    """Runs blocks of work in parallel.
 
-    Blocks depend on the work alone, never on the number of threads, and each has
-    its own part of the result, so that sums keep their order.
+    Blocks do not depend on the number of threads, and each writes its own part of the
+    result, so that sums keep their order.
 
     Parameters
     ----------
     threads : ThreadPoolExecutor
-        Its threads wait for nothing else of this pool.
+        Its threads must not wait for other blocks of this pool.
     ledger : Ledger
-        Asked before each block whether the answer is still wanted.
+        Checks for cancellation before each block.
 
     Attributes
     ----------
     ledger : Ledger
-        The same, for who keeps numbers of the work.
     """
 
     def __init__(self, threads: ThreadPoolExecutor, ledger: Ledger) -> None:
@@ -36,39 +35,39 @@ class BlockPool:
         self.ledger = ledger
 
     def run(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
-        """Run a function on parts; results in the order of the parts.
+        """Run a function on parts; results are in the order of the parts.
 
         Raises
         ------
         ExplainError
-            Where the answer is no longer wanted; no further block is begun then.
+            Where the request is cancelled or past its deadline; no further block starts.
         """
-        waiting = [self._threads.submit(self._watched, function, part) for part in parts]
+        futures = [self._threads.submit(self._run_block, function, part) for part in parts]
         try:
-            return [future.result() for future in waiting]
+            return [future.result() for future in futures]
         except BaseException:
-            _abandon(waiting)
+            _cancel(futures)
             raise
 
-    def _watched(self, function: Callable[[_T], _R], part: _T) -> _R:
-        self.ledger.spend(0, 0)
+    def _run_block(self, function: Callable[[_T], _R], part: _T) -> _R:
+        self.ledger.spend(0, 0)  # raises where the request is cancelled
         return function(part)
 
 
-def side_by_side(
+def run_blocks(
     pool: BlockPool | None, function: Callable[[_T], _R], parts: Iterable[_T]
 ) -> list[_R]:
-    """Run a function on parts: by a pool, or one after the other in the calling thread."""
+    """Run a function on parts: in a pool, or without one in the calling thread."""
     return [function(part) for part in parts] if pool is None else pool.run(function, parts)
 
 
-def _abandon(waiting: Sequence[Future[_R]]) -> None:
-    """Cancel what has not begun, and wait for the rest, which works on shared arrays."""
-    for future in waiting:
+def _cancel(futures: Sequence[Future[_R]]) -> None:
+    """Cancel blocks that have not started, and wait for the others, which write shared arrays."""
+    for future in futures:
         if not future.cancel():
             future.exception()
 
 
 def blocks(count: int, size: int) -> list[tuple[int, int]]:
-    """Divide a range into blocks [start, stop) of at most so many."""
+    """Divide range(count) into blocks [start, stop) of at most `size`."""
     return [(start, min(start + size, count)) for start in range(0, count, size)]

@@ -1,4 +1,4 @@
-"""Compiled loops: how they are compiled, and the two machine instructions that they need."""
+"""Kernel compilation by numba, with a cache on disk, and two bit-counting instructions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def kernel(function: _F) -> _F:
     """Compile a function of arrays and numbers at its first call; it runs without the GIL.
 
-    The machine code is kept for later processes where a directory for it can be
-    written: beside the source, or where NUMBA_CACHE_DIR says. Otherwise every
-    process compiles for itself what did not come with the package (`kept`).
+    The machine code is cached for later processes beside the source or in NUMBA_CACHE_DIR,
+    whichever is writable. Otherwise every process compiles for itself what the package does
+    not ship (`compile_cache`).
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     compiled._cache = kernel_cache(function)  # noqa: SLF001 - `cache=True` knows numba's cache only
@@ -30,13 +30,14 @@ def kernel(function: _F) -> _F:
 def inlined(function: _F) -> _F:
     """Compile a small function into the kernels of the same file that call it.
 
-    Of the same file, because kept machine code notices changes of its own file only.
+    Only of the same file, because cached machine code is invalidated by changes of its own
+    file alone.
     """
     return cast("_F", numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def _instruction(emit: Callable[[Any, Any], Any]) -> Any:
-    """Make a function of one 64-bit word that is one instruction of the processor."""
+    """Make a function of one 64-bit word that compiles to one processor instruction."""
 
     def typed(_context: Any, word: Any) -> Any:  # noqa: ARG001 - numba reads its name
         def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -48,9 +49,9 @@ def _instruction(emit: Callable[[Any, Any], Any]) -> Any:
 
 
 popcount: Callable[[Any], int] = _instruction(lambda builder, word: builder.ctpop(word))
-"""Number of bits of a uint64 that are set."""
+"""Number of set bits of a uint64."""
 
 lowest: Callable[[Any], int] = _instruction(
     lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1))
 )
-"""Position of the lowest bit of a uint64, which must not be 0, that is set."""
+"""Position of the lowest set bit of a uint64, which must not be 0."""

@@ -1,9 +1,9 @@
-"""Machine code of loops, kept for later processes; and code that an image brings along.
+"""Compile cache: machine code of kernels on disk, and precompiled code that an image ships.
 
-numba keeps code for the very processor that compiled it, and finds it only where it may write.
+numba caches code for the exact processor that compiled it, and reads it only where it may write.
 An image is built on another machine than it runs on, and its root may be read-only. So the build
-compiles for a level of processors, beside the source, and that code is taken where a processor
-has all of the level and has no code of its own yet.
+compiles for a processor level, beside the source, and a process uses that code if its processor
+supports the level and has no code of its own yet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A kind of processor by LLVM's name, and the features that all of its kind have."""
+    """Processor level by LLVM's name, with the features that all such processors have."""
 
     name: str
     features: frozenset[str] = frozenset()
@@ -35,18 +35,18 @@ LEVELS = {
     ),
     "aarch64": Level("generic"),
 }
-"""What images are compiled for, by the machine's name."""
+"""Processor levels that images are compiled for, by machine name."""
 
 
 class KernelCache(FunctionCache):
-    """What numba keeps, where a directory can be written; and what came along."""
+    """numba's cache in a writable directory, with the shipped cache as fallback."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         self._shipped = ShippedCache(function)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The code for a signature, or None."""
+        """Return the code for a signature, or None."""
         try:
             compiled = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except (AttributeError, ImportError):
@@ -57,33 +57,33 @@ class KernelCache(FunctionCache):
         return compiled or self._shipped.load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep code; a disk that is full or read-only by now only costs the next process."""
+        """Store code; a full or read-only disk costs only the next process."""
         with suppress(OSError):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
-class _Beside(InTreeCacheLocator):
-    """Beside the source, whether it may be written there or not."""
+class _ReadOnlyLocator(InTreeCacheLocator):
+    """Locates the cache beside the source, writable or not."""
 
     def ensure_cache_path(self) -> None:
-        """Nothing is written."""
+        """Do nothing: the cache is never written."""
 
 
-class _Reading(CompileResultCacheImpl):
-    _locator_classes = [_Beside]  # noqa: RUF012 - as numba has it
+class _ReadOnlyImpl(CompileResultCacheImpl):
+    _locator_classes = [_ReadOnlyLocator]  # noqa: RUF012 - as numba has it
 
 
 class ShippedCache(FunctionCache):
-    """Code for the machine's level of processors, which is read only."""
+    """Read-only code for the machine's processor level."""
 
-    _impl_class = _Reading
+    _impl_class = _ReadOnlyImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The code for a signature, or None where this processor lacks what it needs."""
+        """Return the code for a signature, or None where this processor lacks a feature."""
         return super().load_overload(sig, target_context) if supports_level() else None  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Nothing is written."""
+        """Do nothing: the cache is never written."""
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         kind, (triple, *_), source = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
@@ -91,19 +91,19 @@ class ShippedCache(FunctionCache):
 
 
 def kernel_cache(function: Any) -> KernelCache | ShippedCache:
-    """Where the code of a function is kept, or at least looked for."""
+    """Return the cache of a function: read-only where no directory is writable."""
     try:
         return KernelCache(function)
-    except RuntimeError:  # numba found no directory that it may write to
+    except RuntimeError:  # numba found no writable directory
         return ShippedCache(function)  # type: ignore[no-untyped-call]
 
 
 def supports_level() -> bool:
-    """Whether this processor has all of its machine's level."""
+    """Return whether this processor has all features of its machine's level."""
     level = LEVELS.get(platform.machine())
     if level is None:
         return False
-    with suppress(RuntimeError):  # of processors whose features LLVM cannot tell
-        found = binding.get_host_cpu_features()
-        return all(found.get(feature, False) for feature in level.features)
+    with suppress(RuntimeError):  # LLVM does not know the features of every processor
+        features = binding.get_host_cpu_features()
+        return all(features.get(feature, False) for feature in level.features)
     return not level.features

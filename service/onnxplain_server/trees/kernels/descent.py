@@ -1,4 +1,4 @@
-"""Nodes as rows pass them: one comparison each, side by side in memory."""
+"""Descent table: the nodes of trees laid out for kernels, one comparison per node."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ MANY = -1
 
 
 class Descent(NamedTuple):
-    """What a row needs to find its way.
+    """Trees as kernels descend them.
 
     Attributes
     ----------
     roots : (n_trees,)
     nodes : (n_nodes, 5)
         Feature, or -1 - leaf at leaves; low and span of a run of cells; the next node for cells
-        inside it, and outside. Where the span is `MANY`, all runs of `truth` have to be tried.
+        inside the run, and outside. A span of `MANY` stands for the runs of `truth`.
     truth : CellSets
-        Where each node is true.
+        Cells for which each node is true.
     """
 
     roots: Int32Array
@@ -32,7 +32,7 @@ class Descent(NamedTuple):
 
 
 def build_descent(ensemble: Ensemble) -> Descent:
-    """Turn each node around where all but one run of cells is true, as with missing values."""
+    """Build the table; a node true outside one run, as with missing values, is negated."""
     start, low, high = ensemble.truth
     counts = np.diff(start)
     nodes = np.zeros((len(counts), 5), dtype=np.int32)
@@ -40,22 +40,22 @@ def build_descent(ensemble: Ensemble) -> Descent:
     nodes[ensemble.leaf, FEATURE] = -1 - np.arange(len(ensemble.leaf))
     nodes[:, INSIDE], nodes[:, OUTSIDE] = ensemble.true, ensemble.false
     nodes[counts == 0, SPAN] = 0
-    one = np.flatnonzero(counts == 1)
-    nodes[one, LOW] = low[start[one]]
-    nodes[one, SPAN] = high[start[one]] - low[start[one]]
-    two = _all_but_one(ensemble)
-    nodes[two, LOW] = high[start[two]]
-    nodes[two, SPAN] = low[start[two] + 1] - high[start[two]]
-    nodes[two, INSIDE], nodes[two, OUTSIDE] = ensemble.false[two], ensemble.true[two]
+    single = np.flatnonzero(counts == 1)
+    nodes[single, LOW] = low[start[single]]
+    nodes[single, SPAN] = high[start[single]] - low[start[single]]
+    gap = _true_outside_one_run(ensemble)
+    nodes[gap, LOW] = high[start[gap]]
+    nodes[gap, SPAN] = low[start[gap] + 1] - high[start[gap]]
+    nodes[gap, INSIDE], nodes[gap, OUTSIDE] = ensemble.false[gap], ensemble.true[gap]
     return Descent(ensemble.roots, nodes, ensemble.truth)
 
 
-def _all_but_one(ensemble: Ensemble) -> Int32Array:
-    """Nodes that are true in two runs, one at each end of the feature."""
+def _true_outside_one_run(ensemble: Ensemble) -> Int32Array:
+    """Find nodes that are true in two runs, one at each end of the feature."""
     start, low, high = ensemble.truth
-    two = np.flatnonzero(np.diff(start) == 2)
-    feature, begin = ensemble.feature[two], start[two]
+    nodes = np.flatnonzero(np.diff(start) == 2)
+    feature, begin = ensemble.feature[nodes], start[nodes]
     at_ends = low[begin] == ensemble.first[feature]
     at_ends &= high[begin + 1] == ensemble.first[feature + 1] - 1
-    found: Int32Array = two[at_ends].astype(np.int32)
-    return found
+    negated: Int32Array = nodes[at_ends].astype(np.int32)
+    return negated

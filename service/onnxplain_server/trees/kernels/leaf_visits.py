@@ -1,4 +1,4 @@
-"""Which leaves rows reach."""
+"""Leaf visits: the number of rows that reach each leaf."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 
 def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDArray[np.int64]:
-    """Count the rows that end at each leaf: (n_leaves,).
+    """Count the rows that reach each leaf: (n_leaves,).
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ def count_leaf_visits(ensemble: Ensemble, columns: tuple[Array, ...]) -> npt.NDA
 
 
 @kernel
-def _visit(way: Descent, codes: Int32Array, counts: Array) -> None:
+def _visit(descent: Descent, codes: Int32Array, counts: Array) -> None:
     """Send each row down each tree."""
-    nodes, truth = way.nodes, way.truth
+    nodes, truth = descent.nodes, descent.truth
     for row in range(len(codes)):
-        for root in way.roots:
+        for root in descent.roots:
             node = root
             while nodes[node, FEATURE] >= 0:
                 code, low = codes[row, nodes[node, FEATURE]], nodes[node, LOW]

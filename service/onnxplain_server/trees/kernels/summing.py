@@ -1,4 +1,4 @@
-"""What the trees add up for rows: each row goes down each tree."""
+"""Sums of leaves: each row descends each tree, and the values of its leaves are added up."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from onnxplain_server.trees.kernels.descent import (
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 
 _BLOCK = 512
-"""Rows that one call works on: with one tree at a time, both stay in the cache."""
+"""Rows per kernel call: a block of rows and one tree fit into the processor's cache."""
 
 
 def sum_leaves(ensemble: Ensemble, codes: Int32Array, pool: BlockPool) -> Matrix:
-    """Add up the values of the leaves that rows reach.
+    """Sum the values of the leaves that each row reaches.
 
     Parameters
     ----------
@@ -37,27 +37,29 @@ def sum_leaves(ensemble: Ensemble, codes: Int32Array, pool: BlockPool) -> Matrix
     (n, n_targets)
         In float64; the runtime, which adds in float32, differs by 1e-6 or so.
     """
-    way, rows = build_descent(ensemble), np.ascontiguousarray(codes.T)
+    descent, rows = build_descent(ensemble), np.ascontiguousarray(codes.T)
     total = np.zeros((len(rows), ensemble.values.shape[1]))
     spans = blocks(len(rows), _BLOCK)
-    pool.run(lambda span: _descend(*span, way, ensemble.values, rows, total), spans)
+    pool.run(lambda span: _descend(*span, descent, ensemble.values, rows, total), spans)
     return total
 
 
 @inlined
 def _in_any(code: int, truth: Any, node: int) -> bool:
-    """Whether a cell is in one of a node's runs."""
-    found = False
+    """Return whether a cell is in one of a node's runs."""
+    is_inside = False
     for run in range(truth.start[node], truth.start[node + 1]):
-        found |= truth.low[run] <= code < truth.high[run]
-    return found
+        is_inside |= truth.low[run] <= code < truth.high[run]
+    return is_inside
 
 
 @kernel
-def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Int32Array, total: Matrix) -> None:
-    """Send the rows from a to b down, tree by tree."""
-    nodes = way.nodes
-    for root in way.roots:
+def _descend(
+    a: int, b: int, descent: Descent, values: Matrix, rows: Int32Array, total: Matrix
+) -> None:
+    """Descend with the rows from a to b, tree by tree."""
+    nodes = descent.nodes
+    for root in descent.roots:
         for i in range(a, b):
             node = root
             feature = nodes[node, FEATURE]
@@ -65,8 +67,8 @@ def _descend(a: int, b: int, way: Descent, values: Matrix, rows: Int32Array, tot
                 code, low = rows[i, feature], nodes[node, LOW]
                 inside = low <= code < low + nodes[node, SPAN]
                 if nodes[node, SPAN] == MANY:
-                    inside = _in_any(code, way.truth, node)
-                # Indexed, not branched: which way is a coin toss for the processor.
+                    inside = _in_any(code, descent.truth, node)
+                # Indexed, not branched: the branch predictor would fail half of the time.
                 node = nodes[node, INSIDE + (0 if inside else 1)]
                 feature = nodes[node, FEATURE]
             for k in range(values.shape[1]):

@@ -1,1 +1,7 @@
-"""Reading an ONNX graph into tree ensembles: one pass from the inputs to the outputs."""
+"""Tree reader: from an ONNX graph to trees as arrays over cells of the features.
+
+Reading order: `walk` visits the graph (`onnx_nodes`, `preparation`, `column_moves`,
+`tree_operators`), `structure`, `shared_nodes` and `splits` turn its nodes into trees, `ensemble`
+and `feature_axes` assemble the arrays; `forest`, `links` and `check` build on them.
+Nothing here predicts, or knows of tables and requests; a model that does not fit is a `Refusal`.
+"""

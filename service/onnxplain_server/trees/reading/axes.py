@@ -1,8 +1,8 @@
-"""The values of a feature on one line of whole numbers, cut into cells by the trees.
+"""Feature axis: values mapped to ordered integer keys, which the trees cut into cells.
 
-Each value has a key: numbers in their order, a missing value after all of them, and text by its
-place among the categories that the model knows. Cuts divide the keys into cells, in each of which
-every comparison of the model comes out the same.
+Numbers keep their order, a missing value comes after all of them, and text is its position among
+the categories that the model knows. Within a cell, every comparison of the model has the same
+result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WHOLE = 2.0**53
 
 
 def key_of(values: Vector) -> Keys:
-    """Number float64 values so that the numbers are in the same order: (n,)."""
+    """Map float64 values to integers in the same order: (n,)."""
     bits = (values + 0.0).view(np.int64)  # −0 becomes 0
     keys = np.where(bits < 0, np.int64(FIRST) - bits, bits)
     return np.where(np.isnan(values), MISSING, keys)
@@ -43,7 +43,7 @@ def value_of(keys: Keys) -> Vector:
 
 
 def range_of(dtype: DType) -> tuple[int, int]:
-    """Return the keys of the least and the largest number of a type."""
+    """Return the keys of the least and the greatest number of a type."""
     if dtype.kind == "f":
         low, high = -np.inf, np.inf
     elif dtype.kind == "b":
@@ -57,33 +57,33 @@ def range_of(dtype: DType) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """One feature's line.
+    """Keys and cells of one feature.
 
     Attributes
     ----------
     dtype : numpy dtype
-        In which the model takes the feature.
+        Type in which the model takes the feature.
     categories : (n_categories,) or None
-        Of a feature that is text: what the model knows, ascending.
+        Categories that the model knows of a text feature, ascending.
     cuts : (n_cells - 1,)
-        Keys at which a new cell starts, ascending; the last one is `MISSING`.
-    known : tuple of (lows, highs)
-        Runs of keys outside which the model refuses to predict; empty where it takes any.
+        Keys at which new cells start, ascending; the last is `MISSING`.
+    accepted : tuple of (lows, highs)
+        Runs of keys outside which the model refuses to predict; empty if it accepts all.
     """
 
     dtype: DType
     categories: Array | None
     cuts: Keys
-    known: tuple[tuple[Keys, Keys], ...]
+    accepted: tuple[tuple[Keys, Keys], ...]
 
     def keys(self, values: Array) -> Keys:
-        """Return the keys of values: text, or numbers in the model's type."""
+        """Return the keys of text, or of numbers in the model's type."""
         if self.categories is None:
             return key_of(values.astype(np.float64))
         place = np.searchsorted(self.categories, values)
         inside = place.clip(max=max(len(self.categories) - 1, 0))
-        found = len(self.categories) > 0 and self.categories[inside] == values
-        return np.where(found, inside, len(self.categories)).astype(np.int64)
+        is_known = len(self.categories) > 0 and self.categories[inside] == values
+        return np.where(is_known, inside, len(self.categories)).astype(np.int64)
 
     def cells(self, values: Array) -> Indices:
         """Return the cell of each value: (n,), from 0.
@@ -94,7 +94,7 @@ class Axis:
             PREDICTION_FAILED for a category that the model refuses.
         """
         keys = self.keys(values)
-        refused = self._accepted(keys) != keys
+        refused = self._next_accepted(keys) != keys
         if refused.any():
             value = values[refused][0]
             message = f"The model refuses {value!r}: it is no category that it knows."
@@ -102,24 +102,24 @@ class Axis:
         return np.searchsorted(self.cuts, keys, side="right")
 
     def breakpoints(self) -> Vector:
-        """Return the least number in each cell but the first: (n,), ascending; of text, none.
+        """Return the least number in each cell but the first: (n,), ascending; none for text.
 
-        In the type in which the model takes the feature. Cells that hold no number of this
-        type are left out, and numbers that the model refuses are passed over.
+        The numbers are exact in the feature's type. Cells without a number of this type are left
+        out, and numbers that the model refuses are skipped.
         """
         if self.categories is not None:
             return np.zeros(0)
-        keys = self._accepted(self.cuts)
-        with np.errstate(over="ignore"):  # beyond the largest number of a type is infinity
-            # Cuts were found by casting: so cast, a cut becomes the first number of its cell.
+        keys = self._next_accepted(self.cuts)
+        with np.errstate(over="ignore"):  # infinity beyond the largest number of a type
+            # Cuts were found by casting, so casting a cut gives the first number of its cell.
             cast = value_of(keys[keys < MISSING]).astype(self.dtype)
         return np.unique(cast.astype(np.float64))
 
-    def _accepted(self, keys: Keys) -> Keys:
-        """Move keys that the model refuses up to the next one that it takes, or to `END`."""
+    def _next_accepted(self, keys: Keys) -> Keys:
+        """Move keys that the model refuses up to the next accepted one, or to `END`."""
         while True:
             before = keys
-            for lows, highs in self.known:
+            for lows, highs in self.accepted:
                 place = np.searchsorted(lows, keys, side="right") - 1
                 refused = (place < 0) | (keys >= highs[place])
                 keys = np.where(refused, np.append(lows, END)[place + 1], keys)

@@ -1,4 +1,4 @@
-"""Whether a tree view says what the model says."""
+"""Check of an ensemble against the model's own predictions, within the rounding of float32 sums."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 _RELATIVE = 1e-5
 _ROUNDING = 2.0**-24
-"""Of one addition in float32, relative to what is added up."""
+"""Relative error of one float32 addition."""
 
 
-def disagreement(ensemble: Ensemble, found: Matrix, predicted: Matrix) -> Refusal | None:
-    """Compare what the view gives for some rows with the model's own predictions.
+def disagreement(ensemble: Ensemble, sums: Matrix, predicted: Matrix) -> Refusal | None:
+    """Compare outputs of the ensemble for some rows with the model's predictions.
 
     Parameters
     ----------
-    found, predicted : (n_rows, n_outputs)
-        Of all outputs of the ensemble.
+    sums, predicted : (n_rows, n_outputs)
+        All outputs of the ensemble.
 
     Returns
     -------
     Refusal or None
-        None where they agree but for the runtime's float32 sums.
+        None where they agree within the rounding of float32 sums.
     """
     allowed = _RELATIVE * np.abs(predicted) + rounding(ensemble)
-    wrong = ~(np.abs(found - predicted) <= allowed)
+    wrong = ~(np.abs(sums - predicted) <= allowed)
     if not wrong.any():
         return None
     row, output = (int(place) for place in np.argwhere(wrong)[0])
     return Refusal(
-        f"its trees add up to {found[row, output]:.9g} where the runtime "
+        f"its trees add up to {sums[row, output]:.9g} where the runtime "
         f"predicts {predicted[row, output]:.9g}"
     )
 
 
 def rounding(ensemble: Ensemble) -> Matrix:
-    """How far the runtime's float32 sums are off, at most but for rare cases: (n_outputs,).
+    """Bound the rounding error of the runtime's float32 sums, but for rare cases: (n_outputs,).
 
-    Each tree that is added rounds anew, up or down.
+    Each added tree rounds up or down independently.
     """
     bound: Matrix = _ROUNDING * max(4.0, np.sqrt(len(ensemble.roots))) * magnitude(ensemble)
     return bound
 
 
 def magnitude(ensemble: Ensemble) -> Vector:
-    """Most that any row adds up, by absolute value: (n_outputs,)."""
+    """Bound the absolute value of any output: (n_outputs,)."""
     number = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
     largest = np.zeros((len(ensemble.roots), ensemble.values.shape[1]))
     np.maximum.at(largest, number, np.abs(ensemble.values))

@@ -1,4 +1,4 @@
-"""Operators that move columns, or add them up, without telling what columns are."""
+"""Column operators: select, reshape, concatenate, add and scale columns of features or scores."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from onnxplain_server.trees.reading.refusal import RefusedError
 from onnxplain_server.trees.reading.tensors import FeatureColumns, Scores, Tensor
 
 Inputs = Sequence[Tensor | None]
-"""Of a node; None for one that is left out."""
+"""Inputs of a node; None for one that is left out."""
 
 
 def width(tensor: FeatureColumns | Scores) -> int:
-    """Number of columns."""
+    """Return the number of columns."""
     return len(tensor.columns if isinstance(tensor, FeatureColumns) else tensor.offset)
 
 
 def select_columns(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureColumns | Scores:
-    """Take columns by their positions."""
+    """Select columns by position."""
     if np.any((chosen < -width(tensor)) | (chosen >= width(tensor))):
         raise RefusedError("the model picks columns that do not exist")
     if isinstance(tensor, FeatureColumns):
@@ -31,19 +31,19 @@ def select_columns(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureC
 
 
 def gather(
-    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
 ) -> FeatureColumns | Scores:
-    """Take columns: Gather and ArrayFeatureExtractor."""
+    """Select columns: Gather and ArrayFeatureExtractor."""
     axis = 1 if node.op_type == "ArrayFeatureExtractor" else Attributes(node).value("axis", 0)
     if axis not in {1, -1}:
         raise RefusedError("the model picks rows")
-    return select_columns(taken, constant(node, inputs, 1).reshape(-1).astype(np.intp))
+    return select_columns(operand, constant(node, inputs, 1).reshape(-1).astype(np.intp))
 
 
 def slice_columns(
-    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
 ) -> FeatureColumns | Scores:
-    """Take a range of columns: Slice."""
+    """Select a range of columns: Slice."""
     attributes = Attributes(node)
     if len(inputs) > 1:
         starts, ends = (constant(node, inputs, i).reshape(-1) for i in (1, 2))
@@ -55,24 +55,24 @@ def slice_columns(
         steps = np.ones(len(starts))
     if len(starts) != 1 or axes[0] not in {1, -1} or steps[0] == 0:
         raise RefusedError("the model picks rows")
-    chosen = np.arange(width(taken))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
-    return select_columns(taken, chosen)
+    chosen = np.arange(width(operand))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
+    return select_columns(operand, chosen)
 
 
 def reshape(
-    node: NodeProto, taken: FeatureColumns | Scores, inputs: Inputs
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: Inputs
 ) -> FeatureColumns | Scores:
-    """Pass on what keeps one row per row: (-1, width), or any shape of a single column."""
-    if node.op_type != "Reshape" or width(taken) == 1:
-        return taken
+    """Accept shapes that keep the rows: (-1, width), or any shape of a single column."""
+    if node.op_type != "Reshape" or width(operand) == 1:
+        return operand
     shape = constant(node, inputs, 1).reshape(-1).tolist()
-    if len(shape) < 2 or shape[0] not in {-1, 0} or shape[-1] not in {-1, width(taken)}:
+    if len(shape) < 2 or shape[0] not in {-1, 0} or shape[-1] not in {-1, width(operand)}:
         raise RefusedError("the model rearranges its columns into rows")
-    return taken
+    return operand
 
 
 def concatenate(node: NodeProto, inputs: Inputs) -> FeatureColumns | Scores:
-    """Put columns side by side: Concat and FeatureVectorizer."""
+    """Concatenate columns: Concat and FeatureVectorizer."""
     if Attributes(node).value("axis", 1) not in {1, -1, 2}:
         raise RefusedError("the model stacks rows")
     if all(isinstance(tensor, FeatureColumns) for tensor in inputs):
@@ -102,7 +102,7 @@ def add(node: NodeProto, inputs: Inputs) -> Scores:
 
 
 def multiply(node: NodeProto, inputs: Inputs) -> Scores:
-    """Multiply scores by a constant, or divide them by one."""
+    """Multiply or divide scores by a constant."""
     scores = next(tensor for tensor in inputs if isinstance(tensor, Scores))
     i = 1 if inputs[0] is scores else 0
     factor = constant(node, inputs, i).astype(np.float64).reshape(-1)
@@ -127,14 +127,14 @@ MOVING: Mapping[
     "ArrayFeatureExtractor": gather,
     "Slice": slice_columns,
 }
-"""Operators that move columns, by name."""
+"""Functions that select or reshape columns, by operator."""
 
 ADDING = frozenset({"Add", "Sub", "Sum", "Mean"})
 MULTIPLYING = frozenset({"Mul", "Div"})
 
 
 def constant(node: NodeProto, inputs: Inputs, position: int) -> Array:
-    """Return an input that must be a constant."""
+    """Return an input, which must be a constant."""
     tensor = inputs[position] if position < len(inputs) else None
     if not isinstance(tensor, np.ndarray):
         raise RefusedError(f"the model computes what its {node.op_type} works with")
@@ -146,7 +146,7 @@ def _end(value: int) -> int | None:
 
 
 def _as_scores(node: NodeProto, inputs: Inputs) -> list[Scores]:
-    """Bring scores, and constants beside them, to the same number of targets."""
+    """Convert scores and constants to scores with the same number of targets."""
     count = max((t.matrix.shape[1] for t in inputs if isinstance(t, Scores)), default=0)
     scores = []
     for tensor in inputs:

@@ -1,8 +1,8 @@
-"""The tree view of a model: its trees as arrays, over cells of its features."""
+"""Ensemble: the trees of a model as arrays over cells of its features, read from ONNX."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,14 +11,14 @@ import numpy.typing as npt
 from onnx import ModelProto
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
-from onnxplain_server.trees.reading.axes import END, FIRST, MISSING, Axis, Keys
+from onnxplain_server.trees.reading.axes import END, Axis, Keys
+from onnxplain_server.trees.reading.feature_axes import build_axes, text_categories
 from onnxplain_server.trees.reading.merging import refuse_merged_tests
 from onnxplain_server.trees.reading.nodes import Mode, Nodes
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 from onnxplain_server.trees.reading.shared_nodes import TreeStructure, expand_shared_nodes
-from onnxplain_server.trees.reading.splits import KeyRuns, known_keys, merge_runs, true_runs
+from onnxplain_server.trees.reading.splits import KeyRuns, merge_runs, true_runs
 from onnxplain_server.trees.reading.structure import leaf_values, link_nodes
-from onnxplain_server.trees.reading.tensor_columns import Lookup
 from onnxplain_server.trees.reading.walk import BoundOperator, TreeGraph, walk_graph, walk_to_trees
 
 Int32Array = npt.NDArray[np.int32]
@@ -26,14 +26,14 @@ Int32Array = npt.NDArray[np.int32]
 
 
 class CellSets(NamedTuple):
-    """Sets of cells, each a list of disjoint ascending runs; as a tuple, so that kernels take it.
+    """Sets of cells, operator a list of disjoint ascending runs, as a tuple that kernels accept.
 
     Attributes
     ----------
     start : (n_sets + 1,)
         Set i has the runs start[i] to start[i + 1].
     low, high : (n_runs,)
-        A run's first border and the one after its last cell.
+        First border of a run, and the border after its last cell.
     """
 
     start: Int32Array
@@ -43,9 +43,9 @@ class CellSets(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Trees of which every output is an affine function.
+    """Trees whose sums of leaves give every output by an affine function.
 
-    Borders of cells are numbered through all features: feature j with m cells has the
+    Borders of cells are numbered across all features: feature j with m cells has the
     m + 1 borders from `first[j]`, and its cell c lies between the borders
     first[j] + c and first[j] + c + 1. A set of cells is a list of runs [low, high) of borders.
 
@@ -54,17 +54,17 @@ class Ensemble:
     axes : tuple of Axis
         One per feature.
     first : (n_features + 1,)
-        First border of each feature, and their number.
+        First border of each feature, and the number of borders.
     roots : (n_trees,)
-        Ascending; each tree's nodes stand together.
+        Ascending; the nodes of a tree are contiguous.
     feature : (n_nodes,)
-        What a node looks at; -1 at leaves.
+        Feature that a node compares; -1 at leaves.
     true, false, parent : (n_nodes,)
         -1 where there is none.
     truth : CellSets
-        Where each node is true.
+        Cells for which each node is true.
     leaf : (n_leaves,)
-        Nodes that are leaves, ascending.
+        Leaf nodes, ascending.
     values : (n_leaves, n_targets)
     matrix : (n_outputs, n_targets)
     offset : (n_outputs,)
@@ -96,20 +96,20 @@ class Ensemble:
 
 
 def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
-    """Find the trees of a model.
+    """Read the trees of a model whose outputs are affine functions of their sums.
 
     Parameters
     ----------
     model : ModelProto
-        Its outputs are numeric tensors; their columns side by side are the outputs explained.
+        Its outputs are numeric tensors, whose concatenated columns are the outputs explained.
     width : int or None
-        Number of columns of the matrix it takes, where it does not say.
+        Number of columns of the input matrix, where the model does not declare it.
 
     Returns
     -------
     Ensemble or Refusal
-        The refusal where an output is no affine function of sums over trees, each of which
-        compares single features.
+        A refusal where an output is no affine function of sums over trees that compare single
+        features.
     """
     try:
         return _build(walk_graph(model, width))
@@ -118,14 +118,14 @@ def read_ensemble(model: ModelProto, width: int | None = None) -> Ensemble | Ref
 
 
 def read_tree_sums(model: ModelProto, width: int | None = None) -> Ensemble | Refusal:
-    """Find the trees of a model, whatever it makes of the sums of their leaf values.
+    """Read the trees of a model, whatever follows the sums of their leaf values.
 
     Parameters are those of `read_ensemble`.
 
     Returns
     -------
     Ensemble or Refusal
-        Its outputs are those sums. The refusal where trees compare what is no feature.
+        Its outputs are those sums. A refusal where trees compare other values than features.
     """
     try:
         return _build(walk_to_trees(model, width))
@@ -134,138 +134,96 @@ def read_tree_sums(model: ModelProto, width: int | None = None) -> Ensemble | Re
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Checked:
-    """A tree operator of which the structure is known.
+class _ExpandedOperator:
+    """A tree operator with its structure.
 
-    `features` and `values` are those of the nodes in the file: what each looks at, -1 at leaves,
-    and what it gives to the operator's targets.
+    `features` and `values` belong to the nodes in the file: the feature that each compares, -1 at
+    leaves, and its values for the operator's targets.
     """
 
-    planted: BoundOperator
+    bound: BoundOperator
     features: Indices
     values: Matrix
     structure: TreeStructure
 
     @property
     def nodes(self) -> Nodes:
-        return self.planted.operator.nodes
+        return self.bound.operator.nodes
 
 
-def _check(planted: BoundOperator) -> _Checked:
-    operator = planted.operator
+def _expand(bound: BoundOperator) -> _ExpandedOperator:
+    operator = bound.operator
     nodes = operator.nodes
-    links = link_nodes(nodes, len(planted.columns))
+    graph = link_nodes(nodes, len(bound.columns))
     values = leaf_values(nodes, operator.target_count)
-    refuse_merged_tests(nodes, links, values)
-    of_column = np.array([column.feature for column in planted.columns], dtype=np.intp)
+    refuse_merged_tests(nodes, graph, values)
+    column_features = np.array([column.feature for column in bound.columns], dtype=np.intp)
     inner = nodes.modes != Mode.LEAF
     features = np.full(len(nodes.modes), -1)
-    features[inner] = of_column[nodes.columns[inner]]
-    return _Checked(
-        planted, features, operator.share * values, expand_shared_nodes(nodes, links, features)
+    features[inner] = column_features[nodes.columns[inner]]
+    return _ExpandedOperator(
+        bound, features, operator.share * values, expand_shared_nodes(nodes, graph, features)
     )
 
 
-def _build(walked: TreeGraph) -> Ensemble:
-    checked = [_check(planted) for planted in walked.trees]
-    features = np.concatenate([each.features[each.structure.origin] for each in checked])
+def _build(graph: TreeGraph) -> Ensemble:
+    operators = [_expand(bound) for bound in graph.trees]
+    features = np.concatenate(
+        [operator.features[operator.structure.origin] for operator in operators]
+    )
     leaf = np.flatnonzero(features < 0)
-    values, matrix = _used(_values(checked)[leaf], walked.scores.matrix)
-    runs = _runs(checked, walked)
-    axes = _axes(walked, runs)
+    values, matrix = _drop_unused_targets(_values(operators)[leaf], graph.scores.matrix)
+    runs = _runs(operators, graph)
+    axes = build_axes(graph, runs)
     first = np.cumsum([0, *(len(axis.cuts) + 2 for axis in axes)])
     return Ensemble(
         axes,
-        _small(first),
-        _linked(checked, "roots"),
-        _small(features),
-        _linked(checked, "true"),
-        _linked(checked, "false"),
-        _linked(checked, "parents"),
-        _copied(_bordered(runs, axes, first, sum(_file_counts(checked))), checked),
-        _small(leaf),
+        _int32(first),
+        _combine(operators, "roots"),
+        _int32(features),
+        _combine(operators, "true"),
+        _combine(operators, "false"),
+        _combine(operators, "parents"),
+        _copy_to_nodes(_cell_sets(runs, axes, first, sum(_file_counts(operators))), operators),
+        _int32(leaf),
         values,
         matrix,
-        walked.scores.offset,
-        max(each.structure.depth for each in checked),
+        graph.scores.offset,
+        max(operator.structure.depth for operator in operators),
     )
 
 
-def _file_counts(checked: Sequence[_Checked]) -> list[int]:
-    return [len(each.features) for each in checked]
+def _file_counts(operators: Sequence[_ExpandedOperator]) -> list[int]:
+    return [len(operator.features) for operator in operators]
 
 
 def _starts(counts: Sequence[int]) -> Indices:
-    """Numbers of the operators' first nodes, where those of all operators are numbered through."""
+    """Number the nodes of all operators consecutively: the first of each operator."""
     return np.cumsum([0, *counts])
 
 
-def _runs(checked: Sequence[_Checked], walked: TreeGraph) -> list[list[KeyRuns]]:
-    """Find where the nodes in the file are true, by feature; chains where any of their nodes is."""
-    categories = _categories(walked)
+def _runs(operators: Sequence[_ExpandedOperator], graph: TreeGraph) -> list[list[KeyRuns]]:
+    """Find the runs in which nodes of the file are true, by feature; a chain where any node is."""
+    categories = text_categories(graph)
     by_feature: list[list[KeyRuns]] = [[] for _ in categories]
-    for start, each in zip(_starts(_file_counts(checked)), checked, strict=False):
-        inner = np.flatnonzero(each.nodes.modes != Mode.LEAF)
-        order = inner[np.argsort(each.nodes.columns[inner], kind="stable")]
-        used, first = np.unique(each.nodes.columns[order], return_index=True)
+    for start, operator in zip(_starts(_file_counts(operators)), operators, strict=False):
+        inner = np.flatnonzero(operator.nodes.modes != Mode.LEAF)
+        order = inner[np.argsort(operator.nodes.columns[inner], kind="stable")]
+        used, first = np.unique(operator.nodes.columns[order], return_index=True)
         for number, chosen in zip(used, np.split(order, first[1:]), strict=False):
-            column = each.planted.columns[number]
-            found = true_runs(each.nodes, chosen, column, categories[column.feature])
-            owner = each.structure.head[found.nodes] + start
-            by_feature[column.feature].append(replace(found, nodes=owner))
-    if any(each.structure.is_joined for each in checked):
+            column = operator.bound.columns[number]
+            runs = true_runs(operator.nodes, chosen, column, categories[column.feature])
+            owner = operator.structure.head[runs.nodes] + start
+            by_feature[column.feature].append(replace(runs, nodes=owner))
+    if any(operator.structure.is_joined for operator in operators):
         return [[merge_runs(parts)] if parts else [] for parts in by_feature]
     return by_feature
 
 
-def _axes(walked: TreeGraph, runs: Sequence[list[KeyRuns]]) -> tuple[Axis, ...]:
-    categories, known = _categories(walked), _known(walked)
-    return tuple(
-        Axis(dtype, categories[j], _cuts(runs[j]), known[j])
-        for j, dtype in enumerate(walked.dtypes)
-    )
-
-
-def _cuts(parts: Sequence[KeyRuns]) -> Keys:
-    """Return the keys at which new cells start, so that every run is one of whole cells."""
-    ends = [keys for part in parts for keys in (part.lows, part.highs)]
-    cuts = np.unique(np.concatenate([*ends, np.array([MISSING])]))
-    return cuts[(cuts > FIRST) & (cuts < END)]
-
-
-def _lookups(walked: TreeGraph) -> Iterator[Lookup]:
-    for planted in walked.trees:
-        for column in planted.columns:
-            if isinstance(column, Lookup):
-                yield column
-
-
-def _categories(walked: TreeGraph) -> list[Array | None]:
-    """What the model knows of each feature that is text; None for numbers."""
-    texts: list[list[Array]] = [[np.array([], dtype=object)] for _ in walked.dtypes]
-    for column in _lookups(walked):
-        texts[column.feature].append(column.keys)
-    return [
-        np.unique(np.concatenate(texts[j])) if dtype.kind == "O" else None
-        for j, dtype in enumerate(walked.dtypes)
-    ]
-
-
-def _known(walked: TreeGraph) -> list[tuple[tuple[Keys, Keys], ...]]:
-    """Runs of keys outside which the model refuses to predict, by feature."""
-    categories = _categories(walked)
-    known: list[dict[bytes, tuple[Keys, Keys]]] = [{} for _ in walked.dtypes]
-    for column in _lookups(walked):
-        if column.is_strict:
-            lows, highs = known_keys(column, categories[column.feature])
-            known[column.feature][lows.tobytes()] = np.sort(lows), np.sort(highs)
-    return [tuple(runs.values()) for runs in known]
-
-
-def _bordered(
+def _cell_sets(
     runs: Sequence[list[KeyRuns]], axes: Sequence[Axis], first: Indices, node_count: int
 ) -> CellSets:
-    """Turn the ends of runs from keys to borders, and sort the runs by node."""
+    """Convert the ends of runs from keys to borders, and sort the runs by node."""
     nodes, lows, highs = ([np.array([], dtype=np.intp)] for _ in range(3))
     for j, axis in enumerate(axes):
         for part in runs[j]:
@@ -276,9 +234,9 @@ def _bordered(
     order = np.argsort(node, kind="stable")
     counts = np.bincount(node, minlength=node_count)
     return CellSets(
-        _small(np.append(0, np.cumsum(counts))),
-        _small(np.concatenate(lows)[order]),
-        _small(np.concatenate(highs)[order]),
+        _int32(np.append(0, np.cumsum(counts))),
+        _int32(np.concatenate(lows)[order]),
+        _int32(np.concatenate(highs)[order]),
     )
 
 
@@ -287,20 +245,20 @@ def _borders(cuts: Keys, keys: Keys) -> Indices:
     return borders
 
 
-def _copied(truth: CellSets, checked: Sequence[_Checked]) -> CellSets:
-    """Take the sets of nodes in the file for each of the nodes that were made of them."""
-    starts = _starts(_file_counts(checked))
-    parts = zip(starts, checked, strict=False)
-    origin = np.concatenate([each.structure.origin + start for start, each in parts])
+def _copy_to_nodes(truth: CellSets, operators: Sequence[_ExpandedOperator]) -> CellSets:
+    """Copy the sets of nodes in the file to the nodes expanded from them."""
+    starts = _starts(_file_counts(operators))
+    parts = zip(starts, operators, strict=False)
+    origin = np.concatenate([operator.structure.origin + start for start, operator in parts])
     first, counts = truth.start[origin], np.diff(truth.start)[origin]
     start = np.append(0, np.cumsum(counts))
     runs = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
-    return CellSets(_small(start), _small(truth.low[runs]), _small(truth.high[runs]))
+    return CellSets(_int32(start), _int32(truth.low[runs]), _int32(truth.high[runs]))
 
 
-def _values(checked: Sequence[_Checked]) -> Matrix:
-    """Weights of the nodes of all operators, each with its own targets: (n_nodes, n_targets)."""
-    blocks = [each.values[each.structure.origin] for each in checked]
+def _values(operators: Sequence[_ExpandedOperator]) -> Matrix:
+    """Combine the values of all operators' nodes, each with its targets: (n_nodes, n_targets)."""
+    blocks = [operator.values[operator.structure.origin] for operator in operators]
     if len(blocks) == 1:
         return blocks[0]
     values = np.zeros((sum(map(len, blocks)), sum(block.shape[1] for block in blocks)))
@@ -311,22 +269,22 @@ def _values(checked: Sequence[_Checked]) -> Matrix:
     return values
 
 
-def _used(values: Matrix, matrix: Matrix) -> tuple[Matrix, Matrix]:
-    """Leave out the targets that no output depends on, or no leaf gives to; keep at least one."""
+def _drop_unused_targets(values: Matrix, matrix: Matrix) -> tuple[Matrix, Matrix]:
+    """Drop targets without an output or without a leaf; keep at least one."""
     used = np.flatnonzero(matrix.any(axis=0) & values.any(axis=0))
     used = used if len(used) else np.array([0])
     return np.ascontiguousarray(values[:, used]), np.ascontiguousarray(matrix[:, used])
 
 
-def _linked(checked: Sequence[_Checked], name: str) -> Int32Array:
-    """Positions of nodes in all operators, numbered through; -1 stays."""
+def _combine(operators: Sequence[_ExpandedOperator], name: str) -> Int32Array:
+    """Combine a field of all structures, with nodes numbered consecutively; -1 stays."""
     parts = []
-    starts = _starts([len(each.structure.origin) for each in checked])
-    for start, each in zip(starts, checked, strict=False):
-        positions = getattr(each.structure, name)
+    starts = _starts([len(operator.structure.origin) for operator in operators])
+    for start, operator in zip(starts, operators, strict=False):
+        positions = getattr(operator.structure, name)
         parts.append(np.where(positions < 0, -1, positions + start))
-    return _small(np.concatenate(parts))
+    return _int32(np.concatenate(parts))
 
 
-def _small(positions: Array) -> Int32Array:
+def _int32(positions: Array) -> Int32Array:
     return np.ascontiguousarray(positions, dtype=np.int32)

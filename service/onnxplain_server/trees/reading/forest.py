@@ -1,4 +1,4 @@
-"""The trees of a model by themselves, and whether each stands for itself."""
+"""Forest: the trees of a model by themselves, and whether they are boosted."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from onnxplain_server.trees.reading.onnx_nodes import (
 )
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_FEW = 10
-"""Trees of which no trend can be told."""
+_MIN_TREES = 10
+"""Fewest trees for a test of trend."""
 _TREND = 5.0
-"""Standard errors: chance alone goes as far in one of a million forests."""
+"""Standard errors: chance alone exceeds them in one of a million forests."""
 _OUTLIER = 10.0
-"""Median distances from the median, beyond which a first tree holds the average for all."""
+"""Median distances from the median, beyond which the first tree holds the overall average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """Trees.
+    """Trees of a model.
 
     Attributes
     ----------
     ensemble : Ensemble
         Its outputs are sums of leaf values.
     is_boosted : bool
-        Whether later trees correct earlier ones. Otherwise they are a forest, of which each
-        could do without the others.
+        Whether later trees correct earlier ones. Otherwise the trees are exchangeable, as in a
+        random forest.
     """
 
     ensemble: Ensemble
@@ -43,16 +43,16 @@ class Forest:
 
 
 def read_forest(model: ModelProto, width: int | None = None) -> Forest | Refusal:
-    """Find the trees of a model; parameters and refusals are those of `read_tree_sums`."""
+    """Read the trees of a model; parameters and refusals are those of `read_tree_sums`."""
     ensemble = read_tree_sums(model, width)
     if isinstance(ensemble, Refusal):
         return ensemble
-    boosted = any(_adds_up(model)) or _drifts(ensemble)
+    boosted = any(_has_base_or_link(model)) or _has_trend(ensemble)
     return Forest(ensemble, boosted and not any(_averages(model)))
 
 
-def _adds_up(model: ModelProto) -> list[bool]:
-    """Tell, by tree operator, whether it starts from a base or ends in a link."""
+def _has_base_or_link(model: ModelProto) -> list[bool]:
+    """Return, by tree operator, whether its sum starts from a base or ends in a link."""
     return [
         bool(Attributes(node).numbers("base_values", "base_values_as_tensor").any())
         or post_transform(node) != "NONE"
@@ -68,9 +68,9 @@ def _tree_nodes(model: ModelProto) -> list[NodeProto]:
     return [node for node in model.graph.node if node.op_type in TREE_OPERATORS]
 
 
-def _drifts(ensemble: Ensemble) -> bool:
-    """Whether trees change along their order; those of a forest are exchangeable."""
-    if len(ensemble.roots) < _FEW:
+def _has_trend(ensemble: Ensemble) -> bool:
+    """Return whether leaf values have a trend along the order of the trees."""
+    if len(ensemble.roots) < _MIN_TREES:
         return False
     middle, spread = _leaf_statistics(ensemble)
     ranks = spread.argsort(kind="stable").argsort(kind="stable")
@@ -83,7 +83,7 @@ def _drifts(ensemble: Ensemble) -> bool:
 
 
 def _leaf_statistics(ensemble: Ensemble) -> tuple[Vector, Vector]:
-    """Mean and spread of each tree's leaf values, targets together: (n_trees,) each."""
+    """Return mean and spread of each tree's leaf values over all targets: (n_trees,) each."""
     tree = np.searchsorted(ensemble.roots, ensemble.leaf, side="right") - 1
     counts = np.bincount(tree)
     means = np.stack([np.bincount(tree, column) / counts for column in ensemble.values.T], axis=1)

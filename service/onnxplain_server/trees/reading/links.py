@@ -1,4 +1,4 @@
-"""What leads from sums over trees to a classifier's probabilities."""
+"""Link functions: logistic and softmax, from sums over trees to a classifier's probabilities."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 
 
 class LinkFunction(Enum):
-    """A function of a row's scores."""
+    """Link function of a row's scores."""
 
     LOGISTIC = "LOGISTIC"
-    """Of each score by itself."""
+    """The logistic function of each score."""
     SOFTMAX = "SOFTMAX"
-    """Of all scores together."""
+    """The softmax of all scores."""
 
 
 class LinkScale(NamedTuple):
-    """From what trees add up to probabilities; as a tuple, so that kernels take it.
+    """Map from sums of leaves to probabilities, as a tuple that kernels accept.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class LinkScale(NamedTuple):
     offset : (n_outputs,)
         Scores are matrix · targets + offset.
     is_softmax : bool
-        Whether scores go through a softmax; otherwise through logistics.
+        Softmax of all scores; otherwise the logistic function of each.
     """
 
     matrix: Matrix
@@ -40,12 +40,12 @@ class LinkScale(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedEnsemble:
-    """Trees of which the scores are affine functions, and the outputs functions of the scores.
+    """Trees whose sums give scores, and the link function from scores to outputs.
 
     Attributes
     ----------
     ensemble : Ensemble
-        Of the scores, one per output.
+        Its outputs are the scores, one per output of the model.
     link : LinkFunction
     """
 
@@ -54,12 +54,12 @@ class LinkedEnsemble:
 
     @property
     def scale(self) -> LinkScale:
-        """For kernels."""
+        """The same map for kernels."""
         trees = self.ensemble
         return LinkScale(trees.matrix, trees.offset, self.link is LinkFunction.SOFTMAX)
 
-    def answer(self, targets: Matrix) -> Matrix:
-        """Outputs from what the trees add up: (n, n_targets) to (n, n_outputs)."""
+    def to_outputs(self, targets: Matrix) -> Matrix:
+        """Compute outputs from sums of leaves: (n, n_targets) to (n, n_outputs)."""
         scores = targets @ self.ensemble.matrix.T + self.ensemble.offset
         with np.errstate(over="ignore"):  # the logistic of a very low score is 0
             if self.link is LinkFunction.LOGISTIC:

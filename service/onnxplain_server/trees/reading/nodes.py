@@ -1,4 +1,4 @@
-"""The nodes of tree operators, as parallel arrays, whichever of the three operators held them."""
+"""Tree nodes as parallel arrays, in one form for all three tree operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class Mode(IntEnum):
-    """How a node compares a value with its threshold, numbered as TreeEnsemble does."""
+    """Comparison of a value with a node's threshold, numbered as in TreeEnsemble."""
 
     LEQ = 0
     LT = 1
@@ -40,20 +40,20 @@ class Nodes:
     Attributes
     ----------
     tree_ids, node_ids : (n_nodes,)
-        Which name a node.
+        Together the identity of a node.
     modes : (n_nodes,) uint8
-        Of `Mode`.
+        Values of `Mode`.
     columns : (n_nodes,)
-        Column of the operator's input that is compared; of no meaning at leaves.
+        Column of the operator's input to compare; meaningless at leaves.
     thresholds : (n_nodes,) float64
     true_ids, false_ids : (n_nodes,)
         Node ids, within the tree, of the children.
     missing_is_true : (n_nodes,) bool
-        Whether a missing value counts as true.
+        Whether a missing value takes the true branch.
     members : mapping of int to (n_members,)
-        For nodes of mode MEMBER, by position, what is true.
+        Values for which a node of mode MEMBER is true, by position.
     leaf_tree_ids, leaf_node_ids, targets : (n_weights,)
-        Which leaf gives a weight, and to which target.
+        Leaf and target of each weight.
     weights : (n_weights,) float64
     """
 
@@ -78,12 +78,12 @@ def read_nodes(attributes: Attributes, leaves: str) -> Nodes:
     Parameters
     ----------
     leaves : str
-        How the attributes that give weights start: "target" or "class".
+        Prefix of the attributes with weights: "target" or "class".
 
     Raises
     ------
     RefusedError
-        Where attributes contradict each other.
+        Where attributes are inconsistent.
     """
     node_ids = attributes.integers("nodes_nodeids")
     missing = attributes.integers("nodes_missing_value_tracks_true")
@@ -107,10 +107,9 @@ def read_nodes(attributes: Attributes, leaves: str) -> Nodes:
 
 
 def read_nodes_5(attributes: Attributes) -> Nodes:
-    """Read a TreeEnsemble, whose leaves are apart: they become nodes after the others.
+    """Read a TreeEnsemble (ai.onnx.ml 5), whose separate leaves become nodes after the others.
 
-    A leaf that both branches of a node lead to is two leaves, as is every leaf of which there
-    are several mentions: each mention becomes a node.
+    Each reference to a leaf becomes a node of its own.
     """
     modes = to_modes(attributes.numbers("nodes_modes"))
     inner = len(modes)
@@ -143,7 +142,7 @@ def read_nodes_5(attributes: Attributes) -> Nodes:
 
 
 def _named_modes(attributes: Attributes) -> npt.NDArray[np.uint8]:
-    """Read modes that are written as names."""
+    """Read modes given by name."""
     names = attributes.texts("nodes_modes")
     if unknown := set(names) - set(_NAMED):
         raise RefusedError(f"its trees have nodes of the mode {min(unknown)!r}")
@@ -151,7 +150,7 @@ def _named_modes(attributes: Attributes) -> npt.NDArray[np.uint8]:
 
 
 def to_modes(numbers: Vector) -> npt.NDArray[np.uint8]:
-    """Check modes that are written as numbers."""
+    """Check modes given by number."""
     if np.any((numbers < 0) | (numbers > Mode.MEMBER)):
         raise RefusedError(f"its trees have nodes of the mode {numbers.max():g}")
     return numbers.astype(np.uint8)
@@ -174,7 +173,7 @@ def _children(attributes: Attributes, inner: int) -> tuple[tuple[Ids, Ids], Ids]
 
 
 def _tree_of(roots: Ids, children: tuple[Ids, Ids], inner: int, leaf_count: int) -> Ids:
-    """Follow the children from the roots: the position among `tree_roots` of each node's tree."""
+    """Return the position in `tree_roots` of each node's tree, found by breadth-first search."""
     if not len(roots) or np.any((roots < 0) | (roots >= inner)):
         raise RefusedError("its tree_roots refer to nodes that do not exist")
     tree = np.full(inner + leaf_count, -1, dtype=np.int64)
@@ -196,7 +195,7 @@ def _tree_of(roots: Ids, children: tuple[Ids, Ids], inner: int, leaf_count: int)
 
 
 def _members(modes: Array, values: Vector) -> dict[int, Vector]:
-    """Deal the lists, each ended by NaN, to the nodes of mode MEMBER."""
+    """Assign the lists, each ended by NaN, to the nodes of mode MEMBER."""
     nodes = np.flatnonzero(modes == Mode.MEMBER)
     ends = np.flatnonzero(np.isnan(values))
     if len(ends) < len(nodes) and len(values) and not np.isnan(values[-1]):

@@ -1,4 +1,4 @@
-"""Why the trees engine does not apply to a model."""
+"""Refusal: the reason why the trees engine does not apply to a model."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer of the engine to a model that it cannot explain.
+    """Result for a model that the trees engine cannot read.
 
     Attributes
     ----------
     reason : str
-        A clause in words, to follow "because".
+        A clause that follows "because".
     """
 
     reason: str
 
 
 class RefusedError(Exception):
-    """Carries a reason up to where it becomes a `Refusal`; never leaves `read`."""
+    """Carries a reason to where it becomes a `Refusal`; never leaves `read_ensemble`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

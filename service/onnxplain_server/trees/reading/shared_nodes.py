@@ -1,8 +1,8 @@
-"""Nodes with several parents, written out as trees: chains of tests become one condition.
+"""Shared nodes: node graphs expanded to trees, with chains of equality tests joined to one node.
 
-Exporters write "x is 3, 7 or 9" as a chain of tests for equality whose true branches share one
-subtree. A chain is read as one node, true where any of its tests is. What is shared otherwise is
-copied for each of its parents.
+Exporters write "x is 3, 7 or 9" as a chain of equality tests whose true branches share one
+subtree. A chain becomes one node, true where any of its tests is. Other shared subtrees are copied
+for each parent.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ Counts = npt.NDArray[np.int64]
 """(n_nodes,)"""
 
 MAX_DEPTH = 4096
-"""Far beyond what training gives; every step down costs time for every row."""
+"""Far beyond trained trees; every level costs time for every row."""
 MAX_NODES = 1_000_000
-"""Of an operator's trees, where some of them are copies."""
+"""Most nodes of an operator after subtrees are copied."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeStructure:
-    """Trees, each node with one parent.
+    """Trees in which each node has one parent.
 
     Attributes
     ----------
     origin : (n_nodes,)
-        Position in the file of each node; several for one that was copied.
+        Position in the file of each node; copies share it.
     head : (n_file_nodes,)
-        Position in the file of the first node of each node's chain: itself for most. Where any
-        of a chain is true, its first node is.
+        Position in the file of the first node of each node's chain, itself without a chain. The
+        first node is true where any of the chain is.
     roots : (n_trees,)
-        Ascending; each tree's nodes stand together.
+        Ascending; the nodes of a tree are contiguous.
     true, false : (n_nodes,)
         Children; -1 at leaves.
     parents : (n_nodes,)
@@ -58,25 +58,25 @@ class TreeStructure:
 
     @property
     def is_joined(self) -> bool:
-        """Whether there are chains of several nodes."""
+        """True if any chain has several nodes."""
         return bool(np.any(self.head != np.arange(len(self.head))))
 
 
-def expand_shared_nodes(nodes: Nodes, links: NodeGraph, features: Indices) -> TreeStructure:
-    """Join chains, and copy what other nodes share.
+def expand_shared_nodes(nodes: Nodes, graph: NodeGraph, features: Indices) -> TreeStructure:
+    """Join chains, and copy other shared subtrees.
 
     Parameters
     ----------
     features : (n_nodes,)
-        What each node looks at; -1 at leaves.
+        Feature that each node compares; -1 at leaves.
 
     Raises
     ------
     RefusedError
         Where nodes form a cycle, where trees are too deep, or where copies are too many.
     """
-    head = _heads(nodes, links, features)
-    joined = _joined(links, head)
+    head = _heads(nodes, graph, features)
+    joined = _joined(graph, head)
     copies, depth = _copies(nodes, joined, head)
     if copies.max() == 1:
         origin = np.flatnonzero(copies)
@@ -86,7 +86,7 @@ def expand_shared_nodes(nodes: Nodes, links: NodeGraph, features: Indices) -> Tr
             "its trees share subtrees, and written out without sharing they have more than "
             f"{MAX_NODES:,} nodes"
         )
-    origin, written = _written_out(joined)
+    origin, written = _expand(joined)
     return _structure(origin, head, written, depth)
 
 
@@ -105,81 +105,81 @@ def _structure(origin: Indices, head: Indices, branches: _Branches, depth: int) 
     return TreeStructure(origin, head, *branches, parents, depth)
 
 
-def _heads(nodes: Nodes, links: NodeGraph, features: Indices) -> Indices:
+def _heads(nodes: Nodes, graph: NodeGraph, features: Indices) -> Indices:
     """Find the first node of each node's chain: (n_nodes,).
 
-    A node follows another where it is its false child and no one else's, looks at the same
-    feature, and has the same true child.
+    A node continues a chain where it is the false child of one node only, compares the same
+    feature as that node, and has the same true child.
     """
     inner = np.flatnonzero(features >= 0)
-    follower = links.false[inner]
+    follower = graph.false[inner]
     follows = (
         (features[follower] == features[inner])
-        & (links.true[follower] == links.true[inner])
-        & (links.parent_counts[follower] == 1)
+        & (graph.true[follower] == graph.true[inner])
+        & (graph.parent_counts[follower] == 1)
     )
     before = np.arange(len(features))
     before[follower[follows]] = inner[follows]
     head = before
-    for _ in range(len(features).bit_length()):  # every turn goes back twice as far
+    for _ in range(len(features).bit_length()):  # pointer doubling
         earlier = head[head]
         if np.array_equal(earlier, head):
             break
         head = earlier
-    astray = before[head] != head
-    if astray.any():
-        raise RefusedError(f"{describe_node(nodes, int(np.argmax(astray)))} is part of a cycle")
+    is_cyclic = before[head] != head
+    if is_cyclic.any():
+        raise RefusedError(f"{describe_node(nodes, int(np.argmax(is_cyclic)))} is part of a cycle")
     return head
 
 
-def _joined(links: NodeGraph, head: Indices) -> _Branches:
-    """Branches by position in the file, a chain's first node going on where its last one does."""
+def _joined(graph: NodeGraph, head: Indices) -> _Branches:
+    """Return the branches with chains joined: the first node takes the last one's false child."""
     chained = np.flatnonzero(head != np.arange(len(head)))
-    false = links.false.copy()
+    false = graph.false.copy()
     is_last = head[false[chained]] != head[chained]
-    false[head[chained[is_last]]] = links.false[chained[is_last]]
-    return _Branches(links.roots, links.true, false)
+    false[head[chained[is_last]]] = graph.false[chained[is_last]]
+    return _Branches(graph.roots, graph.true, false)
 
 
 def _copies(nodes: Nodes, branches: _Branches, head: Indices) -> tuple[Counts, int]:
-    """Count the ways from a root to each node, and the steps of the longest.
+    """Count the paths from a root to each node, and return the length of the longest.
 
-    Level by level, each node after all of its parents. Counts end at `MAX_NODES` + 1; those of
-    nodes that were joined to others are 0.
+    Nodes are visited in topological order. Counts saturate at `MAX_NODES` + 1; joined nodes have
+    none.
     """
-    copies, waiting = np.zeros((2, len(head)), dtype=np.int64)
+    copies, open_parents = np.zeros((2, len(head)), dtype=np.int64)
     inner = np.flatnonzero((branches.true >= 0) & (head == np.arange(len(head))))
-    np.add.at(waiting, _children(branches, inner), 1)
+    np.add.at(open_parents, _children(branches, inner), 1)
     level, depth = branches.roots, 0
     copies[level] = 1
     while len(level := level[branches.true[level] >= 0]):
         children = _children(branches, level)
         np.add.at(copies, children, np.tile(copies[level], 2))
-        np.add.at(waiting, children, -1)
+        np.add.at(open_parents, children, -1)
         children, depth = np.unique(children), depth + 1
         copies[children] = np.minimum(copies[children], MAX_NODES + 1)
         if depth > MAX_DEPTH:
             raise RefusedError(
                 f"{describe_node(nodes, children[0])} is deeper than {MAX_DEPTH} steps"
             )
-        level = children[waiting[children] == 0]
-    if waiting.any():
+        level = children[open_parents[children] == 0]
+    if open_parents.any():
         raise RefusedError(
-            f"{describe_node(nodes, int(np.argmax(waiting > 0)))} is part of a cycle"
+            f"{describe_node(nodes, int(np.argmax(open_parents > 0)))} is part of a cycle"
         )
     return copies, depth
 
 
 def _numbered(branches: _Branches, origin: Indices) -> _Branches:
-    """Number nodes anew, by their places in `origin`, which is ascending."""
+    """Renumber nodes by their positions in `origin`, which is ascending."""
     place = np.full(len(branches.true) + 1, -1, dtype=np.intp)  # the last one is for -1
     place[origin] = np.arange(len(origin))
     roots, true, false = branches
     return _Branches(place[roots], place[true[origin]], place[false[origin]])
 
 
-def _written_out(branches: _Branches) -> tuple[Indices, _Branches]:
-    """Copy nodes, once for every way from a root: `origin`, and the branches of the copies."""
+def _expand(branches: _Branches) -> tuple[Indices, _Branches]:
+    """Copy nodes once per path from a root: `origin`, and the branches of the copies."""
     count = len(branches.roots)
     level, tree, start = branches.roots, np.arange(count), 0
     origins, trees, parents = [level], [tree], [np.full(count, -1, dtype=np.intp)]
@@ -203,5 +203,5 @@ def _written_out(branches: _Branches) -> tuple[Indices, _Branches]:
 
 
 def _children(branches: _Branches, inner: Indices) -> Indices:
-    """True children, then false ones."""
+    """Return true children, then false ones."""
     return np.concatenate([branches.true[inner], branches.false[inner]])

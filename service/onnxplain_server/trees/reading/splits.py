@@ -1,8 +1,8 @@
-"""Comparisons of nodes, as the sets of keys for which they are true.
+"""Splits: the set of feature keys for which each node's comparison is true.
 
-For a chain of monotone steps g and a threshold t, {g < t}, {g = t} and {g > t} are neighbouring
-intervals of the feature's own keys. Their ends are found by bisection with g computed as the
-runtime computes it, so thresholds fold through scalers, casts and the like without any rounding.
+For a chain of monotone steps g and a threshold t, {g < t}, {g = t} and {g > t} are adjacent
+intervals of the feature's own keys. Bisection finds their ends, with g computed as the runtime
+does, so thresholds are pulled back through scalers, casts and the like without rounding.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KeyRuns:
     Attributes
     ----------
     nodes : (n_runs,)
-        Which node is true there; each node's runs stand together.
+        Node that is true there; the runs of a node are contiguous.
     lows, highs : (n_runs,)
     """
 
@@ -51,14 +51,14 @@ class KeyRuns:
 
 
 def true_runs(nodes: Nodes, chosen: Indices, column: Column, categories: Array | None) -> KeyRuns:
-    """Find where nodes that compare the same column are true.
+    """Find the keys for which nodes that compare the same column are true.
 
     Parameters
     ----------
     chosen : (n_chosen,)
         Positions of the nodes.
     categories : (n_categories,) or None
-        Of a feature that is text.
+        Categories of a text feature.
     """
     is_member = nodes.modes[chosen] == Mode.MEMBER
     plain, members = chosen[~is_member], chosen[is_member]
@@ -76,7 +76,7 @@ def true_runs(nodes: Nodes, chosen: Indices, column: Column, categories: Array |
 
 
 def merge_runs(parts: Sequence[KeyRuns]) -> KeyRuns:
-    """Join what overlaps or touches within a node; runs of a node may be apart, in any order."""
+    """Merge overlapping and adjacent runs of each node, which may be in any order."""
     nodes = np.concatenate([np.tile(part.nodes, 2) for part in parts])
     keys = np.concatenate([ends for part in parts for ends in (part.lows, part.highs)])
     turns = np.concatenate([np.repeat([1, -1], len(part.nodes)) for part in parts])
@@ -88,21 +88,21 @@ def merge_runs(parts: Sequence[KeyRuns]) -> KeyRuns:
 
 
 def _as_compared(column: Column) -> Column:
-    """The column in the type of the comparison: float64 stays, all else becomes float32."""
+    """Return the column in the type of the comparison: float64 stays, others become float32."""
     if isinstance(column, Lookup):
-        kept = column.values.dtype in {np.dtype(np.float64), np.dtype(np.float32)}
+        is_compared = column.values.dtype in {np.dtype(np.float64), np.dtype(np.float32)}
     else:
-        kept = column(np.zeros(1)).dtype in {np.dtype(np.float64), np.dtype(np.float32)}
-    return column if kept else column.then(_TO_FLOAT)
+        is_compared = column(np.zeros(1)).dtype in {np.dtype(np.float64), np.dtype(np.float32)}
+    return column if is_compared else column.then(_TO_FLOAT)
 
 
 def _chains(nodes: Nodes, chosen: Indices, chain: FeatureSteps) -> KeyRuns:
-    """Nodes that compare a chain: three intervals of numbers, and the missing value."""
-    given, inverse = np.unique(nodes.thresholds[chosen], return_inverse=True)
-    thresholds = given.astype(chain(np.zeros(1)).dtype)
+    """Find runs of nodes that compare a chain: three intervals, and the missing value."""
+    unique, inverse = np.unique(nodes.thresholds[chosen], return_inverse=True)
+    thresholds = unique.astype(chain(np.zeros(1)).dtype)
     lows, highs = (ends[inverse] for ends in _equal_range(chain, thresholds))
     truth = _TRUTH[nodes.modes[chosen]][:, :: chain.sign]
-    # An end that divides nothing is moved onto the other: no cut, and no empty run.
+    # An end between equal truths is moved onto the other end, which leaves no needless cut.
     lows = np.where(truth[:, 0] == truth[:, 1], highs, lows)
     highs = np.where(truth[:, 1] == truth[:, 2], lows, highs)
     truth[:, 1] = np.where(lows == highs, truth[:, 0], truth[:, 1])
@@ -112,32 +112,32 @@ def _chains(nodes: Nodes, chosen: Indices, chain: FeatureSteps) -> KeyRuns:
 
 
 def _lookups(nodes: Nodes, chosen: Indices, column: Lookup, categories: Array | None) -> KeyRuns:
-    """Nodes that compare what is looked up: every key and every gap has its own truth."""
+    """Find runs of nodes that compare a lookup: every key and every gap has its own truth."""
     ends, order = _pieces(column, categories)
     truth = _compare(nodes, chosen, column.values[order])
     return _join(chosen, truth, np.tile(ends, (len(chosen), 1)))
 
 
 def _member(nodes: Nodes, node: np.intp, column: Column, categories: Array | None) -> KeyRuns:
-    """A node that asks for members: a lookup of its own."""
+    """Find runs of a node of mode MEMBER, as a lookup of its members."""
     members = np.unique(nodes.members[int(node)].astype(np.float32))
-    found = lookup(column, members, np.ones(len(members), np.float32), np.float32(0))
-    ends, order = _pieces(found, categories)
-    truth = found.values[order] == 1
+    is_member = lookup(column, members, np.ones(len(members), np.float32), np.float32(0))
+    ends, order = _pieces(is_member, categories)
+    truth = is_member.values[order] == 1
     if isinstance(column, FeatureSteps) and np.isnan(column(np.array([np.nan]))[0]):
         truth[-1] = nodes.missing_is_true[node]
     return _join(np.array([node]), truth[np.newaxis], ends[np.newaxis])
 
 
 def _pieces(column: Lookup, categories: Array | None) -> tuple[Keys, Indices]:
-    """Divide the keys of numbers into gaps and known values, in turn.
+    """Divide the keys into alternating gaps and known values.
 
     Returns
     -------
     ends : (2 n_keys,)
-        Where known values start and end.
+        Starts and ends of known values.
     order : (2 n_keys + 2,)
-        Position in `values` of what holds in each piece; the last is the missing value.
+        Position in `values` for each piece; the last is the missing value.
     """
     count = len(column.keys)
     lows, highs = known_keys(column, categories)
@@ -166,13 +166,13 @@ def _compare(nodes: Nodes, chosen: Indices, values: Array) -> Truth:
 
 
 def _join(nodes: Indices, truth: Truth, ends: Keys) -> KeyRuns:
-    """Join neighbouring pieces that are true.
+    """Join adjacent pieces that are true.
 
     Parameters
     ----------
     nodes : (n,)
     truth : (n, n_ends + 2)
-        For the pieces before, between and after the ends, and for the missing value.
+        Truth of the pieces before, between and after the ends, and of the missing value.
     ends : (n, n_ends)
     """
     n = len(nodes)
@@ -189,9 +189,9 @@ def _join(nodes: Indices, truth: Truth, ends: Keys) -> KeyRuns:
 
 
 def _equal_range(chain: FeatureSteps, values: Array) -> tuple[Keys, Keys]:
-    """Return the keys [low, high) for which the chain gives each value.
+    """Return the keys [low, high) for which the chain has each value.
 
-    Below `low` a rising chain is less, and a falling one greater.
+    Below `low` a rising chain is less than the value, and a falling one greater.
     """
     if not chain.steps and chain.dtype == values.dtype and values.dtype.kind == "f":
         larger = np.nextafter(values, np.array(np.inf, values.dtype)).astype(np.float64)
@@ -199,17 +199,17 @@ def _equal_range(chain: FeatureSteps, values: Array) -> tuple[Keys, Keys]:
         return key_of(values.astype(np.float64)), highs
     if chain.sign < 0:
         return (
-            _bisect(chain, lambda given: given > values, len(values)),
-            _bisect(chain, lambda given: given >= values, len(values)),
+            _bisect(chain, lambda column: column > values, len(values)),
+            _bisect(chain, lambda column: column >= values, len(values)),
         )
     return (
-        _bisect(chain, lambda given: given < values, len(values)),
-        _bisect(chain, lambda given: given <= values, len(values)),
+        _bisect(chain, lambda column: column < values, len(values)),
+        _bisect(chain, lambda column: column <= values, len(values)),
     )
 
 
 def _bisect(chain: FeatureSteps, holds: Callable[[Array], Truth], count: int) -> Keys:
-    """Return the first keys at which conditions, once true, fail: (count,)."""
+    """Return the first key at which each condition turns false: (count,)."""
     first, last = range_of(chain.dtype)
     low, high = (np.full(count, end, dtype=np.int64) for end in (first, last + 1))
     while np.any(low < high):

@@ -1,4 +1,4 @@
-"""Links between nodes: who leads where, checked before anything walks along them."""
+"""Node graph: children and roots by position, validated before anything traverses them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.trees.reading.refusal import RefusedError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeGraph:
-    """Where nodes lead, by their positions in the file; a node may have several parents.
+    """Children of nodes by position in the file; a node may have several parents.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class NodeGraph:
     true, false : (n_nodes,)
         Children; -1 at leaves.
     parent_counts : (n_nodes,)
-        How many branches lead to a node; 0 at roots, and only there.
+        Number of branches to a node; 0 at roots only.
     """
 
     roots: Indices
@@ -50,7 +50,7 @@ def link_nodes(nodes: Nodes, column_count: int) -> NodeGraph:
 
 
 def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
-    """Add up the weights of each node: (n_nodes, n_targets); those of inner nodes do not count."""
+    """Add up the weights of each node: (n_nodes, n_targets); those of inner nodes are ignored."""
     wrong = (nodes.targets < 0) | (nodes.targets >= target_count)
     if wrong.any():
         i = int(np.argmax(wrong))
@@ -67,7 +67,7 @@ def leaf_positions(nodes: Nodes) -> Indices:
 
 
 class _Keys:
-    """Positions of nodes by tree and node id."""
+    """Index of nodes by tree and node id."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
@@ -79,25 +79,28 @@ class _Keys:
         keys = self._keys(np.searchsorted(self._trees, nodes.tree_ids), nodes.node_ids)
         self._order = np.argsort(keys, kind="stable")
         self._sorted = keys[self._order]
-        twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
-        if len(twice):
-            raise RefusedError(f"{describe_node(nodes, self._order[twice[0]])} is there twice")
+        duplicates = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
+        if len(duplicates):
+            raise RefusedError(f"{describe_node(nodes, self._order[duplicates[0]])} is there twice")
 
     def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
         return tree.astype(np.int64) * self._span + (node_ids - self._least)
 
-    def find(self, tree_ids: Ids, node_ids: Ids, askers: Indices | None = None) -> Indices:
-        """Return positions; `askers` are the nodes to name where one does not exist."""
+    def find(self, tree_ids: Ids, node_ids: Ids, referrers: Indices | None = None) -> Indices:
+        """Return positions; `referrers` are the nodes to name in the error for a missing one."""
         tree = np.searchsorted(self._trees, tree_ids).clip(max=len(self._trees) - 1)
         inside = (node_ids >= self._least) & (node_ids < self._least + self._span)
         keys = self._keys(tree, np.where(inside, node_ids, self._least))
         place = np.searchsorted(self._sorted, keys).clip(max=len(self._sorted) - 1)
-        found = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
-        if not found.all():
-            i = int(np.argmin(found))
-            asker = "a leaf's weight" if askers is None else describe_node(self._nodes, askers[i])
+        exists = inside & (self._trees[tree] == tree_ids) & (self._sorted[place] == keys)
+        if not exists.all():
+            i = int(np.argmin(exists))
+            referrer = (
+                "a leaf's weight" if referrers is None else describe_node(self._nodes, referrers[i])
+            )
             raise RefusedError(
-                f"{asker} refers to node {node_ids[i]} of tree {tree_ids[i]}, which does not exist"
+                f"{referrer} refers to node {node_ids[i]} of tree {tree_ids[i]}, "
+                "which does not exist"
             )
         positions: Indices = self._order[place]
         return positions
@@ -119,7 +122,7 @@ def _check_columns(nodes: Nodes, column_count: int) -> None:
 
 
 def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
-    """Return the roots: the first node of each tree, as the runtime takes it."""
+    """Return the roots: the first node of each tree, as in the runtime."""
     starts = np.flatnonzero(np.append(True, nodes.tree_ids[1:] != nodes.tree_ids[:-1]))
     if len(np.unique(nodes.tree_ids[starts])) < len(starts):
         raise RefusedError("the nodes of some of its trees do not stand together")

@@ -1,8 +1,8 @@
-"""Columns of a table on their way through a graph: each a function of one feature.
+"""Tensor columns before the trees: each a function of one feature, computed as the runtime does.
 
-A column is either a `FeatureSteps` of monotone steps on the feature, or a `Lookup` of what a chain
-gives in a list of known keys. Values are computed as the runtime does, in the same types and
-order, so that a comparison with a threshold comes out the same for every value.
+A column is a `FeatureSteps`, monotone steps on the feature, or a `Lookup` of such a chain's result
+in a table of keys. Types and order of operations are the runtime's, so that every comparison with
+a threshold has the same result.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ class Step:
     Attributes
     ----------
     apply : callable
-        (n,) to (n,), value by value.
+        (n,) to (n,), elementwise.
     sign : int
-        1 where it never falls, -1 where it never rises, 0 for anything else; on numbers,
-        NaN apart.
+        1 if never falling, -1 if never rising, else 0; for all numbers but NaN.
     name : str
-        Of the operator.
+        Name of the operator.
     """
 
     apply: Callable[[Array], Array]
@@ -41,15 +40,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSteps:
-    """Steps on a feature.
+    """Chain of monotone steps on a feature.
 
     Attributes
     ----------
     feature : int
     dtype : numpy dtype
-        In which the model takes the feature.
+        Type in which the model takes the feature.
     steps : tuple of Step
-        Monotone.
     """
 
     feature: int
@@ -58,12 +56,12 @@ class FeatureSteps:
 
     @property
     def sign(self) -> int:
-        """Whether the column rises (1) or falls (-1) with the feature."""
+        """Direction of the column along the feature: rising (1) or falling (-1)."""
         return int(np.prod([step.sign for step in self.steps], dtype=int))
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds text."""
+        """True for text."""
         return self.dtype == object
 
     def __call__(self, values: Array) -> Array:
@@ -83,15 +81,15 @@ class FeatureSteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """A column that is looked up by what a chain gives.
+    """Lookup of a chain's result in a table.
 
     Attributes
     ----------
     chain : FeatureSteps
     keys : (n_keys,)
-        Ascending, each once, without NaN.
+        Ascending, without duplicates and NaN.
     values : (n_keys + 2,)
-        For each key; for anything else; for a missing value.
+        Value for each key, for anything else, and for a missing value.
     is_strict : bool
         Whether the runtime refuses anything else.
     """
@@ -103,16 +101,16 @@ class Lookup:
 
     @property
     def feature(self) -> int:
-        """The feature looked up."""
+        """Feature of the chain."""
         return self.chain.feature
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds text."""
+        """True for text."""
         return self.values.dtype == object
 
     def then(self, step: Step) -> Lookup:
-        """Append a step: it changes the values."""
+        """Append a step, by applying it to the values."""
         with np.errstate(all="ignore"):
             return replace(self, values=step.apply(self.values))
 
@@ -144,17 +142,17 @@ def lookup(
 
 
 def _missing(chain: FeatureSteps) -> Array:
-    """What a missing value becomes: (1,); for types that have none, whatever."""
+    """Return the chain's result for a missing value: (1,); NaN for types without one."""
     return chain(np.array([np.nan])) if chain.dtype.kind == "f" else np.array([np.nan])
 
 
 def _find(column: Array, keys: Array, values: Array, default: Any) -> Array:
-    """Look up each of a few values."""
+    """Look up each value of a short column."""
     table = dict(zip(map(_hashable, keys.tolist()), values.tolist(), strict=True))
-    found = [table.get(_hashable(item), default) for item in column.tolist()]
-    return np.array(found, dtype=values.dtype)
+    results = [table.get(_hashable(item), default) for item in column.tolist()]
+    return np.array(results, dtype=values.dtype)
 
 
 def _hashable(item: Any) -> Any:
-    """NaN is a key like any other."""
+    """Return a key for a dict, in which NaN equals itself."""
     return None if item != item else item  # noqa: PLR0124 - finds NaN

@@ -1,4 +1,4 @@
-"""What a tensor of a graph is, as far as the trees engine understands it."""
+"""Tensors of a graph as the trees engine understands them: feature columns, scores or opaque."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from onnxplain_server.trees.reading.tensor_columns import Column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureColumns:
-    """(n_rows, n_columns), each column a function of one feature, before any tree."""
+    """Tensor before the trees: (n_rows, n_columns), each column a function of one feature."""
 
     columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """(n_rows, n_columns), affine in what the trees add up.
+    """Tensor after the trees: (n_rows, n_columns), affine in the sums of leaves.
 
     Attributes
     ----------
     matrix : (n_columns, n_targets)
-        Targets of all tree operators met so far, in their order.
+        Targets of all tree operators visited so far, in their order.
     offset : (n_columns,)
     """
 
@@ -33,7 +33,7 @@ class Scores:
     offset: Vector
 
     def wide(self, target_count: int) -> Scores:
-        """The same, with room for so many targets."""
+        """Return the same scores over `target_count` targets."""
         matrix = np.zeros((len(self.matrix), target_count))
         matrix[:, : self.matrix.shape[1]] = self.matrix
         return Scores(matrix, self.offset)
@@ -41,12 +41,12 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Anything else.
+    """Any other tensor.
 
     Attributes
     ----------
     reason : str
-        Why the engine does not apply where an output needs this tensor.
+        Reason of the refusal if an output needs this tensor.
     """
 
     reason: str

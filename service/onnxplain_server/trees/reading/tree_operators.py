@@ -1,6 +1,6 @@
-"""The tree operators: their nodes, and how what the trees add up becomes columns.
+"""Tree operators: their nodes, and the affine function from sums of leaves to output columns.
 
-The columns are those of onnxruntime, which gives two classes with one column of weights
+The columns are those of onnxruntime, which returns two classes with one column of weights
 as (1 − s, s) where no weight is negative, and as (−s, s) otherwise.
 """
 
@@ -32,7 +32,7 @@ class TreeOperator:
     nodes : Nodes
     target_count : int
     share : float
-        By which the sum over trees is multiplied: 1, or one over the number of trees.
+        Factor of the sum over trees: 1, or one over the number of trees.
     matrix : (n_columns, n_targets)
     offset : (n_columns,)
         Columns are matrix · targets + offset.
@@ -46,7 +46,7 @@ class TreeOperator:
 
 
 def read_sum_operator(node: NodeProto) -> TreeOperator:
-    """Read a tree operator for the sums of its leaf values, whatever it makes of them."""
+    """Read a tree operator for the sums of its leaf values, whatever follows them."""
     attributes = Attributes(node)
     if node.op_type == "TreeEnsemble":
         nodes = read_nodes_5(attributes)
@@ -63,7 +63,7 @@ def read_operator(node: NodeProto) -> TreeOperator:
     Raises
     ------
     RefusedError
-        Where the output is no sum or average over the trees, or attributes contradict each other.
+        Where the output is no sum or average over the trees, or attributes are inconsistent.
     """
     attributes = Attributes(node)
     aggregate = _aggregate(node)
@@ -119,10 +119,14 @@ def _classifier(attributes: Attributes) -> TreeOperator:
 
 
 def _always_scores_second(nodes: Nodes) -> bool:
-    """Whether all leaves of some tree give a weight to the second class."""
-    given = nodes.targets == 1
+    """Return whether all leaves of some tree have a weight for the second class."""
+    is_second = nodes.targets == 1
     scoring = set(
-        zip(nodes.leaf_tree_ids[given].tolist(), nodes.leaf_node_ids[given].tolist(), strict=True)
+        zip(
+            nodes.leaf_tree_ids[is_second].tolist(),
+            nodes.leaf_node_ids[is_second].tolist(),
+            strict=True,
+        )
     )
     leaves = np.flatnonzero(nodes.modes == Mode.LEAF)
     lacking = {

@@ -1,4 +1,4 @@
-"""A graph to its trees: from the inputs through preparation, trees, and what follows them."""
+"""Graph walk: from the inputs of an ONNX graph through preparation and trees to its outputs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundOperator:
-    """A tree operator at its place.
+    """A tree operator with its input columns.
 
     Attributes
     ----------
     operator : TreeOperator
     columns : tuple of Column
-        What its nodes compare.
+        Columns that its nodes compare.
     """
 
     operator: TreeOperator
@@ -49,15 +49,15 @@ class BoundOperator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeGraph:
-    """What a model is made of.
+    """Features, tree operators and scores of a model.
 
     Attributes
     ----------
     dtypes : tuple of numpy dtypes
-        Of the features, in the order of the inputs.
+        Types of the features, in the order of the inputs.
     trees : tuple of BoundOperator
     scores : Scores
-        The outputs' columns side by side, over the targets of all trees.
+        Concatenated columns of the outputs, over the targets of all trees.
     """
 
     dtypes: tuple[DType, ...]
@@ -66,13 +66,13 @@ class TreeGraph:
 
 
 def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
-    """Follow a graph whose outputs are numeric tensors.
+    """Walk a graph whose outputs are numeric tensors.
 
     Parameters
     ----------
     model : ModelProto
     width : int or None
-        Number of columns of an input that does not say.
+        Number of columns of an input that does not declare it.
 
     Raises
     ------
@@ -87,9 +87,9 @@ def walk_graph(model: ModelProto, width: int | None) -> TreeGraph:
 
 
 def walk_to_trees(model: ModelProto, width: int | None) -> TreeGraph:
-    """Follow a graph to its trees only; the scores are the sums of their leaf values.
+    """Walk a graph to its trees only; the scores are the sums of their leaf values.
 
-    Parameters and errors are those of `walk_graph`; what follows the trees is never one.
+    Parameters and errors are those of `walk_graph`; operators after the trees are ignored.
     """
     if not any(node.op_type in TREE_OPERATORS for node in model.graph.node):
         raise RefusedError("the model has no trees")
@@ -99,7 +99,7 @@ def walk_to_trees(model: ModelProto, width: int | None) -> TreeGraph:
 
 
 class _Walker:
-    """Gives every tensor of a graph its meaning, in the order of the nodes."""
+    """Interprets every tensor of a graph, in the order of the nodes."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Walker:
             self._tensors[value.name] = FeatureColumns(tuple(self._features(value, width)))
 
     def _features(self, value: ValueInfoProto, width: int | None) -> Iterator[Column]:
-        """Give the columns of an input."""
+        """Yield the columns of an input."""
         tensor = value.type.tensor_type
         sizes = [dim.dim_value for dim in tensor.shape.dim]
         count = 1 if len(sizes) == 1 else (sizes[1] if len(sizes) > 1 else 0) or width
@@ -132,21 +132,21 @@ class _Walker:
             self._dtypes.append(dtype)
 
     def go(self) -> None:
-        """Visit every node; what is not understood stays opaque until an output needs it."""
+        """Visit every node; unknown tensors are opaque, refused only if an output needs them."""
         for node in self._graph.node:
             inputs = [self._tensors.get(name) if name else None for name in node.input]
             try:
-                given = self._meaning(node, inputs)
+                tensor = self._interpret(node, inputs)
             except RefusedError as refused:
-                given = Opaque(refused.reason)
-            if node.op_type in TREE_OPERATORS and isinstance(given, Opaque):
-                self._refused.append(given.reason)
+                tensor = Opaque(refused.reason)
+            if node.op_type in TREE_OPERATORS and isinstance(tensor, Opaque):
+                self._refused.append(tensor.reason)
             for position, name in enumerate(node.output):
                 labels = node.op_type == "TreeEnsembleClassifier" and position == 0
-                self._tensors[name] = Opaque("the model gives class labels") if labels else given
+                self._tensors[name] = Opaque("the model gives class labels") if labels else tensor
 
     def result(self) -> TreeGraph:
-        """Put the outputs side by side."""
+        """Concatenate the outputs."""
         outputs = [self._tensors.get(value.name) for value in self._graph.output]
         for tensor in outputs:
             if isinstance(tensor, Opaque):
@@ -159,13 +159,13 @@ class _Walker:
         return TreeGraph(tuple(self._dtypes), tuple(self._trees), Scores(matrix, offset))
 
     def sums(self) -> TreeGraph:
-        """Leave out what follows the trees, all of which must be understood."""
+        """Return the trees, all of which must be readable, without the operators after them."""
         if self._refused:
             raise RefusedError(self._refused[0])
         scores = Scores(np.eye(self._target_count), np.zeros(self._target_count))
         return TreeGraph(tuple(self._dtypes), tuple(self._trees), scores)
 
-    def _meaning(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
+    def _interpret(self, node: NodeProto, inputs: column_moves.Inputs) -> Tensor:
         opaque = next((tensor for tensor in inputs if isinstance(tensor, Opaque)), None)
         if opaque is not None:
             return opaque
@@ -174,19 +174,19 @@ class _Walker:
         if node.op_type == "Constant":
             return _constant(node)
         if node.op_type in TREE_OPERATORS:
-            return self._plant(node, inputs)
-        taken = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
-        if taken is None:
+            return self._bind(node, inputs)
+        operand = next((t for t in inputs if isinstance(t, FeatureColumns | Scores)), None)
+        if operand is None:
             return Opaque(f"the model computes constants with {node.op_type}")
-        return _moved_or_computed(node, taken, inputs)
+        return _apply(node, operand, inputs)
 
-    def _plant(self, node: NodeProto, inputs: column_moves.Inputs) -> Scores:
-        """Read a tree operator, and give its columns."""
-        taken = inputs[0]
-        if not isinstance(taken, FeatureColumns):
+    def _bind(self, node: NodeProto, inputs: column_moves.Inputs) -> Scores:
+        """Read a tree operator and bind it to its columns."""
+        operand = inputs[0]
+        if not isinstance(operand, FeatureColumns):
             raise RefusedError(f"its {node.op_type} works on what is no table of features")
         operator = self._read(node)
-        self._trees.append(BoundOperator(operator, taken.columns))
+        self._trees.append(BoundOperator(operator, operand.columns))
         first = self._target_count
         self._target_count += operator.target_count
         matrix = np.zeros((len(operator.offset), self._target_count))
@@ -201,38 +201,38 @@ def _constant(node: NodeProto) -> Array:
     return value
 
 
-def _moved_or_computed(
-    node: NodeProto, taken: FeatureColumns | Scores, inputs: column_moves.Inputs
+def _apply(
+    node: NodeProto, operand: FeatureColumns | Scores, inputs: column_moves.Inputs
 ) -> FeatureColumns | Scores:
-    """What an operator makes of columns, or of scores."""
-    if node.op_type in column_moves.MOVING and taken is inputs[0]:
-        return column_moves.MOVING[node.op_type](node, taken, inputs)
+    """Apply an operator to columns or scores."""
+    if node.op_type in column_moves.MOVING and operand is inputs[0]:
+        return column_moves.MOVING[node.op_type](node, operand, inputs)
     if node.op_type in {"Concat", "FeatureVectorizer"}:
         return column_moves.concatenate(node, inputs)
-    if isinstance(taken, FeatureColumns):
-        return _prepared(node, taken, inputs)
-    return _combined(node, taken, inputs)
+    if isinstance(operand, FeatureColumns):
+        return _prepare(node, operand, inputs)
+    return _combine(node, operand, inputs)
 
 
-def _prepared(
-    node: NodeProto, taken: FeatureColumns, inputs: column_moves.Inputs
+def _prepare(
+    node: NodeProto, operand: FeatureColumns, inputs: column_moves.Inputs
 ) -> FeatureColumns:
-    """What an operator makes of columns before any tree."""
+    """Apply an operator to columns before the trees."""
     if node.op_type in PREPARING:
-        return PREPARING[node.op_type](node, taken)
+        return PREPARING[node.op_type](node, operand)
     if node.op_type in {"Add", "Sub", "Mul", "Div"}:
-        position = 0 if inputs[1] is taken else 1
+        position = 0 if inputs[1] is operand else 1
         constant = column_moves.constant(node, inputs, position)
-        return with_constant(node.op_type, taken, constant, first=position == 0)
+        return with_constant(node.op_type, operand, constant, first=position == 0)
     raise RefusedError(f"the model computes {node.op_type} before its trees")
 
 
-def _combined(node: NodeProto, taken: Scores, inputs: column_moves.Inputs) -> Scores:
-    """What an operator makes of scores after the trees."""
+def _combine(node: NodeProto, operand: Scores, inputs: column_moves.Inputs) -> Scores:
+    """Apply an operator to scores after the trees."""
     if node.op_type == "Cast" and attribute(node, "to", 0) in _FLOATS:
-        return taken
+        return operand
     if node.op_type == "Neg":
-        return Scores(-taken.matrix, -taken.offset)
+        return Scores(-operand.matrix, -operand.offset)
     if node.op_type in column_moves.ADDING:
         return column_moves.add(node, inputs)
     if node.op_type in column_moves.MULTIPLYING:

@@ -1,1 +1,6 @@
-"""Step functions: a tree ensemble's prediction as a function of one or two features."""
+"""Outputs of rows along moved features, for models that put a function behind the sum of trees.
+
+Reading order: `step_functions` with `step_kernels` (one feature), `planes` (two features), and
+`profiles` with `profile_kernel` (the label along every feature, for swarm).
+Nothing here reads ONNX, predicts, or knows of requests.
+"""

@@ -1,8 +1,8 @@
-"""A row's answer as a function of two features: boxes of the leaves within reach, added up.
+"""Planes: a row's outputs as a function of two features, by rectangles of the leaves within reach.
 
-As in `steps`, with two features free: each leaf within reach adds its value over rectangles of
-cells. Four corners of each are noted in a table, and running sums in both directions turn it
-into what the trees add up for every pair of cells.
+As `step_functions` with two features free: each leaf within reach adds its value over rectangles of
+cells. A table holds the four corners of each, and cumulative sums in both directions turn it into
+the sums of leaves for every pair of cells.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, OUTSIDE, SPAN
 from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkScale
-from onnxplain_server.trees.stepping.step_functions import RowPaths, trees_comparing
+from onnxplain_server.trees.stepping.step_functions import PARALLEL_BLOCKS, trees_comparing
+from onnxplain_server.trees.stepping.step_kernels import DescentInput
 
 _BLOCK = 64
-"""Rows that one call works on."""
-_AT_ONCE = 16
-"""Blocks whose averages are held before they are added up."""
-_MOST_ENTRIES = 4_000_000
-"""Of a table; each thread has one."""
+"""Rows per kernel call."""
+_MAX_ENTRIES = 4_000_000
+"""Entries of a table; each thread has one."""
 
 
 class PlaneGrid(NamedTuple):
-    """Two features that move, and where to; as a tuple, so that kernels take it.
+    """Two moved features and their points, as a tuple that kernels accept.
 
     Attributes
     ----------
     features : two ints
     roots : (n_trees,)
-        Of the trees that compare one of them.
+        Roots of the trees that compare one of them.
     first : two ints
         First border of each.
     at : two arrays (n_borders,)
@@ -43,9 +42,9 @@ class PlaneGrid(NamedTuple):
     sizes : two ints
         Number of distinct points along each.
     places : (2, n_points)
-        Where each point is among them.
-    room : int
-        Most pieces of the plane that wait at a time while a row goes down.
+        Position of each point along each.
+    capacity : int
+        Most rectangles on the stack of a descent.
     """
 
     features: tuple[int, int]
@@ -54,29 +53,29 @@ class PlaneGrid(NamedTuple):
     at: tuple[Int32Array, Int32Array]
     sizes: tuple[int, int]
     places: Int32Array
-    room: int
+    capacity: int
 
 
 def fits_in_table(linked: LinkedEnsemble, cells: Int32Array) -> bool:
-    """Whether points of two features, (2, n_points), span a table of a size to work with."""
+    """Return whether points are of two features, (2, n_points), and their table fits in memory."""
     sizes = [len(np.unique(own)) + 1 for own in cells]
-    return len(cells) == 2 and sizes[0] * sizes[1] * _targets(linked) <= _MOST_ENTRIES
+    return len(cells) == 2 and sizes[0] * sizes[1] * _targets(linked) <= _MAX_ENTRIES
 
 
 def plane_means(
     linked: LinkedEnsemble,
-    walk: RowPaths,
+    rows: DescentInput,
     shares: Vector,
     features: tuple[int, int],
     cells: Int32Array,
     pool: BlockPool,
 ) -> Matrix:
-    """Average over rows with two features at points: (n_points, n_outputs).
+    """Average outputs over rows with two features at points: (n_points, n_outputs).
 
     Parameters
     ----------
     shares : (n,)
-        Of the rows that walk.
+        Weights of the rows, summing to 1.
     cells : (2, n_points)
         The points.
     """
@@ -86,11 +85,11 @@ def plane_means(
 
     def average(span: tuple[int, int]) -> Matrix:
         part = np.zeros_like(total)
-        _average(*span, walk, plane, scale, shares, part)
+        _average(*span, rows, plane, scale, shares, part)
         return part
 
-    for start in range(0, len(spans), _AT_ONCE):
-        for part in pool.run(average, spans[start : start + _AT_ONCE]):
+    for start in range(0, len(spans), PARALLEL_BLOCKS):
+        for part in pool.run(average, spans[start : start + PARALLEL_BLOCKS]):
             total += part
     return total
 
@@ -101,13 +100,13 @@ def _targets(linked: LinkedEnsemble) -> int:
 
 def _plane(linked: LinkedEnsemble, features: tuple[int, int], cells: Int32Array) -> PlaneGrid:
     trees, (j, k) = linked.ensemble, features
-    roots, room = trees_comparing(trees, features)
+    roots, capacity = trees_comparing(trees, features)
     (own, places), (other, other_places) = (np.unique(c, return_inverse=True) for c in cells)
     borders = [np.arange(trees.first[i], trees.first[i + 1]) for i in features]
     at = (_below(own, borders[0]), _below(other, borders[1]))
-    both = np.stack([places, other_places]).astype(np.int32)
+    positions = np.stack([places, other_places]).astype(np.int32)
     first = int(trees.first[j]), int(trees.first[k])
-    return PlaneGrid((j, k), roots, first, at, (len(own), len(other)), both, room)
+    return PlaneGrid((j, k), roots, first, at, (len(own), len(other)), positions, capacity)
 
 
 def _below(points: Int32Array, borders: npt.NDArray[np.intp]) -> Int32Array:
@@ -115,36 +114,36 @@ def _below(points: Int32Array, borders: npt.NDArray[np.intp]) -> Int32Array:
 
 
 _Stack = npt.NDArray[np.int32]
-"""(room, 6): pieces of the plane that wait, each with the node to go on at, the first point along
-the one feature and the one after its last, the same for the other, and whether the row's own
-cells are in it."""
+"""(capacity, 6): rectangles, each with the node to go on at, the first point along the first
+feature and the one after its last, the same for the second, and whether the row's own cells are
+in it."""
 
 
 @inlined
-def _wait(stack: _Stack, top: int, node: int, piece: Int32Array) -> int:
-    """Put a piece on the stack, unless nothing is in it."""
-    if (piece[1] < piece[2] and piece[3] < piece[4]) or piece[5]:
-        stack[top] = piece
+def _push(stack: _Stack, top: int, node: int, rectangle: Int32Array) -> int:
+    """Push a rectangle on the stack, unless it is empty."""
+    if (rectangle[1] < rectangle[2] and rectangle[3] < rectangle[4]) or rectangle[5]:
+        stack[top] = rectangle
         stack[top, 0] = node
         return top + 1
     return top
 
 
 @inlined
-def _divide(
+def _split(
     stack: _Stack,
     top: int,
     axis: int,
-    piece: Int32Array,
+    rectangle: Int32Array,
     code: int,
-    walk: RowPaths,
+    rows: DescentInput,
     plane: PlaneGrid,
 ) -> int:
-    """Send the parts of a piece both ways, along one of its axes."""
-    nodes, truth = walk.way.nodes, walk.way.truth
-    node, at, first = piece[0], plane.at[axis], plane.first[axis]
-    low, high = piece[1 + 2 * axis], piece[2 + 2 * axis]
-    own = piece[5]
+    """Split a rectangle along one axis, at a node that compares it, and push its parts."""
+    nodes, truth = rows.descent.nodes, rows.descent.truth
+    node, at, first = rectangle[0], plane.at[axis], plane.first[axis]
+    low, high = rectangle[1 + 2 * axis], rectangle[2 + 2 * axis]
+    own = rectangle[5]
     first_run, last_run = 0, 1
     if nodes[node, SPAN] == MANY:
         first_run, last_run = truth.start[node], truth.start[node + 1]
@@ -158,20 +157,20 @@ def _divide(
         here = 1 if own and begin <= code < end else 0
         start = min(max(at[begin - first], low), high)
         stop = min(max(at[end - first], low), high)
-        piece[1 + 2 * axis], piece[2 + 2 * axis], piece[5] = low, start, 0
-        top = _wait(stack, top, nodes[node, OUTSIDE], piece)
-        piece[1 + 2 * axis], piece[2 + 2 * axis], piece[5] = start, stop, here
-        top = _wait(stack, top, nodes[node, INSIDE], piece)
+        rectangle[1 + 2 * axis], rectangle[2 + 2 * axis], rectangle[5] = low, start, 0
+        top = _push(stack, top, nodes[node, OUTSIDE], rectangle)
+        rectangle[1 + 2 * axis], rectangle[2 + 2 * axis], rectangle[5] = start, stop, here
+        top = _push(stack, top, nodes[node, INSIDE], rectangle)
         low = stop
         own -= here
-    piece[1 + 2 * axis], piece[2 + 2 * axis], piece[5] = low, high, own
-    return _wait(stack, top, nodes[node, OUTSIDE], piece)
+    rectangle[1 + 2 * axis], rectangle[2 + 2 * axis], rectangle[5] = low, high, own
+    return _push(stack, top, nodes[node, OUTSIDE], rectangle)
 
 
 @inlined
-def _way_down(node: int, row: Int32Array, walk: RowPaths, plane: PlaneGrid) -> int:
-    """Go on to a leaf, or to a node that compares one of the features."""
-    nodes, truth = walk.way.nodes, walk.way.truth
+def _descend(node: int, row: Int32Array, rows: DescentInput, plane: PlaneGrid) -> int:
+    """Descend to a leaf, or to a node that compares one of the features."""
+    nodes, truth = rows.descent.nodes, rows.descent.truth
     feature = nodes[node, FEATURE]
     while feature >= 0 and feature != plane.features[0] and feature != plane.features[1]:
         code, begin = row[feature], nodes[node, LOW]
@@ -186,43 +185,43 @@ def _way_down(node: int, row: Int32Array, walk: RowPaths, plane: PlaneGrid) -> i
 
 
 @inlined
-def _note(piece: Int32Array, value: Vector, table: Cube, own: Vector) -> None:
-    """Note the corners of a leaf's rectangle."""
+def _add_corners(rectangle: Int32Array, value: Vector, table: Cube, own: Vector) -> None:
+    """Add a leaf's value at the corners of its rectangle."""
     for k in range(len(value)):
-        if piece[1] < piece[2] and piece[3] < piece[4]:
-            table[piece[1], piece[3], k] += value[k]
-            table[piece[2], piece[3], k] -= value[k]
-            table[piece[1], piece[4], k] -= value[k]
-            table[piece[2], piece[4], k] += value[k]
-        if piece[5]:
+        if rectangle[1] < rectangle[2] and rectangle[3] < rectangle[4]:
+            table[rectangle[1], rectangle[3], k] += value[k]
+            table[rectangle[2], rectangle[3], k] -= value[k]
+            table[rectangle[1], rectangle[4], k] -= value[k]
+            table[rectangle[2], rectangle[4], k] += value[k]
+        if rectangle[5]:
             own[k] += value[k]
 
 
 @inlined
-def _spread(
-    row: Int32Array, walk: RowPaths, plane: PlaneGrid, stack: _Stack, table: Cube, own: Vector
+def _fill_table(
+    row: Int32Array, rows: DescentInput, plane: PlaneGrid, stack: _Stack, table: Cube, own: Vector
 ) -> None:
-    """Fill the table for a row, and what the same trees give at the row's own cells."""
-    piece = np.empty(6, np.int32)
+    """Fill the table for a row, and the sum of the same trees at the row's own cells."""
+    rectangle = np.empty(6, np.int32)
     for root in plane.roots:
-        piece[:] = 0
-        piece[2], piece[4], piece[5] = plane.sizes[0], plane.sizes[1], 1
-        top = _wait(stack, 0, root, piece)
+        rectangle[:] = 0
+        rectangle[2], rectangle[4], rectangle[5] = plane.sizes[0], plane.sizes[1], 1
+        top = _push(stack, 0, root, rectangle)
         while top > 0:
             top -= 1
-            piece[:] = stack[top]
-            piece[0] = _way_down(piece[0], row, walk, plane)
-            feature = walk.way.nodes[piece[0], FEATURE]
+            rectangle[:] = stack[top]
+            rectangle[0] = _descend(rectangle[0], row, rows, plane)
+            feature = rows.descent.nodes[rectangle[0], FEATURE]
             if feature < 0:
-                _note(piece, walk.values[-1 - feature], table, own)
+                _add_corners(rectangle, rows.values[-1 - feature], table, own)
             else:
                 axis = 0 if feature == plane.features[0] else 1
-                top = _divide(stack, top, axis, piece, row[feature], walk, plane)
+                top = _split(stack, top, axis, rectangle, row[feature], rows, plane)
 
 
 @inlined
-def _add_up(table: Cube) -> None:
-    """Turn corners into sums, in both directions."""
+def _cumulate(table: Cube) -> None:
+    """Turn corners into cumulative sums in both directions."""
     line = np.empty(table.shape[2])
     for x in range(table.shape[0]):
         line[:] = 0
@@ -233,49 +232,49 @@ def _add_up(table: Cube) -> None:
 
 
 @inlined
-def _link(level: Vector, scale: LinkScale, answer: Vector) -> None:
-    """Turn what the trees add up into probabilities."""
-    most = -np.inf
-    for k in range(len(answer)):
+def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
+    """Compute probabilities from sums of leaves."""
+    largest = -np.inf
+    for k in range(len(outputs)):
         score = scale.offset[k]
         for target in range(len(level)):
             score += scale.matrix[k, target] * level[target]
-        answer[k] = score
-        most = max(most, score)
+        outputs[k] = score
+        largest = max(largest, score)
     total = 0.0
-    for k in range(len(answer)):
-        power = np.exp(answer[k] - most if scale.is_softmax else -answer[k])
-        answer[k] = power if scale.is_softmax else 1 / (1 + power)
+    for k in range(len(outputs)):
+        power = np.exp(outputs[k] - largest if scale.is_softmax else -outputs[k])
+        outputs[k] = power if scale.is_softmax else 1 / (1 + power)
         total += power
     if scale.is_softmax:
-        for k in range(len(answer)):
-            answer[k] /= total
+        for k in range(len(outputs)):
+            outputs[k] /= total
 
 
 @kernel
 def _average(
     a: int,
     b: int,
-    walk: RowPaths,
+    rows: DescentInput,
     plane: PlaneGrid,
     scale: LinkScale,
     shares: Vector,
     total: Matrix,
 ) -> None:
-    """Add to `total` the answers of the rows from a to b, times their shares."""
-    targets = walk.values.shape[1]
+    """Add the outputs of the rows from a to b, times their shares, to `total`."""
+    targets = rows.values.shape[1]
     table = np.empty((plane.sizes[0] + 1, plane.sizes[1] + 1, targets))
-    stack = np.empty((plane.room, 6), np.int32)
-    own, level, answer = np.empty(targets), np.empty(targets), np.empty(len(scale.offset))
+    stack = np.empty((plane.capacity, 6), np.int32)
+    own, level, outputs = np.empty(targets), np.empty(targets), np.empty(len(scale.offset))
     for i in range(a, b):
         table[:] = 0
         own[:] = 0
-        _spread(walk.rows[i], walk, plane, stack, table, own)
-        _add_up(table)
+        _fill_table(rows.cells[i], rows, plane, stack, table, own)
+        _cumulate(table)
         for point in range(plane.places.shape[1]):
             x, y = plane.places[0, point], plane.places[1, point]
             for k in range(targets):
-                level[k] = walk.sums[i, k] - own[k] + table[x, y, k]
-            _link(level, scale, answer)
-            for k in range(len(answer)):
-                total[point, k] += shares[i] * answer[k]
+                level[k] = rows.sums[i, k] - own[k] + table[x, y, k]
+            _link(level, scale, outputs)
+            for k in range(len(outputs)):
+                total[point, k] += shares[i] * outputs[k]
