@@ -1,1 +1,1 @@
-"""Explains what an ONNX model has learned: the service."""
+"""Service that explains what an ONNX model has learned."""

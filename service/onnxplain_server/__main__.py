@@ -1,4 +1,4 @@
-"""Builds the parts and hands them to the command line."""
+"""Composition root: builds runner, cache and stores, and passes them to the command line."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _CACHE_BYTES = 256 * 2**20
 _UPLOAD_BYTES = 2**30
 
-_SLACK_BYTES = 2**20
-"""What a message may grow by on its way to a worker."""
+_FRAME_SLACK_BYTES = 2**20
+"""Room for what is added to a message on its way to a worker."""
 
-_LIVES = 4
-"""Longest requests that a worker's processor time would last for."""
+_CPU_LIMIT_REQUESTS = 4
+"""CPU time limit of a worker, as a number of requests of maximum length."""
 
 
 def main() -> None:
@@ -38,14 +38,14 @@ def main() -> None:
 
 
 def local() -> LocalMessages:
-    """Make what answers a client in its own process; the client finds it by its entry point."""
+    """Make the in-process service; the client finds it by this entry point."""
     from onnxplain_server.local import LocalMessages  # noqa: PLC0415
 
     return LocalMessages(_runner(), _cache(), _blobs())
 
 
-# Imports stand inside (PLC0415), because onnxruntime and Flask take a second that most commands
-# do not need.
+# Imports are local (PLC0415), because most commands need neither onnxruntime nor Flask, which take
+# a second to import.
 
 
 def _runner() -> Runner:
@@ -55,16 +55,16 @@ def _runner() -> Runner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Served:
-    """The runner of a server, what it shows as metrics, and whether it can do work now."""
+class _ServerRunner:
+    """Runner of a server, its metrics collectors, and whether it can compute now."""
 
     runner: Runner
     collectors: Sequence[Collector] = ()
     ready: Callable[[], bool] = lambda: True
 
 
-def _served(chosen: Settings, opened: ExitStack) -> _Served:
-    """Make the runner of a server, to be closed with `opened`."""
+def _server_runner(settings: Settings, stack: ExitStack) -> _ServerRunner:
+    """Make the runner of a server, which `stack` closes."""
     from onnxplain_server.adapters.onnx import ModelLimits  # noqa: PLC0415
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
@@ -74,27 +74,33 @@ def _served(chosen: Settings, opened: ExitStack) -> _Served:
     from onnxplain_server.adapters.workers.zygote_start import StartError  # noqa: PLC0415
 
     limits = ModelLimits(
-        chosen.max_node_count,
-        chosen.max_output_count,
-        chosen.max_graph_depth,
-        chosen.max_tree_depth,
+        settings.max_node_count,
+        settings.max_output_count,
+        settings.max_graph_depth,
+        settings.max_tree_depth,
     )
-    if not chosen.isolation:
-        return _Served(opened.enter_context(closing(InProcess(chosen.thread_count, limits=limits))))
-    processor_seconds = math.ceil(_LIVES * chosen.max_seconds * (chosen.thread_count + 1))
-    budget = Budget(chosen.worker_bytes, processor_seconds)
-    # The message, and files that were uploaded and come with it.
-    largest = chosen.max_message_bytes + chosen.max_model_bytes + chosen.max_table_bytes
-    order = WorkerSettings(chosen.thread_count, largest + _SLACK_BYTES, budget, limits)
-    timeouts = WorkerTimeouts(chosen.max_load_seconds, chosen.quarantine_seconds)
+    if not settings.isolation:
+        return _ServerRunner(
+            stack.enter_context(closing(InProcess(settings.thread_count, limits=limits)))
+        )
+    cpu_seconds = math.ceil(
+        _CPU_LIMIT_REQUESTS * settings.max_seconds * (settings.thread_count + 1)
+    )
+    budget = Budget(settings.worker_bytes, cpu_seconds)
+    # The message and the uploaded files that it refers to.
+    request_bytes = settings.max_message_bytes + settings.max_model_bytes + settings.max_table_bytes
+    worker_settings = WorkerSettings(
+        settings.thread_count, request_bytes + _FRAME_SLACK_BYTES, budget, limits
+    )
+    timeouts = WorkerTimeouts(settings.max_load_seconds, settings.quarantine_seconds)
     try:
-        isolated = Isolated(order, chosen.running_count, chosen.warm_bytes, timeouts)
+        isolated = Isolated(worker_settings, settings.running_count, settings.warm_bytes, timeouts)
     except StartError as error:
         raise cli.CommandError(
             "CANNOT_START_WORKERS", f"no worker could be started: {error}"
         ) from None
-    opened.enter_context(closing(isolated))
-    return _Served(isolated, [WorkerState(isolated.counts)], lambda: isolated.ready)
+    stack.enter_context(closing(isolated))
+    return _ServerRunner(isolated, [WorkerState(isolated.counts)], lambda: isolated.ready)
 
 
 def _cache(byte_limit: int = _CACHE_BYTES) -> MemoryCache:
@@ -110,64 +116,64 @@ def _blobs(byte_limit: int = _UPLOAD_BYTES, seconds: float = math.inf) -> Memory
     return MemoryBlobs(byte_limit, seconds)
 
 
-def _stores(chosen: Settings) -> tuple[Cache, BlobStore]:
-    cache = _cache(chosen.cache_bytes)
-    blobs = _blobs(chosen.upload_bytes, chosen.upload_seconds)
-    address = chosen.redis_address()
+def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
+    cache = _cache(settings.cache_bytes)
+    blobs = _blobs(settings.upload_bytes, settings.upload_seconds)
+    address = settings.redis_address()
     if address is None:
         return cache, blobs
     from onnxplain_server.adapters.storage.shared_storage import SharedStorage  # noqa: PLC0415
     from onnxplain_server.config.settings import SettingsError  # noqa: PLC0415
 
-    secret = chosen.sealing_secret()
+    secret = settings.sealing_secret()
     try:
         shared = SharedStorage(address, secret)
     except ValueError as error:
         raise SettingsError(f"the address of Redis: {error}") from None
     return (
-        shared.cache(cache, chosen.cache_seconds),
-        shared.blobs(blobs, chosen.upload_seconds),
+        shared.cache(cache, settings.cache_seconds),
+        shared.blobs(blobs, settings.upload_seconds),
     )
 
 
 def _serve(flags: Mapping[str, object]) -> None:
     from onnxplain_server import serve  # noqa: PLC0415
-    from onnxplain_server.config import settings  # noqa: PLC0415
+    from onnxplain_server.config.settings import load  # noqa: PLC0415
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
-    chosen = settings.load(flags)
-    logs.configure(chosen.log_level, chosen.log_format)
-    with ExitStack() as opened:
-        tracer = _tracer(opened)
-        served = _served(chosen, opened)
-        cache, store = _stores(chosen)
+    settings = load(flags)
+    logs.configure(settings.log_level, settings.log_format)
+    with ExitStack() as stack:
+        tracer = _tracer(stack)
+        server_runner = _server_runner(settings, stack)
+        cache, store = _stores(settings)
         serve.run(
-            chosen,
-            served.runner,
+            settings,
+            server_runner.runner,
             cache,
             store,
-            served.collectors,
-            ready=served.ready,
+            server_runner.collectors,
+            ready=server_runner.ready,
             tracer=tracer,
         )
 
 
-def _tracer(opened: ExitStack) -> Tracer:
-    """Make what traces, where it is asked for, to be closed with `opened`."""
+def _tracer(stack: ExitStack) -> Tracer:
+    """Make the tracer, which `stack` closes; one that does nothing if tracing is off."""
     from onnxplain_server.config.settings import SettingsError, traces  # noqa: PLC0415
 
-    wanted = traces()
-    if wanted is None:
+    export = traces()
+    if export is None:
         return UNTRACED
     try:
         from onnxplain_server.telemetry import otel  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"{error.name} is not installed, and variables OTEL_* ask for traces: install "
+            f"{error.name} is not installed, but variables OTEL_* turn tracing on: install "
             "onnxplain-server[otel], or set OTEL_SDK_DISABLED=true"
         ) from None
-    tracer = otel.exporting(wanted.exporter, wanted.protocol)
-    opened.callback(tracer.close)
+    tracer = otel.exporting(export.exporter, export.protocol)
+    stack.callback(tracer.close)
     return tracer
 
 

@@ -1,4 +1,4 @@
-"""What decides who may call, made from the settings."""
+"""Access control of a server, built from its settings: token verifiers and certificates."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from onnxplain_server.transport.admission.authentication import Authenticator, T
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may call, and the certificates of gRPC.
+    """Authenticator of callers, and the certificates of gRPC.
 
     Attributes
     ----------
-    callers : Authenticator
+    authenticator : Authenticator
     certificates : callable () -> CertificateFiles, or None
-        Those of the moment; None where gRPC is not encrypted.
+        Returns the current certificates; None if gRPC is not encrypted.
     """
 
-    callers: Authenticator
+    authenticator: Authenticator
     certificates: Callable[[], CertificateFiles] | None
 
 
-def access(settings: Settings) -> Access:
-    """Make what decides; a provider of tokens is asked for its keys in the background.
+def build_access(settings: Settings) -> Access:
+    """Build access control; keys of an OpenID provider are fetched in the background.
 
     Raises
     ------
     SettingsError
-        Where a file cannot be used.
+        If a file cannot be used.
     """
     try:
         holder = certificates.certificate_caller if settings.tls_client_ca_file else None
-        return Access(Authenticator(list(_ways(settings)), holder), _certificates(settings))
+        return Access(Authenticator(list(_verifiers(settings)), holder), _certificates(settings))
     except FileError as error:
         raise SettingsError(str(error)) from None
 
 
-def _ways(settings: Settings) -> Iterator[TokenVerifier]:
+def _verifiers(settings: Settings) -> Iterator[TokenVerifier]:
     if settings.tokens_file is not None:
         yield TokenFile(settings.tokens_file)
     if settings.oidc_issuer is not None and settings.oidc_audience is not None:
         algorithms = settings.oidc_algorithms.split(",")
         provider = Provider(settings.oidc_issuer, settings.oidc_jwks_url, algorithms)
-        # Half of what can be at work, so that a slow provider holds up nobody else.
+        # Half of the admitted requests, so that a slow provider blocks no others.
         keys = JwksCache(provider.keys, (settings.running_count + settings.waiting_count + 1) // 2)
         keys.begin()
         yield Oidc(

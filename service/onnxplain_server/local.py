@@ -1,4 +1,4 @@
-"""Answers a client in its own process: `onnxplain.local()`."""
+"""In-process service behind `onnxplain.local()`: the client's calls without a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.status import STATUS
 
-# The caller's own machine and memory: nothing to protect from anyone.
+# The caller uses its own machine and memory, so nothing is limited.
 _NO_LIMIT = 2**63
 _NO_LIMITS = RequestLimits(_NO_LIMIT, _NO_LIMIT, math.inf)
 _RUNNING_COUNT = 2
@@ -39,16 +39,16 @@ _Answer = TypeVar("_Answer")
 
 
 class LocalMessages:
-    """The calls of `onnxplain.transport.calls.Messages`, computed here.
+    """Implementation of `onnxplain.transport.calls.Messages` that computes in this process.
 
     Parameters
     ----------
     runner : Runner
-        Does the work.
+        Computes.
     cache : Cache
         Shared by all calls.
     store : BlobStore
-        Keeps uploaded files.
+        Holds uploaded files.
     """
 
     def __init__(self, runner: Runner, cache: Cache, store: BlobStore) -> None:
@@ -66,10 +66,10 @@ class LocalMessages:
         files: Sequence[File] = (),
     ) -> ExplainResponse:
         """Explain, on a thread of its own: an interrupt then ends the computation too."""
-        answer = None
+        response = None
         for event in self.explain_stream(request, timeout=timeout, files=files):
-            answer = read_event(event, progress or _ignore) or answer
-        return answer or missing_response()
+            response = read_event(event, progress or _ignore) or response
+        return response or missing_response()
 
     def explain_stream(
         self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
@@ -87,14 +87,14 @@ class LocalMessages:
         timeout: float | None = None,
         files: Sequence[File] = (),
     ) -> DescribeModelResponse:
-        """Tell what a model takes and gives."""
+        """Describe the inputs and outputs of a model."""
         with self._admitted(timeout) as ticket:
             return self._call_with_uploads(
                 request, files, lambda whole: self._service.describe(whole, ticket)
             )
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
-        """Keep a file for later calls, and return its id."""
+        """Store a file for later calls, and return its id."""
         parts = [content_of(file)]
         with self._admitted(timeout) as ticket:
             if isinstance(file, Model):
@@ -107,14 +107,14 @@ class LocalMessages:
         return "SERVING" if self._service.ready else "NOT_SERVING"
 
     def close(self) -> None:
-        """End running calls, and take no others."""
+        """Cancel running calls, and refuse new ones."""
         self._scheduler.close()
         self._scheduler.cancel_all()
 
     def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]
     ) -> _Answer:
-        """Make a call; what had to go to make room for other files is taken in again."""
+        """Make a call; upload files again that were evicted."""
         pending = PendingRequest(request, files, _NO_LIMIT)
         while True:
             try:
@@ -146,4 +146,4 @@ def _translated() -> Iterator[None]:
 
 
 def _ignore(_done: float, _planned: float) -> None:
-    """Tell nobody."""
+    """Discard progress."""

@@ -1,4 +1,4 @@
-"""The server as one process: both transports over one runner."""
+"""Server process: both transports over one service, signals, and graceful drain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from types import FrameType
 
 from prometheus_client.registry import Collector
 
-from onnxplain_server.access import Access, access
+from onnxplain_server.access import Access, build_access
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
@@ -28,18 +28,18 @@ from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
 from onnxplain_server.transport.readiness import ReadinessWatcher
-from onnxplain_server.transport.rest.rest_access import refusal_unread
+from onnxplain_server.transport.rest.rest_access import header_check
 from onnxplain_server.transport.rest.rest_server import RestServer
 from onnxplain_server.transport.rest.routes import create_app
 from onnxplain_server.transport.service import Service
 
 LOG = logging.getLogger(__name__)
 
-# What replies need to leave, and ended calls to notice it.
+# Time for replies to be sent, and for cancelled calls to end.
 _LAST_SECONDS = 1.0
 
-# For health to be heard of; shorter than those who are refused are told to wait, or they would come
-# back here.
+# Time for health checks to notice the drain; shorter than the retry delay of refused requests,
+# which would otherwise come back here.
 _NEWS_SECONDS = 0.5
 
 _FILE_COUNT = 65_536
@@ -50,42 +50,42 @@ _SCRAPE_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What both transports are made of."""
+    """Parts shared by both transports."""
 
     settings: Settings
     service: Service
     metrics: Metrics
-    admitted: Access
+    access: Access
     tracer: Tracer
     thread_count: int
 
 
 class Server:
-    """A running server; listens from its construction on.
+    """Running server; listens from construction on.
 
     Parameters
     ----------
     settings : Settings
-        Ports 0 take free ones; `rest_port`, `grpc_port` and `metrics_port` tell which.
+        Port 0 chooses a free port; see `rest_port`, `grpc_port` and `metrics_port`.
     runner : Runner
-        Does the work.
+        Computes.
     cache : Cache
         Shared by all requests.
     store : BlobStore
-        Keeps uploaded files.
+        Holds uploaded files.
     collectors : sequence of Collector
-        What else is shown as metrics.
+        Further collectors of the metrics page.
     ready : callable () -> bool
-        Whether the runner can do work now; probes are told.
+        Whether the runner can compute now; readiness probes report it.
     tracer : Tracer
-        Records the requests.
+        Traces the requests.
 
     Raises
     ------
     OSError
-        Where a port cannot be had.
+        If a port cannot be bound.
     SettingsError
-        Where a file that a setting names cannot be used.
+        If a file of a setting cannot be used.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Server:
             settings.max_seconds,
             settings.max_planned_rows,
         )
-        admitted = access(settings)
+        access = build_access(settings)
         metrics = Metrics()
         for collector in (StateCollector(self._scheduler, cache), *collectors):
             metrics.registry.register(collector)
@@ -123,7 +123,7 @@ class Server:
         )
         with ExitStack() as opened:
             shared = _Shared(
-                settings, service, metrics, admitted, tracer, self._scheduler.thread_count
+                settings, service, metrics, access, tracer, self._scheduler.thread_count
             )
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
@@ -137,12 +137,12 @@ class Server:
         self.metrics_port = self._metrics.port
 
     def drain(self, seconds: float) -> bool:
-        """Refuse new work, give running work its time, then close.
+        """Drain gracefully: refuse new work, let running work finish in time, then close.
 
         Returns
         -------
         bool
-            Whether all work has ended: by itself, or soon after it was told to.
+            Whether all work has ended, by itself or soon after being cancelled.
         """
         end = time.monotonic() + seconds
         self._scheduler.close()
@@ -150,13 +150,13 @@ class Server:
         self._grpc.announce_stop()
         self._rest.announce_stop()
         ended = self._scheduler.wait_idle(min(_NEWS_SECONDS, seconds))
-        left = max(0.0, end - time.monotonic())
-        # From now on its clients connect elsewhere, while their calls here go on.
+        remaining = max(0.0, end - time.monotonic())
+        # GOAWAY: clients connect elsewhere, while their calls here continue.
         closing = threading.Thread(
-            target=self._grpc.stop, args=(left + _LAST_SECONDS, _LAST_SECONDS)
+            target=self._grpc.stop, args=(remaining + _LAST_SECONDS, _LAST_SECONDS)
         )
         closing.start()
-        ended = ended or self._scheduler.wait_idle(left)
+        ended = ended or self._scheduler.wait_idle(remaining)
         if not ended:
             self._scheduler.cancel_all()
             ended = self._scheduler.wait_idle(_LAST_SECONDS)
@@ -176,19 +176,19 @@ def run(
     ready: Callable[[], bool] = lambda: True,
     tracer: Tracer = UNTRACED,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. To be called on the main thread.
+    """Serve until SIGTERM or SIGINT, then drain. Call it on the main thread.
 
     Raises
     ------
     OSError
-        Where a port cannot be had.
+        If a port cannot be bound.
     """
-    # It tells of every client that leaves; the request's own line does too.
+    # waitress logs every disconnect; the request log has them already.
     logging.getLogger("waitress").setLevel(logging.WARNING)
     wait_signal = _catch_signals()
     _allow_connections()
     server = Server(settings, runner, cache, store, collectors, ready=ready, tracer=tracer)
-    gc.freeze()  # else it is searched again and again, and all requests wait for 100 ms
+    gc.freeze()  # otherwise each full collection stops all requests for 100 ms
     LOG.info("metrics on %s:%d, REST on %s:%d, gRPC on %s:%d", *_addresses(settings, server))
     wait_signal()
     LOG.info("stopping; running work has %g s", settings.grace_seconds)
@@ -198,12 +198,12 @@ def run(
     if not ended:
         LOG.warning("work that could not be stopped was left behind")
         logging.shutdown()
-        # Python would wait for the threads of that work, perhaps for ever.
+        # Python would wait for the threads of that work, possibly for ever.
         os._exit(0)
 
 
 def _catch_signals() -> Callable[[], None]:
-    """Keep SIGTERM and SIGINT from ending the process; what waits for the first of them."""
+    """Handle SIGTERM and SIGINT; return a function that waits for the first of them."""
     woken, waker = socket.socketpair()
     waker.setblocking(False)
 
@@ -216,7 +216,7 @@ def _catch_signals() -> Callable[[], None]:
             woken.recv(1)
             signal.set_wakeup_fd(-1)
 
-    # A lock would not do: no signal ends its wait that came a moment before, or to another thread.
+    # Not a lock: a signal just before the wait, or to another thread, would not end it.
     signal.set_wakeup_fd(waker.fileno())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, begin)
@@ -224,11 +224,11 @@ def _catch_signals() -> Callable[[], None]:
 
 
 def _allow_connections() -> None:
-    """Have room for many that idle until they are closed, as far as the system allows."""
+    """Raise the limit of open files for many idle connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = _FILE_COUNT if hard == resource.RLIM_INFINITY else min(_FILE_COUNT, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _addresses(settings: Settings, server: Server) -> tuple[str | int, ...]:
@@ -253,18 +253,18 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
 
 
 def _rest(shared: _Shared) -> RestServer:
-    settings, callers = shared.settings, shared.admitted.callers
-    most = settings.max_message_bytes
-    app = create_app(shared.service, shared.metrics, most, callers, shared.tracer)
+    settings, authenticator = shared.settings, shared.access.authenticator
+    byte_limit = settings.max_message_bytes
+    app = create_app(shared.service, shared.metrics, byte_limit, authenticator, shared.tracer)
     return RestServer(
         app,
         "REST",
         settings.rest_host or settings.host,
         settings.rest_port,
         thread_count=shared.thread_count,
-        message_bytes=most,
-        refused=shared.metrics.rejected,
-        refusal=refusal_unread(app, callers),
+        message_bytes=byte_limit,
+        count_refused=shared.metrics.rejected,
+        check_headers=header_check(app, authenticator),
     )
 
 
@@ -275,9 +275,9 @@ def _grpc(shared: _Shared) -> GrpcServer:
         shared.service,
         shared.metrics,
         f"{host}:{settings.grpc_port}",
-        shared.admitted.callers,
+        shared.access.authenticator,
         tracer=shared.tracer,
-        certificates=shared.admitted.certificates,
+        certificates=shared.access.certificates,
         thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
         longest_seconds=settings.max_seconds,

@@ -209,7 +209,7 @@ def test_connections_that_are_kept_are_closed_with_the_next_reply(start, make_ru
     before = kept.getresponse()
     before.read()
     drain = Draining(client, PATIENCE)
-    wait_until(client.server._rest._last.is_set)
+    wait_until(client.server._rest._draining.is_set)
 
     kept.request("POST", "/v1/explanations", "{}", {"Content-Type": "application/json"})
     last = kept.getresponse()

@@ -1,4 +1,4 @@
-"""The lines of the server's log, for people or for machines."""
+"""Log format of the server: text lines for people, or JSON lines for machines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ _TEXT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line.
+    """Formatter that writes one JSON object per line.
 
-    What a line says of a request stands beside its text: `extra={"fields": {...}}`, and the names
-    of the request that the thread works on.
+    Adds the fields of `extra={"fields": {...}}`, and the ids of the thread's current request.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a line."""
+        """Format a line."""
         line = {
             "time": _time(record.created),
             "level": record.levelname.lower(),
@@ -34,7 +33,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: str, form: str) -> None:
-    """Write lines of this level and more severe ones to standard error.
+    """Log messages of this level and above to standard error.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, which the extra `otel` installs."""
+"""OpenTelemetry tracer: exports the spans of each request. Needs the extra `otel`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REDIS: Attributes = MappingProxyType({"db.system.name": "redis"})
 
 
 class OpenTelemetry:
-    """A `Tracer`.
+    """`Tracer` that exports to OpenTelemetry.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class OpenTelemetry:
         self._tracer = provider.get_tracer("onnxplain_server", version("onnxplain-server"))
 
     def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:
-        """See `Tracer.begin`."""
+        """Start the server span of a request, as a child of the caller's span."""
         span = self._tracer.start_span(
             name, propagate.extract(headers), SpanKind.SERVER, dict(attributes)
         )
         return _Trace(self._tracer, span)
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Flush spans that have not been exported."""
         self._provider.shutdown()
 
 
@@ -54,14 +54,14 @@ class _Trace:
     def __init__(self, tracer: trace.Tracer, span: trace.Span) -> None:
         self._tracer = tracer
         self._span = span
-        # Spans are measured by a clock that is never set.
+        # Spans are measured by the monotonic clock.
         self._epoch = time.time_ns() - time.monotonic_ns()
         ids = span.get_span_context()
         self.trace_id = trace.format_trace_id(ids.trace_id)
         self.span_id = trace.format_span_id(ids.span_id)
 
     def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
-        """See `Trace.end`."""
+        """Record the request's spans and end its own."""
         if self._span.is_recording():
             self._record(spans)
             self._span.set_attributes(dict(attributes))
@@ -70,35 +70,35 @@ class _Trace:
         self._span.end()
 
     def _record(self, spans: Sequence[Span]) -> None:
-        """Record the parts, each after the one around it."""
-        around = parents(spans)
+        """Record spans, each after its parent."""
+        parent_of = parents(spans)
         contexts: dict[int | None, Context] = {None: trace.set_span_in_context(self._span)}
         for i in sorted(range(len(spans)), key=lambda i: (spans[i].start, -spans[i].end)):
-            made = self._made(spans[i], contexts[around[i]])
-            contexts[i] = trace.set_span_in_context(made)
-            made.end(self._time(spans[i].end))
+            child = self._child(spans[i], contexts[parent_of[i]])
+            contexts[i] = trace.set_span_in_context(child)
+            child.end(self._time(spans[i].end))
 
-    def _made(self, span: Span, context: Context) -> trace.Span:
+    def _child(self, span: Span, context: Context) -> trace.Span:
         attributes = {key: value for key, value in span.attributes.items() if key != "error"}
-        named = {f"{_SERVICE}.{key}": value for key, value in attributes.items()}
-        made = self._tracer.start_span(
+        prefixed = {f"{_SERVICE}.{key}": value for key, value in attributes.items()}
+        child = self._tracer.start_span(
             f"{span.name} {attributes['method']}" if "method" in attributes else span.name,
             context,
             SpanKind.CLIENT if span.name == "redis" else SpanKind.INTERNAL,
-            {**named, **(_REDIS if span.name == "redis" else {})},
+            {**prefixed, **(_REDIS if span.name == "redis" else {})},
             start_time=self._time(span.start),
         )
         if error := span.attributes.get("error"):
-            made.set_attribute("error.type", error)
-            made.set_status(Status(StatusCode.ERROR, str(error)))
-        return made
+            child.set_attribute("error.type", error)
+            child.set_status(Status(StatusCode.ERROR, str(error)))
+        return child
 
     def _time(self, seconds: float) -> int:
         return self._epoch + round(seconds * 1e9)
 
 
 def exporting(exporter: str, protocol: str) -> OpenTelemetry:
-    """Make a tracer that sends to where OpenTelemetry's variables say.
+    """Make a tracer that exports as the OTEL_* environment variables say.
 
     Parameters
     ----------
@@ -107,17 +107,17 @@ def exporting(exporter: str, protocol: str) -> OpenTelemetry:
     protocol : str
         Of OTLP: "http/protobuf" or "grpc".
     """
-    named = Resource.create({"service.version": version("onnxplain-server")})
-    if str(named.attributes.get("service.name", "")).startswith("unknown_service"):
-        named = named.merge(Resource({"service.name": _SERVICE}))
-    provider = TracerProvider(resource=named)
-    made = ConsoleSpanExporter() if exporter == "console" else _otlp(protocol)
-    provider.add_span_processor(BatchSpanProcessor(made))
+    resource = Resource.create({"service.version": version("onnxplain-server")})
+    if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
+        resource = resource.merge(Resource({"service.name": _SERVICE}))
+    provider = TracerProvider(resource=resource)
+    span_exporter = ConsoleSpanExporter() if exporter == "console" else _otlp(protocol)
+    provider.add_span_processor(BatchSpanProcessor(span_exporter))
     return OpenTelemetry(provider)
 
 
 def _otlp(protocol: str) -> SpanExporter:
-    # Each brings its own way to send; the other need not be loaded.
+    # Imported here, because only one of the two is needed.
     if protocol == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # noqa: PLC0415
             OTLPSpanExporter as Grpc,

@@ -1,4 +1,4 @@
-"""How long the parts of a request take: noted where they happen, collected where it is served."""
+"""Spans of a request: durations of its parts, recorded where they happen, across processes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import TypeAlias
 
 from onnxplain_server.core.errors import ExplainError
 
-_MOST_HERE = 512
-"""Spans that this process notes of a request: one that asks the cache more often tells no more."""
+_LOCAL_SPAN_LIMIT = 512
+"""Spans of a request that this process records; later ones are dropped."""
 
-_MOST = 1024
-"""Those too that the process sends which computes."""
+_SPAN_LIMIT = 1024
+"""Spans of a request, including those sent by the worker process."""
 
 Attributes: TypeAlias = Mapping[str, str | float]
-"""What is known of a span: counts and names of ours, never anything of a model or a table."""
+"""Attributes of a span: counts and names of the server, never data of a model or a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the work.
+    """Span: a part of a request's work.
 
     Attributes
     ----------
     name : str
-        Of a closed list: see docs/operations.md.
+        One of the list in docs/operations.md.
     start, end : float
-        Of the monotonic clock, in seconds; all processes of a machine share it.
+        Monotonic time in seconds; all processes of a machine share this clock.
     attributes : Attributes
-        With "error" where it failed.
+        Includes "error" if it failed.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it took; of calls side by side, all of them together."""
+        """Duration; for concurrent calls, the sum of their durations."""
         return float(self.attributes.get("seconds", self.end - self.start))
 
 
 class Spans:
-    """Those of one request; safe for threads.
+    """Spans of one request; thread-safe.
 
     Parameters
     ----------
     names : mapping of str to str
-        What the log calls the request by, like its id.
+        Ids of the request in the log.
     """
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
@@ -64,25 +64,25 @@ class Spans:
 
     @property
     def recorded_trace(self) -> str:
-        """The trace that these are recorded in; empty where they are in none."""
+        """Id of the trace that records the spans; empty if none does."""
         return self.names.get("trace_id", "") if "span_id" in self.names else ""
 
     def add(self, spans: Iterable[Span]) -> None:
-        """Take note of spans that have ended."""
+        """Add spans that have ended."""
         with self._lock:
             self._spans += spans
-            del self._spans[_MOST:]
+            del self._spans[_SPAN_LIMIT:]
 
     def count(self, name: str, start: float, rows: int) -> None:
-        """Take note of a call that ends now: calls become one span with the one around them."""
+        """Count a call that ends now; the calls within one span are merged into one span."""
         end = time.monotonic()
         with self._lock:
             self._calls.setdefault(name, _Calls(start)).add(start, end, rows)
 
     @contextmanager
     def measure(self, name: str, **attributes: str | float) -> Iterator[None]:
-        """Note how long what is done inside takes, and whether it fails."""
-        self._gather()
+        """Record the duration of the context, and whether it fails."""
+        self._merge_calls()
         start = time.monotonic()
         try:
             yield
@@ -90,13 +90,13 @@ class Spans:
             attributes["error"] = _error(error)
             raise
         finally:
-            self._gather()
-            if len(self._spans) < _MOST_HERE:
+            self._merge_calls()
+            if len(self._spans) < _LOCAL_SPAN_LIMIT:
                 self.add([Span(name, start, time.monotonic(), attributes)])
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Collect here what this thread notes inside by `span`."""
+        """Collect the spans that this thread records in the context by `span`."""
         token = _COLLECTING.set(self)
         try:
             yield
@@ -104,19 +104,19 @@ class Spans:
             _COLLECTING.reset(token)
 
     def finished(self) -> list[Span]:
-        """Return those that have ended."""
-        self._gather()
+        """Return the spans that have ended."""
+        self._merge_calls()
         with self._lock:
             return list(self._spans)
 
-    def _gather(self) -> None:
+    def _merge_calls(self) -> None:
         with self._lock:
             calls, self._calls = self._calls, {}
-        self.add(each.span(name) for name, each in calls.items())
+        self.add(merged.span(name) for name, merged in calls.items())
 
 
 class _Calls:
-    """Many short calls, perhaps side by side."""
+    """Many short calls, possibly concurrent, merged into one span."""
 
     def __init__(self, start: float) -> None:
         self._start = self._end = start
@@ -138,17 +138,17 @@ _COLLECTING: ContextVar[Spans | None] = ContextVar("spans", default=None)
 
 
 def current() -> Spans:
-    """Return what collects on this thread; where nothing does, what nobody looks at."""
+    """Return the spans that this thread collects into, or new ones that are discarded."""
     return _COLLECTING.get() or Spans()
 
 
 @contextmanager
 def span(name: str, **attributes: str | float) -> Iterator[None]:
-    """Note how long what is done inside takes, if anybody collects on this thread."""
+    """Record the duration of the context in the spans of this thread."""
     with current().measure(name, **attributes):
         yield
 
 
 def _error(error: BaseException) -> str:
-    """Name an error; its text may hold a client's data."""
+    """Name an error, without its text, which may hold a client's data."""
     return error.reason.name if isinstance(error, ExplainError) else type(error).__name__

@@ -1,4 +1,4 @@
-"""What a server tells of its requests to whoever traces them across services."""
+"""Distributed tracing (W3C Trace Context): interface of tracers, and one that records nothing."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from onnxplain_server.telemetry.spans import Attributes, Span
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}.*")
 """W3C Trace Context, level 1, 3.2."""
 
-_AROUND = ("compute", "method", "choose")
-_AROUND_REDIS = (*_AROUND, "cache get", "cache set", "wait")
+_PARENTS = ("compute", "method", "choose")
+_PARENTS_OF_REDIS = (*_PARENTS, "cache get", "cache set", "wait")
 
 
 class Trace(Protocol):
-    """A request's own span, which is open."""
+    """Open server span of a request."""
 
     @property
     def trace_id(self) -> str:
-        """32 hexadecimal digits; empty where there is no trace."""
+        """Trace id, 32 hexadecimal digits; empty without a trace."""
 
     @property
     def span_id(self) -> str:
-        """16 hexadecimal digits; empty where nothing is recorded."""
+        """Span id, 16 hexadecimal digits; empty if nothing is recorded."""
 
     def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
-        """Record the request and its parts.
+        """Record the request and its spans.
 
         Parameters
         ----------
@@ -36,24 +36,24 @@ class Trace(Protocol):
         attributes : Attributes
             Attributes of the request.
         error : str
-            Why the server failed; empty where it did not, whatever the caller was told.
+            Type of the server's failure; empty for errors of the caller.
         """
 
 
 class Tracer(Protocol):
-    """Records traces."""
+    """Tracer of requests."""
 
     def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:
-        """Open the span of a request.
+        """Start the span of a request.
 
         Parameters
         ----------
         name : str
-            Of a closed list.
+            One of a closed list.
         headers : mapping of str to str
-            Of the request, by names in lower case: the trace that it belongs to.
+            Headers of the request, names in lower case: they name the caller's trace.
         attributes : Attributes
-            What samplers may choose by.
+            Attributes for samplers.
         """
 
 
@@ -63,35 +63,35 @@ class _Unrecorded:
     span_id: str = ""
 
     def end(self, spans: Sequence[Span], attributes: Attributes, error: str) -> None:
-        """See `Trace.end`."""
+        """Record nothing."""
 
 
 class Untraced:
-    """A `Tracer` that records nothing; the log still names the caller's trace."""
+    """`Tracer` that records nothing; the log still has the caller's trace id."""
 
     def begin(self, name: str, headers: Mapping[str, str], attributes: Attributes) -> Trace:  # noqa: ARG002 - nothing is recorded
-        """See `Tracer.begin`."""
-        found = _TRACEPARENT.fullmatch(headers.get("traceparent", ""))
-        return NOWHERE if found is None or set(found[1]) == {"0"} else _Unrecorded(found[1])
+        """Return a trace with the id of the caller's trace, if it sent one."""
+        match = _TRACEPARENT.fullmatch(headers.get("traceparent", ""))
+        return NO_TRACE if match is None or set(match[1]) == {"0"} else _Unrecorded(match[1])
 
 
-NOWHERE: Trace = _Unrecorded()
-"""Of a request that belongs to no trace."""
+NO_TRACE: Trace = _Unrecorded()
+"""Trace of a request without one."""
 
 UNTRACED = Untraced()
 
 
 def parents(spans: Sequence[Span]) -> list[int | None]:
-    """Find, for each span, the innermost one during which it began.
+    """Return the parent of each span: the innermost one during which it began.
 
-    Only parts that have parts are asked: others may overlap, as they are noted by several threads.
+    Only some names can be parents; others may overlap, because several threads record them.
     """
-    found: list[int | None] = [None] * len(spans)
-    around: list[int] = []
+    parent_of: list[int | None] = [None] * len(spans)
+    open_: list[int] = []
     for i in sorted(range(len(spans)), key=lambda i: (spans[i].start, -spans[i].end)):
-        around = [k for k in around if spans[k].end >= spans[i].start]
-        may = _AROUND_REDIS if spans[i].name == "redis" else _AROUND
-        found[i] = next((k for k in reversed(around) if spans[k].name in may), None)
-        if spans[i].name in _AROUND_REDIS:
-            around.append(i)
-    return found
+        open_ = [k for k in open_ if spans[k].end >= spans[i].start]
+        names = _PARENTS_OF_REDIS if spans[i].name == "redis" else _PARENTS
+        parent_of[i] = next((k for k in reversed(open_) if spans[k].name in names), None)
+        if spans[i].name in _PARENTS_OF_REDIS:
+            open_.append(i)
+    return parent_of

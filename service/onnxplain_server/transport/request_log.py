@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from onnxplain_server.core.errors import ExplainError, Reason, printable
 from onnxplain_server.telemetry.spans import Attributes, Spans
-from onnxplain_server.telemetry.tracing import NOWHERE, Trace
+from onnxplain_server.telemetry.tracing import NO_TRACE, Trace
 
 LOG = logging.getLogger("onnxplain_server.requests")
 
@@ -50,7 +50,7 @@ class RequestRecord:
         Durations of the request's parts.
     """
 
-    def __init__(self, method: str, client_id: str | None, trace: Trace = NOWHERE) -> None:
+    def __init__(self, method: str, client_id: str | None, trace: Trace = NO_TRACE) -> None:
         is_usable = client_id is not None and _ID.fullmatch(client_id)
         self.request_id = str(client_id) if is_usable else uuid.uuid4().hex
         # Callers choose paths and names, which must not break or forge log lines.

@@ -146,7 +146,7 @@ class Service:
                 stack.enter_context(span("compute"))
                 yield
         finally:
-            self._metrics.timed(spans.finished())
+            self._metrics.observe_spans(spans.finished())
 
     def _events(
         self, call: RequestContext, latest: LatestProgress, explain: Callable[[], ExplainResponse]

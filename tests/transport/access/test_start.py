@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from onnxplain_server.access import access
+from onnxplain_server.access import build_access
 from onnxplain_server.config.settings import SettingsError, load
 
 ISSUER = "https://issuer.example"
@@ -57,16 +57,16 @@ def test_a_bad_line_of_tokens_stops_the_start(tokens) -> None:
     tokens.path.write_text("# all\nann hunter2\n")
 
     with pytest.raises(SettingsError, match=r"tokens, line 2: the second word is no SHA-256"):
-        access(load({"tokens_file": tokens.path}))
+        build_access(load({"tokens_file": tokens.path}))
 
 
 def test_files_that_are_missing_stop_the_start(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
 
     with pytest.raises(SettingsError, match="missing: No such file"):
-        access(load({"tokens_file": missing}))
+        build_access(load({"tokens_file": missing}))
     with pytest.raises(SettingsError, match="missing: No such file"):
-        access(load({"tls_certificate_file": missing, "tls_key_file": missing}))
+        build_access(load({"tls_certificate_file": missing, "tls_key_file": missing}))
 
 
 def test_certificates_that_do_not_fit_stop_the_start(authority, tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_certificates_that_do_not_fit_stop_the_start(authority, tmp_path: Path) 
         ({"tls_client_ca_file": empty}, "empty.pem: has no certificates"),
     ):
         with pytest.raises(SettingsError, match=fault):
-            access(load({**good, **settings}))
+            build_access(load({**good, **settings}))

@@ -14,16 +14,16 @@ import pytest
 from onnxplain_server.transport.rest import connection_limit, rest_server, waitress_channel
 
 PATIENCE = 120.0
-COUNT, ARRIVAL_COUNT = 8, 1
+COUNT, ACCEPT_LIMIT = 8, 1
 SLOW = b"GET /livez HTTP/1.1\r\nX-Slow: "
 PROBE = b"GET /livez HTTP/1.1\r\n\r\n"
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limit, "CONNECTION_COUNT", COUNT)
-    monkeypatch.setattr(connection_limit, "ARRIVAL_COUNT", ARRIVAL_COUNT)
-    monkeypatch.setattr(rest_server, "ARRIVAL_COUNT", ARRIVAL_COUNT)
+    monkeypatch.setattr(connection_limit, "CONNECTION_LIMIT", COUNT)
+    monkeypatch.setattr(connection_limit, "ACCEPT_LIMIT", ACCEPT_LIMIT)
+    monkeypatch.setattr(rest_server, "ACCEPT_LIMIT", ACCEPT_LIMIT)
 
 
 @pytest.fixture
@@ -63,20 +63,20 @@ def wait_until(true: Callable[[], bool]) -> None:
 @contextmanager
 def paused(client) -> Iterator[None]:
     """Let the loop of the server stand still."""
-    crowd = client.server._rest._crowd
-    attend = crowd.attend
+    limit = client.server._rest._connection_limit
+    enforce = limit.enforce
     stands, goes_on = threading.Event(), threading.Event()
 
     def wait(open_) -> None:
         stands.set()
         assert goes_on.wait(PATIENCE)
-        attend(open_)
+        enforce(open_)
 
-    crowd.attend = wait
+    limit.enforce = wait
     client.server._rest._server.pull_trigger()
     assert stands.wait(PATIENCE)
     yield
-    crowd.attend = attend
+    limit.enforce = enforce
     goes_on.set()
 
 
@@ -131,9 +131,9 @@ def test_all_requests_are_answered_of_more_connections_at_once_than_are_kept(
 class Connection:
     """What decides whether a connection is kept."""
 
-    came: float
-    moved: float = 0.0
-    began: float = 0.0
+    accepted: float
+    last_active: float = 0.0
+    request_start: float = 0.0
     address: str = "127.0.0.1"
     requests: Sequence[object] = ()
     total_outbufs_len: int = 0
@@ -143,9 +143,9 @@ class Connection:
     will_close: bool = False
 
 
-def attend(crowd: connection_limit.ConnectionLimit, connections) -> None:
-    """Have a crowd look at connections without sockets."""
-    crowd.attend(connections)
+def enforce(limit: connection_limit.ConnectionLimit, connections) -> None:
+    """Have a limit look at connections without sockets."""
+    limit.enforce(connections)
 
 
 @pytest.mark.usefixtures("few")
@@ -154,10 +154,10 @@ def test_the_newest_connection_is_kept_where_all_others_are_worked_on(held) -> N
     working = [Connection(number, **held) for number in range(COUNT)]
     newest, newer = Connection(COUNT), Connection(COUNT + 1)
 
-    attend(connection_limit.ConnectionLimit(), [*working, newest])
+    enforce(connection_limit.ConnectionLimit(), [*working, newest])
     assert not newest.will_close
 
-    attend(connection_limit.ConnectionLimit(), [*working, newest, newer])
+    enforce(connection_limit.ConnectionLimit(), [*working, newest, newer])
     assert newest.will_close
     assert not newer.will_close
 
@@ -231,11 +231,11 @@ def test_a_connection_is_closed_that_sends_all_the_time_and_yet_too_little(
 def test_a_request_has_a_second_more_for_each_64_kib(
     clock: Clock, byte_count: int, is_closed: bool
 ) -> None:
-    crowd = connection_limit.ConnectionLimit()
-    upload = Connection(came=0.0, moved=20.0, request=object(), byte_count=byte_count)
+    limit = connection_limit.ConnectionLimit()
+    upload = Connection(accepted=0.0, last_active=20.0, request=object(), byte_count=byte_count)
 
     clock.now = 20.0
-    attend(crowd, [upload])
+    enforce(limit, [upload])
 
     assert upload.will_close is is_closed
 

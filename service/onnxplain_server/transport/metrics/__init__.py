@@ -1,1 +1,4 @@
-"""Prometheus metrics: counters of requests, gauges of state, the page for scrapers."""
+"""Prometheus metrics: request counters and histograms, gauges of the server's state, the page.
+
+Labels come from closed lists: no model, feature, caller or path is ever a label.
+"""

@@ -1,4 +1,4 @@
-"""The page of metrics, in the format that a scraper asks for."""
+"""Metrics page: `/metrics` in Prometheus or OpenMetrics format, as the scraper accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PATH = "/metrics"
 
 
 def create_metrics_app(registry: CollectorRegistry) -> WSGIApplication:
-    """Make the WSGI application: `/metrics` and nothing else."""
+    """Make the WSGI application, which serves only `/metrics`."""
     page: WSGIApplication = make_wsgi_app(registry)
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

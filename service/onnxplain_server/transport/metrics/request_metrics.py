@@ -1,6 +1,6 @@
-"""What the server counts of its requests, by the names that dashboards expect.
+"""Request metrics: counters and histograms under the names that dashboards expect.
 
-Labels come from closed lists: no model, feature, caller or path is ever one.
+Labels come from closed lists: no model, feature, caller or path is ever a label.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _SERVICE = explanation_service_pb2.DESCRIPTOR.services_by_name["ExplanationServi
 
 _METHODS = (*MethodOptions.DESCRIPTOR.fields_by_name, _SEVERAL)
 
-# From a cached answer to the longest computation that is usual.
+# From a cached answer to the longest usual computation.
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
-# A turn is often free at once, and nobody waits for longer than for an answer.
+# A slot is often free at once; waits are bounded like computations.
 _WAIT_SECONDS = (0.001, *_SECONDS)
 
 _HTTP_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"}
@@ -40,16 +40,16 @@ _HTTP = ("http_request_method", "http_route", "http_response_status_code")
 
 
 class Metrics:
-    """Counts since the start, in a registry of their own; safe for threads.
+    """Metrics since the start, in a registry of their own; thread-safe.
 
     Attributes
     ----------
     registry : CollectorRegistry
-        What is shown. Others may register what they know.
+        Collectors of the metrics page; others may register more.
     """
 
     def __init__(self) -> None:
-        # Otherwise every series has a second one, with the time of its first use.
+        # Otherwise every series gets a second one with its creation time.
         disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -71,7 +71,7 @@ class Metrics:
             ("method",),
         )
         self._predicted_rows = self._counter(
-            "onnxplain_predicted_rows", "Rows that models predicted for answers.", ()
+            "onnxplain_predicted_rows", "Rows predicted by models for answers.", ()
         )
         self._wait_seconds = self._histogram(
             "onnxplain_queue_wait_seconds",
@@ -88,29 +88,29 @@ class Metrics:
             "onnxplain_model_loads", "Attempts to load a model, by result.", ("result",)
         )
         self._rejected = self._counter(
-            "onnxplain_rejected", "Requests that ended without an answer, by reason.", ("reason",)
+            "onnxplain_rejected", "Requests that failed, by reason.", ("reason",)
         )
         self._show_zeros()
 
     def rpc_started(self, method: str) -> None:
-        """Count a call of one of the service's methods; others are not counted."""
+        """Count the start of a call of a service method; other methods are not counted."""
         if method not in _SERVICE.methods_by_name:
             return
         self._rpcs_started.labels(*_rpc(method)).inc()
 
     def rpc_ended(self, method: str, code: str, seconds: float) -> None:
-        """Count it again by its code, like "OK"."""
+        """Count the end of a call by its code, like "OK"."""
         if method not in _SERVICE.methods_by_name:
             return
         self._rpcs.labels(*_rpc(method), code).inc()
         self._rpc_seconds.labels(*_rpc(method)).observe(seconds)
 
     def http_ended(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request on REST; `route` is a pattern of ours, or empty."""
+        """Count a REST request; `route` is a URL pattern of the server, or empty."""
         self._http_seconds.labels(known_method(method), route, str(status)).observe(seconds)
 
     def rejected(self, reason: str) -> None:
-        """Count a request that ended without an answer; the reason is `Reason`'s or HTTP's."""
+        """Count a failed request; the reason is one of `Reason` or of HTTP."""
         self._rejected.labels(reason).inc()
 
     def explained(
@@ -120,22 +120,22 @@ class Metrics:
         predicted_row_count: float,
         trace_id: str = "",
     ) -> None:
-        """Count an answer; where its trace is recorded, that is its example."""
+        """Count a computation; its recorded trace becomes the exemplar."""
         method = methods[0] if len(methods) == 1 else _SEVERAL
         exemplar = {"trace_id": trace_id} if trace_id else None
         self._explain_seconds.labels(method).observe(seconds, exemplar)
         self._predicted_rows.inc(predicted_row_count)
 
-    def timed(self, spans: Sequence[Span]) -> None:
-        """Count what the parts of a request's work tell."""
+    def observe_spans(self, spans: Sequence[Span]) -> None:
+        """Observe queueing, loading and predicting from the spans of a request."""
         for span in spans:
             match span.name:
                 case "queue":
                     self._wait_seconds.observe(span.seconds)
                 case "load":
                     self._loads.labels("failed" if "error" in span.attributes else "loaded").inc()
-        if predicted := [span.seconds for span in spans if span.name == "predict"]:
-            self._predict_seconds.observe(sum(predicted))
+        if durations := [span.seconds for span in spans if span.name == "predict"]:
+            self._predict_seconds.observe(sum(durations))
 
     def _counter(self, name: str, text: str, labels: Sequence[str]) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
@@ -146,7 +146,7 @@ class Metrics:
         return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
 
     def _show_zeros(self) -> None:
-        """Show what has not happened yet, since no rate sees a series' first event."""
+        """Start all series at 0: rate() misses the first event of a new series."""
         codes = sorted({status.grpc.name for status in STATUS.values()} | {"OK"})
         for rpc in (_rpc(method.name) for method in _SERVICE.methods):
             self._rpcs_started.labels(*rpc)
@@ -162,13 +162,13 @@ class Metrics:
 
 
 def known_method(method: str) -> str:
-    """Return HTTP's method, or what stands for one that nobody has heard of."""
+    """Return the HTTP method, or "_OTHER" for an unknown one, as OpenTelemetry has it."""
     return method if method in _HTTP_METHODS else "_OTHER"
 
 
 def _rpc(method: str) -> tuple[str, str, str]:
-    described = _SERVICE.methods_by_name[method]
-    match described.client_streaming, described.server_streaming:
+    descriptor = _SERVICE.methods_by_name[method]
+    match descriptor.client_streaming, descriptor.server_streaming:
         case False, False:
             kind = "unary"
         case True, False:

@@ -1,4 +1,4 @@
-"""What is true of the server at the moment that somebody looks."""
+"""State metrics: gauges of requests, cache and build, computed at each scrape."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnxplain_server.transport.admission.scheduler import Scheduler
 
 
 class StateCollector(Collector):
-    """Requests at work, the cache, and what runs.
+    """Collector of requests in flight, the cache, and the build.
 
     Parameters
     ----------
     scheduler : Scheduler
-        Holds the requests.
+        Counts the requests.
     cache : Cache
-        Shared by them.
+        Shared by all requests.
     """
 
     def __init__(self, scheduler: Scheduler, cache: Cache) -> None:
@@ -29,7 +29,7 @@ class StateCollector(Collector):
         self._cache = cache
 
     def collect(self) -> Iterator[Metric]:
-        """Yield one family per metric, for a registry."""
+        """Yield one metric family per metric."""
         yield from self._requests()
         yield from self._cached()
         yield _build()
@@ -53,15 +53,15 @@ class StateCollector(Collector):
 
     def _cached(self) -> Iterator[Metric]:
         counts = self._cache.counts()
-        asked = CounterMetricFamily(
+        lookups = CounterMetricFamily(
             "onnxplain_cache_requests",
             "Cache lookups: found (hit), not found (miss) or failed (error).",
             labels=["result"],
         )
-        asked.add_metric(["hit"], counts.hit_count)
-        asked.add_metric(["miss"], counts.miss_count)
-        asked.add_metric(["error"], counts.error_count)
-        yield asked
+        lookups.add_metric(["hit"], counts.hit_count)
+        lookups.add_metric(["miss"], counts.miss_count)
+        lookups.add_metric(["error"], counts.error_count)
+        yield lookups
         yield CounterMetricFamily(
             "onnxplain_coalesced",
             "Computations deduplicated (single-flight) in this process or across replicas.",

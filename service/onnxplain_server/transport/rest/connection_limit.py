@@ -1,4 +1,7 @@
-"""How many connections a REST server keeps, and which go where there are more."""
+"""Connection limit of the REST server, with slow-client protection and idle timeouts.
+
+At the limit it closes connections of the address with most, never ones with a request at work.
+"""
 
 from __future__ import annotations
 
@@ -9,68 +12,67 @@ from collections.abc import Collection
 
 from onnxplain_server.transport.rest.waitress_channel import RestChannel
 
-CONNECTION_COUNT = 256
-"""Bodies wait on disk while they arrive: this many times the limit at most."""
+CONNECTION_LIMIT = 256
+"""Also bounds the disk space for request bodies that are being received."""
 
-ARRIVAL_COUNT = CONNECTION_COUNT // 8
-"""Connections accepted in one step of the loop at most, and the newest that are never closed."""
+ACCEPT_LIMIT = CONNECTION_LIMIT // 8
+"""Connections accepted in one step of the loop; as many of the newest are never closed."""
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 
 
 class ConnectionLimit:
-    """Closes connections, so that slow and idle ones keep nobody out.
+    """Closes connections, so that slow and idle clients keep no others out.
 
-    A connection goes that moves nothing for 15 s, or whose request takes
-    longer than 15 s and a second for every 64 KiB; and where there are too many,
-    of the address with most, the one that has waited for its request for
-    longest. Those whose request is worked on, or whose reply is on its way, stay,
-    and so do the newest 32: each connection is read from before it may go, so that
-    a request that follows at once, as that of a probe, is answered.
+    Closes a connection without traffic for 15 s, or whose request takes longer than
+    15 s plus 1 s per 64 KiB. Above the limit, closes connections of the address with
+    most, the one that has waited longest for its request first. Connections with a
+    request at work or an unsent reply stay, and so do the newest 32: each is read
+    from before it can be closed, so that a probe that sends at once is answered.
     """
 
     def __init__(self) -> None:
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
 
-    def attend(self, channels: Collection[RestChannel]) -> None:
-        """Close what has to go; to be called by the loop after each step."""
+    def enforce(self, channels: Collection[RestChannel]) -> None:
+        """Close connections; called by the loop after each step."""
         now = time.monotonic()
-        if now - self._looked >= _LOOK_SECONDS:
-            self._looked = now
+        if now - self._checked >= _CHECK_SECONDS:
+            self._checked = now
             for channel in channels:
-                if not channel.requests and _is_over(channel, now):
+                if not channel.requests and _is_timed_out(channel, now):
                     channel.will_close = True
-        if len(channels) > CONNECTION_COUNT:
-            _make_room(channels)
+        if len(channels) > CONNECTION_LIMIT:
+            _close_excess(channels)
 
 
-def _is_over(channel: RestChannel, now: float) -> bool:
-    allowed = _IDLE_SECONDS + channel.byte_count / _BYTES_PER_SECOND
-    is_late = channel.request is not None and now - channel.began > allowed
-    return is_late or now - channel.moved > _IDLE_SECONDS
+def _is_timed_out(channel: RestChannel, now: float) -> bool:
+    timeout = _IDLE_SECONDS + channel.byte_count / _BYTES_PER_SECOND
+    is_slow = channel.request is not None and now - channel.request_start > timeout
+    return is_slow or now - channel.last_active > _IDLE_SECONDS
 
 
-def _make_room(channels: Collection[RestChannel]) -> None:
-    kept = [channel for channel in channels if not channel.will_close]
-    held = Counter(channel.address for channel in kept)
-    newest = set(heapq.nlargest(ARRIVAL_COUNT, kept, key=lambda channel: channel.came))
-    able = [channel for channel in kept if channel not in newest and _waits(channel)]
-    for _ in range(min(len(kept) - CONNECTION_COUNT, len(able))):
-        most = max(held[channel.address] for channel in able)
-        loser = min((c for c in able if held[c.address] == most), key=_waits_since)
-        loser.will_close = True
-        held[loser.address] -= 1
-        able.remove(loser)
+def _close_excess(channels: Collection[RestChannel]) -> None:
+    open_ = [channel for channel in channels if not channel.will_close]
+    counts = Counter(channel.address for channel in open_)
+    newest = set(heapq.nlargest(ACCEPT_LIMIT, open_, key=lambda channel: channel.accepted))
+    closable = [channel for channel in open_ if channel not in newest and _is_waiting(channel)]
+    for _ in range(min(len(open_) - CONNECTION_LIMIT, len(closable))):
+        maximum = max(counts[channel.address] for channel in closable)
+        victim = min((c for c in closable if counts[c.address] == maximum), key=_waiting_since)
+        victim.will_close = True
+        counts[victim.address] -= 1
+        closable.remove(victim)
 
 
-def _waits(channel: RestChannel) -> bool:
+def _is_waiting(channel: RestChannel) -> bool:
     return not (channel.requests or channel.total_outbufs_len)
 
 
-def _waits_since(channel: RestChannel) -> float:
+def _waiting_since(channel: RestChannel) -> float:
     if channel.request is None:
-        return channel.moved
-    # Not its first byte: a slow one would pass for newer than one that came later.
-    return channel.came if channel.request_count == 1 else channel.began
+        return channel.last_active
+    # Not the first byte: a slow client would seem newer than one that connected later.
+    return channel.accepted if channel.request_count == 1 else channel.request_start

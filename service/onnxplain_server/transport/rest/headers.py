@@ -1,4 +1,4 @@
-"""Headers of every REST answer, refusals too, and those that say what a caller must send."""
+"""Security headers of every REST response, and the WWW-Authenticate challenge (RFC 6750)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ SECURITY: Mapping[str, str] = MappingProxyType(
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Resource-Policy": "same-origin",
-        # Answers are for one caller.
+        # Responses are for one caller.
         "Cache-Control": "no-store",
     }
 )
-"""For browsers that somebody points at the service: show, keep and pass on nothing."""
+"""For browsers: nothing may be rendered, stored or embedded."""
 
 
 def challenge(fault: str, *, sent: bool) -> str:
-    """Return WWW-Authenticate as RFC 6750, section 3, has it.
+    """Return the value of WWW-Authenticate, as in RFC 6750, section 3.
 
     Parameters
     ----------
     fault : str
-        What is wrong, for people.
+        Description of the error, for people.
     sent : bool
-        Whether there was an authorization; without one, there is no error.
+        Whether the request had an authorization; without one, no error is reported.
     """
     realm = 'Bearer realm="onnxplain"'
     if not sent:

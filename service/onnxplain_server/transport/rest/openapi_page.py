@@ -1,4 +1,4 @@
-"""The description of REST as OpenAPI, and the page to read and try it."""
+"""OpenAPI description of REST, and its Swagger UI page with a strict content security policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import NotFound
 
-_OURS = files("onnxplain_server.transport.rest")
+_OWN_FILES = files("onnxplain_server.transport.rest")
 _SWAGGER = files("flask_swagger_ui") / "dist"
 
 _ASSETS: Mapping[str, str] = MappingProxyType(
@@ -21,7 +21,7 @@ _ASSETS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Nothing from elsewhere, and nothing inline. Swagger UI has its icons as data.
+# No foreign and no inline content. Swagger UI has its icons as data URLs.
 _POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -37,10 +37,10 @@ _POLICY = "; ".join(
 
 
 def create_docs() -> Blueprint:
-    """Make the routes. What they answer is read once, now."""
+    """Make the routes; their files are read once, now."""
     routes = Blueprint("docs", "onnxplain")
-    description = (_OURS / "openapi.json").read_bytes()
-    html = (_OURS / "docs.html").read_bytes()
+    description = (_OWN_FILES / "openapi.json").read_bytes()
+    html = (_OWN_FILES / "docs.html").read_bytes()
     assets = {name: _read(name) for name in _ASSETS}
 
     @routes.get("/openapi.json")
@@ -61,13 +61,13 @@ def create_docs() -> Blueprint:
 
 
 def _read(name: str) -> bytes:
-    return ((_OURS if name == "docs.js" else _SWAGGER) / name).read_bytes()
+    return ((_OWN_FILES if name == "docs.js" else _SWAGGER) / name).read_bytes()
 
 
 def _file(content: bytes, media_type: str) -> Response:
     response = Response(content, mimetype=media_type)
     response.set_etag(hashlib.sha256(content).hexdigest())
-    # To be asked for each time: another version of the server may answer.
+    # Revalidate each time: another version of the server may reply.
     response.headers["Cache-Control"] = "no-cache"
     response.headers["Content-Security-Policy"] = _POLICY
     response.make_conditional(request)

@@ -1,4 +1,4 @@
-"""Errors as REST tells them: RFC 9457 problems."""
+"""Errors over REST: problem documents of RFC 9457."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def problem(error: ExplainError, request_id: str, instance: str) -> dict[str, Any]:
-    """Describe an error with a reason of ours."""
+    """Return the problem of an `ExplainError`."""
     kind = (STATUS[error.reason].http, error.reason.name, error.reason.value)
     document = _problem(kind, error.message, request_id, instance)
     if error.field:
-        fault = {"pointer": _pointer(error.field), "field": error.field, "detail": error.message}
-        document["errors"] = [fault]
+        item = {"pointer": _pointer(error.field), "field": error.field, "detail": error.message}
+        document["errors"] = [item]
     return document
 
 
 def http_problem(status: int, detail: str, request_id: str, instance: str) -> dict[str, Any]:
-    """Describe an error of HTTP itself, like a wrong path or method."""
-    known = HTTPStatus(status)
-    # Python renames this one, but our reasons are a contract.
-    name = "REQUEST_TOO_LARGE" if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else known.name
-    return _problem((status, name, known.phrase), detail, request_id, instance)
+    """Return the problem of an HTTP error, like a wrong path or method."""
+    http_status = HTTPStatus(status)
+    # Python versions name this status differently, but reasons are a contract.
+    name = (
+        "REQUEST_TOO_LARGE" if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else http_status.name
+    )
+    return _problem((status, name, http_status.phrase), detail, request_id, instance)
 
 
 def encode(document: dict[str, Any]) -> str:
-    """Write it as JSON."""
+    """Encode a problem as JSON."""
     return json.dumps(document, ensure_ascii=True)
 
 

@@ -1,4 +1,4 @@
-"""Bodies of REST requests, as messages."""
+"""Decoding of REST request bodies: JSON, multipart forms and binary uploads to messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onnxplain_server.wire.rest_request import File
 
 _JSON = "application/json"
 _FORM = "multipart/form-data"
-_MODEL = ("application/octet-stream", "application/onnx")
+_MODEL_TYPES = ("application/octet-stream", "application/onnx")
 
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii"}
 
@@ -44,15 +44,15 @@ def describe_request() -> DescribeModelRequest:
         case "multipart/form-data":
             _check_parts({"model"})
             return DescribeModelRequest(model=Model(content=_model_file().content))
-        case kind if kind in _MODEL:
+        case kind if kind in _MODEL_TYPES:
             return DescribeModelRequest(model=Model(content=request.get_data(cache=False)))
-    raise UnsupportedMediaType(f"send {_MODEL[0]}, {_JSON}, or {_FORM} with the file model")
+    raise UnsupportedMediaType(f"send {_MODEL_TYPES[0]}, {_JSON}, or {_FORM} with the file model")
 
 
 def model_parts() -> Iterator[bytes]:
     """Read the current request's body: a model's bytes, in parts."""
-    if _media_type() not in _MODEL:
-        raise UnsupportedMediaType(f"send the model's bytes as {' or '.join(_MODEL)}")
+    if _media_type() not in _MODEL_TYPES:
+        raise UnsupportedMediaType(f"send the model's bytes as {' or '.join(_MODEL_TYPES)}")
     return _parts()
 
 
@@ -69,7 +69,9 @@ def _media_type() -> str:
     if request.content_length is None:
         raise LengthRequired
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnsupportedMediaType("compressed bodies are not supported; send it as it is")
+        raise UnsupportedMediaType(
+            "compressed bodies are not supported; send the body uncompressed"
+        )
     _check_charset(request.mimetype_params)
     if request.mimetype == _FORM and not request.mimetype_params.get("boundary"):
         message = f"the Content-Type {_FORM} needs a boundary"
@@ -83,11 +85,11 @@ def _check_charset(parameters: Mapping[str, str]) -> None:
         raise UnsupportedMediaType(f'text in "{charset[:40]}" is not supported; send it in UTF-8')
 
 
-def _check_parts(known: set[str]) -> None:
+def _check_parts(allowed: set[str]) -> None:
     for name in (*request.files, *request.form):
-        if name not in known:
-            what = f'unknown part "{name[:100]}"' if name else "a part without a name"
-            message = f"{what}; known here: {', '.join(sorted(known))}"
+        if name not in allowed:
+            problem = f'unknown part "{name[:100]}"' if name else "a part without a name"
+            message = f"{problem}; known here: {', '.join(sorted(allowed))}"
             raise ExplainError(Reason.INVALID_REQUEST, message, name[:100] if name else "")
 
 
@@ -100,35 +102,35 @@ def _model_file() -> File:
 
 def _file(name: str) -> File | None:
     if name in request.form:
-        message = f"the part {name} came as text; send it as a file, with a file name"
+        message = f"the part {name} is a form field; send it as a file, with a file name"
         raise ExplainError(Reason.INVALID_REQUEST, message, name)
-    found = _only(name, request.files.getlist(name))
-    if found is None:
+    file = _only(name, request.files.getlist(name))
+    if file is None:
         return None
-    _check_charset(found.mimetype_params)
-    return File(bytes(found.read()), found.filename or "", found.mimetype)
+    _check_charset(file.mimetype_params)
+    return File(bytes(file.read()), file.filename or "", file.mimetype)
 
 
 def _text() -> bytes:
     """Return the part `request`, which may be a form field or a file."""
     files = [bytes(file.read()) for file in request.files.getlist("request")]
-    found = _only("request", [*files, *map(_encoded, request.form.getlist("request"))])
-    if found is None:
+    text = _only("request", [*files, *map(_encoded, request.form.getlist("request"))])
+    if text is None:
         message = 'the part request is missing; send JSON like {"methods": [{"interactions": {}}]}'
         raise ExplainError(Reason.INVALID_REQUEST, message, "request")
-    return found
+    return text
 
 
 def _encoded(text: str) -> bytes:
     if "\ufffd" in text:
-        # What werkzeug puts where bytes are no text.
-        message = r"the part request is not in UTF-8, or has U+FFFD, which is to be written \ufffd"
+        # werkzeug's replacement for invalid UTF-8.
+        message = r"the part request is not UTF-8, or contains U+FFFD; write that as \ufffd"
         raise ExplainError(Reason.INVALID_REQUEST, message, "request")
     return text.encode()
 
 
-def _only(name: str, found: list[_Part]) -> _Part | None:
-    if len(found) > 1:
-        message = f"the part {name} came {len(found)} times; send it once"
+def _only(name: str, parts: list[_Part]) -> _Part | None:
+    if len(parts) > 1:
+        message = f"the part {name} came {len(parts)} times; send it once"
         raise ExplainError(Reason.INVALID_REQUEST, message, name)
-    return found[0] if found else None
+    return parts[0] if parts else None

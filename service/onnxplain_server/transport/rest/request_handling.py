@@ -1,4 +1,4 @@
-"""What surrounds every REST request: its id, its errors, its headers, its line in the log."""
+"""Handling around every REST request: its id, problem documents, headers, metrics and log line."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from onnxplain_server.transport.status import STATUS
 
 _REQUEST_ID = "X-Request-Id"
 
-# The blueprint of what probes ask every few seconds.
+# Blueprint of the health checks, which are called every few seconds.
 PROBES = "probes"
 
 
 class Exchange:
-    """A request and how it ended; outlives Flask's request where events are streamed."""
+    """HTTP exchange: a request and its outcome; outlives Flask's request while events stream."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer) -> None:
         self._metrics = metrics
         self._method = request.method
         self._route = request.url_rule.rule if request.url_rule else ""
-        self._probe = request.blueprint == PROBES
+        self._is_probe = request.blueprint == PROBES
         self.path = request.path
-        given = request.headers.get(_REQUEST_ID)
-        self.record = RequestRecord(f"{request.method} {self.path}", given, self._trace(tracer))
+        client_id = request.headers.get(_REQUEST_ID)
+        self.record = RequestRecord(f"{request.method} {self.path}", client_id, self._trace(tracer))
         self.outcome = ""
         self.caller = NOBODY
 
     def problem_of(self, error: Exception) -> dict[str, Any]:
-        """Describe an error, and keep its reason for the log and the metrics."""
+        """Return the problem of an error, and keep its reason for the log and the metrics."""
         document = self._describe(error)
         self.outcome = document["reason"]
         return document
 
     def close(self, status: int) -> None:
-        """Write the request's line in the log, and count it unless it is a probe's."""
-        level = logging.DEBUG if self._probe else logging.INFO
+        """Write the log line, and count the request unless it is a probe."""
+        level = logging.DEBUG if self._is_probe else logging.INFO
         seconds = self.record.close(
             self.outcome or OK,
             self.caller,
@@ -51,19 +51,19 @@ class Exchange:
             level=level,
             attributes={"http.response.status_code": status},
         )
-        if self._probe:
+        if self._is_probe:
             return
         self._metrics.http_ended(self._method, self._route, status, seconds)
         if self.outcome:
             self._metrics.rejected(self.outcome)
 
     def _trace(self, tracer: Tracer) -> Trace:
-        """Open its span; probes have none."""
+        """Open the span of the request; probes have none."""
         method = known_method(self._method)
-        called = {"http.request.method": method, "http.route": self._route}
+        attributes = {"http.request.method": method, "http.route": self._route}
         headers = {name.lower(): value for name, value in request.headers.items()}
         name = f"{method} {self._route}".strip()
-        return (UNTRACED if self._probe else tracer).begin(name, headers, called)
+        return (UNTRACED if self._is_probe else tracer).begin(name, headers, attributes)
 
     def _describe(self, error: Exception) -> dict[str, Any]:
         if isinstance(error, HTTPException) and error.code is not None:
@@ -73,8 +73,8 @@ class Exchange:
         return problems.problem(presentable, self.record.request_id, self.path)
 
 
-def guard(app: Flask, metrics: Metrics, tracer: Tracer) -> None:
-    """Surround every request of the application."""
+def install(app: Flask, metrics: Metrics, tracer: Tracer) -> None:
+    """Install the handling in the application."""
 
     @app.before_request
     def begin() -> None:
@@ -110,7 +110,7 @@ def _finish(response: Response) -> Response:
     exchange = current()
     response.headers[_REQUEST_ID] = exchange.record.request_id
     for name, value in headers.SECURITY.items():
-        # A page that shows itself in a browser has a policy of its own.
+        # The Swagger UI page has its own policy.
         response.headers.setdefault(name, value)
     response.call_on_close(lambda: exchange.close(response.status_code))
     return response

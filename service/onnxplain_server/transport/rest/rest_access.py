@@ -1,4 +1,4 @@
-"""Who calls over REST, found out before anything of a request is read."""
+"""Authentication of REST callers, by the headers: before the body of a request is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxplain_server.transport.rest import request_handling
 from onnxplain_server.transport.rest.waitress_channel import HeaderCheck
 
 
-def guard(app: Flask, authenticator: Authenticator) -> None:
+def install(app: Flask, authenticator: Authenticator) -> None:
     """Authenticate the caller of every route but probes; unknown routes included."""
 
     @app.before_request
@@ -24,11 +24,11 @@ def guard(app: Flask, authenticator: Authenticator) -> None:
             )
 
 
-def refusal_unread(app: Flask, authenticator: Authenticator) -> HeaderCheck:
-    """Make what refuses a request by its headers, before its body has arrived.
+def header_check(app: Flask, authenticator: Authenticator) -> HeaderCheck:
+    """Return a check that refuses unauthenticated requests before their bodies arrive.
 
-    It is asked on the only thread that reads: what cannot be told at once is
-    left to the guard.
+    It runs on the only thread that reads, so it does not wait: what it cannot
+    decide at once is left to the authentication of the route.
     """
     probes = frozenset(
         rule.rule
@@ -36,7 +36,7 @@ def refusal_unread(app: Flask, authenticator: Authenticator) -> HeaderCheck:
         if rule.endpoint.startswith(f"{request_handling.PROBES}.")
     )
 
-    def refusal(path: str, authorization: str | None) -> ExplainError | None:
+    def check(path: str, authorization: str | None) -> ExplainError | None:
         if path in probes:
             return None
         sent = () if authorization is None else (authorization,)
@@ -46,9 +46,9 @@ def refusal_unread(app: Flask, authenticator: Authenticator) -> HeaderCheck:
             return error if error.reason is Reason.UNAUTHENTICATED else None
         return None
 
-    return refusal
+    return check
 
 
 def caller_name() -> str:
-    """Return who makes the current request; fails where nobody was asked."""
+    """Return the caller of the current request; AttributeError if it was not authenticated."""
     return cast("str", g.caller)

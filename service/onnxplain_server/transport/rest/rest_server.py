@@ -1,4 +1,4 @@
-"""The server of REST, and of the page of metrics: waitress, on a thread of its own."""
+"""HTTP server for REST and for the metrics page: waitress, its loop on a thread of its own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import waitress
 from waitress import wasyncore
 
 from onnxplain_server.transport.rest.connection_limit import (
-    ARRIVAL_COUNT,
-    CONNECTION_COUNT,
+    ACCEPT_LIMIT,
+    CONNECTION_LIMIT,
     ConnectionLimit,
 )
 from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestChannel
@@ -23,37 +23,37 @@ from onnxplain_server.transport.rest.waitress_channel import HeaderCheck, RestCh
 _SPARE_THREADS = 4
 _STEP_SECONDS = 0.02
 _THREADS_SECONDS = 0.5
-# How often idle connections are looked at; whatever happens wakes the loop at once.
+# Interval for closing idle connections; any event wakes the loop at once.
 _POLL_SECONDS = 1.0
 
 
 class RestServer:
-    """A running server of HTTP.
+    """A running HTTP server.
 
     Parameters
     ----------
     app : WSGIApplication
-        Answers.
+        Serves the requests.
     purpose : str
-        What it is for, like "REST".
+        For messages, like "REST".
     host : str
-        Name or address to listen on.
+        Host name or address to listen on.
     port : int
-        0 takes a free one.
+        0 chooses a free port.
     thread_count : int
-        Requests that the application holds at a time; some threads more than
-        that are there for probes, and to refuse others at once.
+        Requests that the application serves at the same time; a few more threads
+        serve probes and refusals without delay.
     message_bytes : int
-        Limit of a request's body.
-    refused : callable (reason) -> None
-        Told of each request that never reaches `app`.
-    refusal : HeaderCheck
-        Asked before a body is read.
+        Size limit of a request's body.
+    count_refused : callable (reason) -> None
+        Called for each request that never reaches `app`.
+    check_headers : HeaderCheck
+        Called before a body is read.
 
     Raises
     ------
     OSError
-        Where the address cannot be had.
+        If the address cannot be bound.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class RestServer:
         *,
         thread_count: int,
         message_bytes: int,
-        refused: Callable[[str], None] = lambda _reason: None,
-        refusal: HeaderCheck = lambda _path, _authorization: None,
+        count_refused: Callable[[str], None] = lambda _reason: None,
+        check_headers: HeaderCheck = lambda _path, _authorization: None,
     ) -> None:
         listener = _listen(host, port, purpose)
         self.port: int = listener.getsockname()[1]
@@ -78,14 +78,17 @@ class RestServer:
             threads=thread_count + _SPARE_THREADS,
             **_adjustments(message_bytes),
         )
-        self._last = threading.Event()
+        self._draining = threading.Event()
         self._server.channel_class = partial(
-            RestChannel, refused=refused, refusal=refusal, is_last=self._last.is_set
+            RestChannel,
+            count_refused=count_refused,
+            check_headers=check_headers,
+            is_closing=self._draining.is_set,
         )
-        # waitress looks at the clock of the wall, which jumps.
+        # waitress' own timeouts use the wall clock, which jumps.
         self._server.maintenance = lambda _now: None
         self._server.handle_accept = partial(_accept_some, self._server)
-        self._crowd = ConnectionLimit()
+        self._connection_limit = ConnectionLimit()
         self._stopping = threading.Event()
         self._closing = threading.Lock()
         name = f"onnxplain-{purpose.lower()}"
@@ -93,17 +96,17 @@ class RestServer:
         self._loop.start()
 
     def announce_stop(self) -> None:
-        """Close each connection after its next reply from now on; all are still answered."""
-        self._last.set()
+        """Drain: close each connection after its next reply; requests are still served."""
+        self._draining.set()
 
     def stop(self, seconds: float) -> None:
-        """Close, giving replies on their way this long; once closed, do nothing."""
+        """Close after waiting this long for unsent replies; closing twice does nothing."""
         if self._stopping.is_set():
             return
         end = time.monotonic() + seconds
         while self._replying() and time.monotonic() < end:
             time.sleep(_STEP_SECONDS)
-        # Its threads wake the loop through a pipe, which must not be closed under them.
+        # Worker threads wake the loop through a pipe, so they stop before it is closed.
         self._server.task_dispatcher.shutdown(timeout=_THREADS_SECONDS)
         with self._closing:
             self._stopping.set()
@@ -112,9 +115,9 @@ class RestServer:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            # Not by select(), which cannot watch more than 1024 files.
+            # poll(), because select() is limited to 1024 files.
             wasyncore.loop(_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
-            self._crowd.attend(self._server.active_channels.values())
+            self._connection_limit.enforce(self._server.active_channels.values())
         with self._closing:
             wasyncore.close_all(self._sockets, ignore_all=True)
 
@@ -124,13 +127,13 @@ class RestServer:
 
 
 def _accept_some(server: Any) -> None:
-    """Accept several connections; waitress accepts one, then looks at all.
+    """Accept several connections per step, where waitress accepts one.
 
-    The rest wait until these have been read from.
+    The others wait until these have been read from.
     """
-    most = min(len(server.active_channels) + ARRIVAL_COUNT, 2 * CONNECTION_COUNT)
+    limit = min(len(server.active_channels) + ACCEPT_LIMIT, 2 * CONNECTION_LIMIT)
     before = -1
-    while before < len(server.active_channels) < most:
+    while before < len(server.active_channels) < limit:
         before = len(server.active_channels)
         type(server).handle_accept(server)
 
@@ -138,8 +141,8 @@ def _accept_some(server: Any) -> None:
 def _listen(host: str, port: int, purpose: str) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        return socket.create_server((host, port), family=family, dualstack_ipv6=both)
+        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, dualstack_ipv6=is_dual)
     except OSError as error:
         message = f"cannot listen on {host}:{port} for {purpose}: {error.strerror}"
         raise OSError(message) from error
@@ -150,10 +153,10 @@ def _adjustments(message_bytes: int) -> dict[str, Any]:
         # waitress refuses a body of exactly its limit.
         "max_request_body_size": message_bytes + 1,
         "max_request_header_size": 16 * 1024,
-        # Reading on while a request is worked on is how a disconnect is seen.
+        # Reading ahead while a request is computed is how a disconnect is noticed.
         "channel_request_lookahead": 1,
-        # Some more than are kept: they are accepted, so that others can be closed for them.
-        "connection_limit": 2 * CONNECTION_COUNT,
+        # Above our own limit: new connections are accepted before others are closed for them.
+        "connection_limit": 2 * CONNECTION_LIMIT,
         "log_socket_errors": False,
         "ident": None,
     }

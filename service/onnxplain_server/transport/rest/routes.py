@@ -1,4 +1,4 @@
-"""The REST routes."""
+"""REST routes: each decodes the request, calls the service and encodes the reply."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def create_app(
     Parameters
     ----------
     service : Service
-        Answers.
+        Serves the requests.
     metrics : Metrics
         Counts the requests.
     message_bytes : int
-        Limit of a request's body.
+        Size limit of a request's body.
     authenticator : Authenticator
-        Says who calls; by default everybody may.
+        Authenticates the callers; by default, all are anonymous.
     tracer : Tracer
-        Records the requests.
+        Traces the requests.
     """
     app = Flask("onnxplain", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = message_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
-    request_handling.guard(app, metrics, tracer)
-    rest_access.guard(app, authenticator)
+    request_handling.install(app, metrics, tracer)
+    rest_access.install(app, authenticator)
     app.register_blueprint(_explanations(service))
     app.register_blueprint(_probes(service))
     app.register_blueprint(create_docs())
@@ -68,13 +68,13 @@ def _explanations(service: Service) -> Blueprint:
 
     @routes.post("/v1/explanations")
     def explain() -> Response:
-        with ExitStack() as held:
-            streamed = server_sent_events.wanted()
-            ticket = held.enter_context(service.admit(_caller()))
+        with ExitStack() as stack:
+            is_stream = server_sent_events.is_accepted()
+            ticket = stack.enter_context(service.admit(_caller()))
             with _part("receive"):
                 message = request_body.explain_request()
-            if streamed:
-                return server_sent_events.respond(service.events(message, ticket), held.pop_all())
+            if is_stream:
+                return server_sent_events.respond(service.events(message, ticket), stack.pop_all())
             return _json(service.explain(message, ticket))
 
     @routes.post("/v1/models:describe")
@@ -120,8 +120,8 @@ def _probes(service: Service) -> Blueprint:
     @routes.get("/ping")
     @routes.get("/v2/health/ready")
     def ready() -> tuple[dict[str, bool], int]:
-        found = service.ready
-        return {"ready": found}, 200 if found else 503
+        is_ready = service.ready
+        return {"ready": is_ready}, 200 if is_ready else 503
 
     return routes
 
@@ -143,10 +143,13 @@ def _caller() -> Caller:
     return Caller(rest_access.caller_name(), seconds, is_disconnected, address, spans)
 
 
-def _seconds(given: str | None) -> float:
-    if given is None:
+def _seconds(milliseconds: str | None) -> float:
+    if milliseconds is None:
         return math.inf
-    if not given.isascii() or not given.isdigit() or len(given) > 12 or int(given) == 0:
-        message = f'{_TIMEOUT} must be a positive whole number of milliseconds, not "{given[:40]}"'
+    is_number = milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) <= 12
+    if not is_number or int(milliseconds) == 0:
+        message = (
+            f'{_TIMEOUT} must be a positive whole number of milliseconds, not "{milliseconds[:40]}"'
+        )
         raise ExplainError(Reason.INVALID_REQUEST, message)
-    return int(given) / 1000
+    return int(milliseconds) / 1000

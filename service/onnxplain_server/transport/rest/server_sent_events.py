@@ -1,4 +1,4 @@
-"""Server-sent events: progress on the way, then the response or an error."""
+"""Server-sent events: progress, then the response or an error as the last event."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from onnxplain_server.wire import canonical
 _EVENTS = "text/event-stream"
 
 
-def wanted() -> bool:
-    """Whether the current request asks for events; raises where it wants neither them nor JSON."""
-    chosen = request.accept_mimetypes.best_match(["application/json", _EVENTS])
-    if chosen is None and request.accept_mimetypes:
-        raise NotAcceptable(f"answers are application/json or {_EVENTS}")
-    return chosen == _EVENTS
+def is_accepted() -> bool:
+    """Whether the current request accepts events; raise if it accepts neither events nor JSON."""
+    media_type = request.accept_mimetypes.best_match(["application/json", _EVENTS])
+    if media_type is None and request.accept_mimetypes:
+        raise NotAcceptable(f"responses are application/json or {_EVENTS}")
+    return media_type == _EVENTS
 
 
-def respond(events: Iterator[ExplainStreamResponse], held: ExitStack) -> Response:
-    """Send the events as they come; what is `held` is released when the last one is out."""
+def respond(events: Iterator[ExplainStreamResponse], stack: ExitStack) -> Response:
+    """Stream the events, and close `stack` after the last one."""
     response = Response(_lines(events, request_handling.current()), mimetype=_EVENTS)
-    # Otherwise nginx keeps events until its buffer is full.
+    # Otherwise nginx buffers events.
     response.headers["X-Accel-Buffering"] = "no"
-    response.call_on_close(held.close)
+    response.call_on_close(stack.close)
     return response
 
 
@@ -42,7 +42,7 @@ def _lines(
                     yield _event("progress", canonical.encode(event.progress))
                 case _:
                     yield _event("response", canonical.encode(event.response))
-    except Exception as error:  # noqa: BLE001 - the border: callers are told by `presentable`
+    except Exception as error:  # noqa: BLE001 - the border: `presentable` hides it
         yield _event("error", problems.encode(exchange.problem_of(error)))
 
 

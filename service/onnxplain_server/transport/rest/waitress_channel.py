@@ -1,4 +1,7 @@
-"""Connections of the REST server: how waitress itself refuses a request, so that it is read."""
+"""waitress channels of the REST server: refusals by headers, keep-alive and lingering close.
+
+A refused client still receives the reply: the channel reads on until the client stops sending.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,17 @@ from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.status import STATUS
 
 HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
-"""Told path and authorization of a request, returns why its body is not to be read, or None."""
+"""Called with path and authorization; returns an error to refuse the body unread, or None."""
 
 
 class HeadersRefusedError(Error):  # type: ignore[misc] # waitress ships no types
-    """A request that is refused by its headers.
+    """Refusal of a request by its headers.
 
     Parameters
     ----------
     cause : ExplainError
     sent : bool
-        Whether it had an authorization.
+        Whether the request had an authorization.
     """
 
     def __init__(self, cause: ExplainError, *, sent: bool) -> None:
@@ -43,7 +46,7 @@ class HeadersRefusedError(Error):  # type: ignore[misc] # waitress ships no type
 
 
 class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
-    """Answers what cannot be given to the application, like too large a body, as a problem."""
+    """Replies with a problem to requests that never reach the application, like too large ones."""
 
     def execute(self) -> None:
         """Write the reply."""
@@ -63,9 +66,9 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.set_close_on_finish()
         self.content_length = len(body)
         self.write(body)
-        self.channel.refused = True
+        self.channel.is_refused = True
         record.close(f"{error.code} {document['reason']}")
-        self.channel.tell_refused(document["reason"])
+        self.channel.count_refused(document["reason"])
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
         if isinstance(error, HeadersRefusedError):
@@ -75,133 +78,132 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
 
 
 class InsufficientStorageError(Error):  # type: ignore[misc]
-    """The body is too large for memory, and there is no room on disk."""
+    """The body is too large for memory, and the disk is full."""
 
     code = HTTPStatus.INSUFFICIENT_STORAGE.value
     reason = HTTPStatus.INSUFFICIENT_STORAGE.phrase
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses bodies that are not to be read, and what waitress would drop or guess at."""
+    """Parser that refuses bodies by their headers, and requests that waitress would guess at."""
 
     completed: bool
-    # A request line that cannot be read leaves none.
+    # Stays empty if the request line is malformed.
     path = ""
 
-    def __init__(self, adj: Any, refusal: HeaderCheck) -> None:
+    def __init__(self, adj: Any, check_headers: HeaderCheck) -> None:
         super().__init__(adj)
-        self._refusal = refusal
+        self._check_headers = check_headers
 
     def received(self, data: bytes) -> int:
-        """Take what has arrived; how many bytes of it."""
+        """Parse received bytes; return how many were consumed."""
         had_headers = self.headers_finished
         try:
-            taken = int(super().received(data))
+            consumed = int(super().received(data))
         except OSError:
             self.error = InsufficientStorageError(
                 "the server has no room for this body now; ask again later"
             )
-            return self._refused(len(data))
+            return self._refuse(len(data))
         except ValueError:
             self.error = BadRequest("the first line of the request cannot be read")
-            return self._refused(len(data))
+            return self._refuse(len(data))
         if self.headers_finished and not had_headers and not self.completed:
-            return self._judge(taken, len(data))
-        return taken
+            return self._refuse_by_headers(consumed, len(data))
+        return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the first line and the headers."""
+        """Parse the request line and the headers."""
         super().parse_header(header_plus)
         if self.chunked and "CONTENT_LENGTH" in self.headers:
-            # A proxy in front might go by the other one, and see other requests than we do.
+            # Request smuggling: a proxy might use the other header and see other requests.
             raise ParsingError("give Content-Length or Transfer-Encoding, not both")
 
-    def _judge(self, taken: int, arrived: int) -> int:
-        """Look at the headers, now that a body follows; return what is taken of what arrived."""
+    def _refuse_by_headers(self, consumed: int, received: int) -> int:
+        """Check the headers before the body is read; return the number of consumed bytes."""
         sent = self.headers.get("AUTHORIZATION")
-        cause = self._refusal(self.path, sent)
+        cause = self._check_headers(self.path, sent)
         if cause is None:
-            return taken
+            return consumed
         self.error = HeadersRefusedError(cause, sent=sent is not None)
-        # Nobody shall go on to send it.
+        # No 100 Continue: the client need not send the body.
         self.expect_continue = False
-        return self._refused(arrived)
+        return self._refuse(received)
 
-    def _refused(self, arrived: int) -> int:
+    def _refuse(self, received: int) -> int:
         self.completed = True
-        return arrived
+        return received
 
 
 class RestTask(WSGITask):  # type: ignore[misc] # waitress ships no types
-    """Tells the client with the reply that the connection closes, once the server stops."""
+    """Ends keep-alive with the reply (Connection: close) while the server drains."""
 
     def build_response_header(self) -> bytes:
         """Write the status and the headers."""
-        if self.channel.is_last():
+        if self.channel.is_closing():
             self.set_close_on_finish()
         return bytes(super().build_response_header())
 
 
 class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
-    """Listens on after a refusal until the client has sent all, and forgets it.
+    """Channel with a lingering close: after a refusal, reads and discards what the client sends.
 
-    A connection that is closed with unread bytes is reset, and a reset takes
-    the reply away from a client that is still sending. A client that never
-    ends is cut off by the server's time limit for idle connections, which
-    these bytes do not prolong.
+    Closing a connection with unread bytes resets it, and a client that is still
+    sending would lose the reply. A client that never stops sending is closed by
+    the idle timeout, which discarded bytes do not extend.
 
     Parameters
     ----------
-    given : what waitress gives
-    refused : callable (reason) -> None
-        Told of each refusal.
-    refusal : HeaderCheck
-        Asked before a body is read.
-    is_last : callable () -> bool
-        Whether the connection closes after the reply that is on its way.
+    arguments : as for HTTPChannel
+    count_refused : callable (reason) -> None
+        Called for each refusal.
+    check_headers : HeaderCheck
+        Called before a body is read.
+    is_closing : callable () -> bool
+        Whether the connection closes after the next reply.
 
     Attributes
     ----------
     address : str
         Network of the client.
-    came : float
-        Monotonic time of its arrival.
-    moved : float
-        Monotonic time of the last byte, whichever way.
-    began : float
-        Monotonic time of the first byte of the request that is being received.
+    accepted : float
+        Monotonic time of the connection.
+    last_active : float
+        Monotonic time of the last byte received or sent.
+    request_start : float
+        Monotonic time of the first byte of the current request.
     request_count : int
-        Requests of which something has been received.
+        Number of requests received, including the current one.
     byte_count : int
-        Bytes that have been received of the last of them.
+        Received bytes of the current request.
     """
 
     task_class = RestTask
     error_task_class = RefusalTask
-    refused = False
+    is_refused = False
     _lingering = False
 
     def __init__(
         self,
-        *given: Any,
-        refused: Callable[[str], None],
-        refusal: HeaderCheck,
-        is_last: Callable[[], bool],
-        **named: Any,
+        *arguments: Any,
+        count_refused: Callable[[str], None],
+        check_headers: HeaderCheck,
+        is_closing: Callable[[], bool],
+        **named_arguments: Any,
     ) -> None:
-        self.tell_refused = refused
-        self.parser_class = partial(RequestParser, refusal=refusal)
-        self.is_last = is_last
-        self.came = self.moved = self.began = time.monotonic()
+        self.count_refused = count_refused
+        self.parser_class = partial(RequestParser, check_headers=check_headers)
+        self.is_closing = is_closing
+        self.accepted = self.last_active = self.request_start = time.monotonic()
         self.request_count = self.byte_count = 0
-        super().__init__(*given, **named)
+        super().__init__(*arguments, **named_arguments)
         self.address = caller_addresses.network(self.addr[0])
 
     def received(self, data: bytes) -> bool:
-        """Take what has arrived."""
-        self.moved = time.monotonic()
+        """Receive bytes."""
+        self.last_active = time.monotonic()
         if self.request is None:
-            self.began, self.byte_count = self.moved, 0
+            self.request_start, self.byte_count = self.last_active, 0
             self.request_count += 1
         self.byte_count += len(data)
         return bool(super().received(data))
@@ -209,15 +211,15 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     def _flush_some(self, do_close: bool = True) -> bool:
         has_sent = bool(super()._flush_some(do_close))
         if has_sent:
-            self.moved = time.monotonic()
+            self.last_active = time.monotonic()
         return has_sent
 
     def readable(self) -> bool:
-        """Tell waitress' loop whether to read."""
+        """Whether waitress' loop shall read."""
         return self._lingering or bool(super().readable())
 
     def handle_read(self) -> None:
-        """Read, or forget."""
+        """Read, or discard after a refusal."""
         if not self._lingering:
             super().handle_read()
             return
@@ -227,8 +229,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         super().handle_close()
 
     def handle_close(self) -> None:
-        """Close, or only stop sending where the client still sends what was refused."""
-        if self._lingering or not self.refused:
+        """Close; after a refusal, only shut down sending while the client still sends."""
+        if self._lingering or not self.is_refused:
             super().handle_close()
             return
         self._lingering = True
