@@ -35,6 +35,7 @@ MESSAGES := clients/python/onnxplain/v1
 RELEASED := proto/released.binpb
 CHART := deploy/helm/onnxplain
 SERVER_LIMITS := service/onnxplain_server/core/contract_limits.py
+METHOD_OPTIONS := service/onnxplain_server/cli/method_options.json
 DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
 # The contract with comments and limits; and that of the clients, with limits in comments only.
 CONTRACT := build/contract.binpb
@@ -254,14 +255,15 @@ contract: $(BUF_ENV) ## Style of the contract, and that it breaks no released cl
 	$(BUF) breaking proto --against $(RELEASED)
 
 .PHONY: messages
-messages: $(CLIENT_CONTRACT) ## The committed Python messages and limits are what the contract gives
+messages: $(CLIENT_CONTRACT) ## The committed Python messages, limits and options are what the contract gives
 	@rm -rf build/messages && mkdir -p build/messages
 	$(call PROTOC,build/messages)
 	@diff -r -x __init__.py -x py.typed -x __pycache__ build/messages/onnxplain/v1 $(MESSAGES) \
 		|| { echo 'The Python messages are not what proto/ gives: run `make proto`.' >&2; exit 1; }
 	@.venv-proto/bin/python -m tools.contract.server_table $(CONTRACT) build/limits.py
-	@diff build/limits.py $(SERVER_LIMITS) \
-		|| { echo "The server's table of limits is not what proto/ gives: run \`make proto\`." >&2; exit 1; }
+	@.venv-proto/bin/python -m tools.contract.method_options $(CONTRACT) build/method_options.json
+	@{ diff build/limits.py $(SERVER_LIMITS) && diff build/method_options.json $(METHOD_OPTIONS); } \
+		|| { echo "The server's limits and options are not what proto/ gives: run \`make proto\`." >&2; exit 1; }
 
 .PHONY: requests
 requests: $(REQUESTS) ## The option classes and request arguments of the Python client are what the contract gives
@@ -288,11 +290,15 @@ locks: ## The locks name no address
 
 ##@ Now and then
 
+.PHONY: generate
+generate: proto python-requests openapi client-go reference ## Make again all that is made from the contract
+
 .PHONY: proto
-proto: $(CLIENT_CONTRACT) ## Generate the Python messages, and the server's table of limits, from the contract
+proto: $(CLIENT_CONTRACT) ## Generate from the contract the Python messages, and the server's limits and options of methods
 	rm -f $(MESSAGES)/*_pb2*.py*
 	$(call PROTOC,clients/python)
 	.venv-proto/bin/python -m tools.contract.server_table $(CONTRACT) $(SERVER_LIMITS)
+	.venv-proto/bin/python -m tools.contract.method_options $(CONTRACT) $(METHOD_OPTIONS)
 
 .PHONY: python-requests
 python-requests: $(REQUESTS) ## Generate option classes and request arguments of the Python client from the contract

@@ -5,6 +5,7 @@ Usage: python tools/reference.py FOLDER
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from types import MappingProxyType
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, WorkerState
+from onnxplain_server.cli.method_options import Method, MethodOption, methods
 from onnxplain_server.config.settings import PREFIX, Settings, flag
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.transport.admission.scheduler import Scheduler
@@ -105,6 +107,42 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
 )
 
 
+_DOCS = Path(__file__).parents[1] / "docs"
+_OPTIONS_START = "<!-- Written by `make reference`: change proto/, not this table. -->\n"
+_OPTIONS_END = "<!-- End of the table. -->\n"
+_VALUE = re.compile(r"^([A-Z]{2,}[A-Z_]*|true|false|-?\d[\d.,e-]*)$")
+_OPTIONS_HEAD = ("Option", "Values", "Default", "Meaning")
+
+
+def method_page(page: str, method: Method) -> str:
+    """Return the page of a method with the table of its options made anew."""
+    rows = (_option_row(option, method.message) for option in method.options)
+    before, _, rest = page.partition(_OPTIONS_START)
+    _, _, after = rest.partition(_OPTIONS_END)
+    table = "".join(f"{line}\n" for line in _table(_OPTIONS_HEAD, rows))
+    return f"{before}{_OPTIONS_START}\n{table}\n{_OPTIONS_END}{after}"
+
+
+def _option_row(option: MethodOption, message: str) -> Sequence[str]:
+    names = ", ".join(f"`{name}`" for name in option.values)
+    if names and option.type.startswith("list"):
+        names = f"list of {names}"
+    kind = "; ".join(filter(None, (names or option.type, _grouped(option.limits))))
+    meaning = option.text
+    # An enumeration of another method is described on the page of that method.
+    if option.enum.startswith(message):
+        meaning += "".join(f" `{name}`: {text}" for name, text in option.values.items())
+    default = _grouped(option.default)
+    is_value = default in option.values or (" " not in default and default)
+    cells = (f"`{option.name}`", kind, f"`{default}`" if is_value else default, meaning)
+    return [cell.replace("|", "\\|") for cell in cells]
+
+
+def _grouped(text: str) -> str:
+    """Write numbers as prose does: 10,000."""
+    return re.sub(r"\b\d{4,}\b", lambda number: f"{int(number[0]):,}", text)
+
+
 def _setting(name: str) -> str:
     return f"`{PREFIX}{name.upper()}` `{flag(name)}`"
 
@@ -137,14 +175,22 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _page(title: str, text: str, head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
-    lines = [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
-    return "\n".join([f"# {title}", "", _NOTE, "", text, *lines, ""])
+    return "\n".join([f"# {title}", "", _NOTE, "", text, *_table(head, rows), ""])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[str]:
+    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
 def main(folder: Path) -> None:
     """Write all pages."""
-    for name, page in PAGES.items():
-        (folder / name).write_text(page(), encoding="utf-8")
+    for name, write in PAGES.items():
+        (folder / name).write_text(write(), encoding="utf-8")
+    (folder / "methods").mkdir(exist_ok=True)
+    for name, method in methods().items():
+        path = f"methods/{name.replace('_', '-')}.md"
+        page = method_page((_DOCS / path).read_text(encoding="utf-8"), method)
+        (folder / path).write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ type PermutationImportanceOptions struct {
 	// Default: `ExplainRequest.target_column`.
 	TargetColumns []string `protobuf:"bytes,3,rep,name=target_columns,json=targetColumns,proto3" json:"target_columns,omitempty"`
 	// Optional. As in AverageLossOptions.
-	// Default: as in AverageLossOptions.
+	// Default: as for the average loss.
 	OneHotTarget *bool `protobuf:"varint,4,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. As in AverageLossOptions.
 	// Default: false.

@@ -13,6 +13,7 @@ from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.health import health
 from onnxplain_server.cli.methods import MethodCommand
+from onnxplain_server.cli.options import options
 from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.cli.plot import plot
 from onnxplain_server.cli.serve import serve
@@ -34,6 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(cls=MethodCommand)(explain)
+app.command()(options)
 app.command()(describe)
 app.command()(plot)
 app.command()(health)

@@ -60,7 +60,7 @@ def explain(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Option of the method before it, as in the contract; the value as JSON, or text.",
+            help="Option of the method before it, see `onnxplain options NAME`; JSON, or text.",
         ),
     ] = None,
     feature_columns: Annotated[

@@ -18,10 +18,10 @@ Strategy: TypeAlias = Literal["UNIFORM", "QUANTILE", "STEPS"]
 - "UNIFORM": Equal steps between the two trimming quantiles.
 - "QUANTILE": Quantiles in equal steps of rank between the two trimming quantiles.
 - "STEPS": One point for every step of the model between the two trimming quantiles: the lower end,
-  the least number from which on an answer may change, of each such change, and the upper end. So
-  nothing changes from one point until the next. `grid_size` does not count; of several features
-  together all cells are computed. At most 50000 points. For tree ensembles only: INVALID_OPTION
-  where the trees engine is not used. String features are evaluated at their distinct values.
+  the smallest number at which a prediction may change for each such change, and the upper end, so
+  that nothing changes between points. `grid_size` has no effect; for several features together, all
+  cells are computed. At most 50000 points. For tree ensembles only: INVALID_OPTION without the
+  trees engine. Text features are evaluated at their distinct values.
 """
 
 

@@ -32,7 +32,7 @@ class PermutationImportance:
     target_columns : sequence of str
         As in AverageLoss. Default: `target_column`.
     one_hot_target : bool, optional
-        As in AverageLoss. Default: as in AverageLoss.
+        As in AverageLoss. Default: as for the average loss.
     sum_outputs : bool
         As in AverageLoss. Default: False.
     repeat_count : int, optional
