@@ -380,7 +380,7 @@ def test_what_float32_may_hide_is_told_where_it_is_hidden(make) -> None:
     assert found.total.numerators.tolist() == [0]
     (note,) = found.notes
     assert note.code == "BELOW_THRESHOLD"
-    assert note.message.startswith("overall 'a', importance 'a', overall 'b', total: told as 0")
+    assert note.message.startswith("overall 'a', importance 'a', overall 'b', total: reported as 0")
     assert "up to 0.0001 of the mean square" in note.message
 
 

@@ -102,7 +102,7 @@ def test_a_shift_of_the_target_does_not_matter() -> None:
     assert 0 < usual < 1
 
 
-@pytest.mark.parametrize(("name", "value"), [("_BLOCK", 7), ("_MOST_BYTES", 1)])
+@pytest.mark.parametrize(("name", "value"), [("_BLOCK", 7), ("_MAX_PENDING_BYTES", 1)])
 def test_how_work_is_divided_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, name: str, value: int
 ) -> None:

@@ -1,4 +1,8 @@
-"""Interaction statistics of Friedman and Popescu: which features act together, how strongly."""
+"""Interaction statistics (H-statistics) of Friedman and Popescu: strength of joint effects.
+
+Read `options`, `compute`, `weighted_measurement`, `strength` (the formulas) and `presentation`.
+Effects come from an engine; `strength` and `permutation_test` take arrays only.
+"""
 
 from onnxplain_server.methods.interactions.compute import approximate, compute, cost
 from onnxplain_server.methods.interactions.options import Options, resolve

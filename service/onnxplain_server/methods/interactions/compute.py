@@ -1,10 +1,10 @@
-r"""Interaction statistics of Friedman and Popescu: which features act together, how strongly.
+r"""Computation of the H-statistics of Friedman and Popescu, with resampling and tests.
 
 Friedman and Popescu (2008), "Predictive Learning via Rule Ensembles", Annals of
 Applied Statistics 2(3), 916-954, section 8.1. doi:10.1214/07-AOAS148
 
-Below, F is a partial dependence at the rows' own values, centred to weighted
-mean zero, f the centred prediction, and every sum a weighted mean over rows:
+F is partial dependence at the rows' own values, centred to weighted mean zero, f the centred
+prediction, and each sum a weighted mean over rows:
 
     H²      =  Σ (f − Σ_j F_j)²  /  Σ f²
     H²_j    =  Σ (f − F_j − F_\j)²  /  Σ f²
@@ -32,7 +32,7 @@ from onnxplain_server.methods.resampling import replicate
 
 
 def approximate(features: Features, options: Options) -> Features:
-    """Replace dense numeric features by the midpoints of quantile bins, where asked for."""
+    """Replace dense numeric features by midpoints of quantile bins, if requested."""
     if not options.quantile_bin_count:
         return features
     columns = list(features.columns)
@@ -44,7 +44,7 @@ def approximate(features: Features, options: Options) -> Features:
 
 
 def cost(effects: Effects, options: Options) -> int:
-    """Return an upper bound of the rows to predict."""
+    """Return an upper bound of the number of rows to predict."""
     plan = _plan(effects, options)
     single = sum(effects.cost((j,)) for j in plan.positions)
     batches = effects.batch_count(options.resampling.repeat_count)
@@ -53,13 +53,13 @@ def cost(effects: Effects, options: Options) -> int:
 
 
 def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None = None) -> Result:
-    """Compute statistics of every order that is asked for.
+    """Compute the statistics of every requested order.
 
     Parameters
     ----------
     actual : (n, n_outputs)
-        True values of the background's rows; only where terms are tested, on a background that
-        keeps every row.
+        True values of the background's rows, if terms are tested; the background must then keep
+        every row.
     """
     test = None if actual is None else _test(effects, options, seed, actual)
     batch_count = effects.batch_count(options.resampling.repeat_count)
@@ -71,22 +71,22 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     for batch in effects.batches(weights):
         measure.run(batch)
     presented = Presentation(effects, options, measure)
-    total = presented.one("total", ())
+    total = presented.statistic("total", ())
     return Result(
         effects.output_names,
         total.denominators,
         total,
-        presented.all("overall", 1),
-        presented.all("pairwise", 2),
-        presented.all("threeway", 3),
-        presented.all("importance", 1),
+        presented.statistics("overall", 1),
+        presented.statistics("pairwise", 2),
+        presented.statistics("threeway", 3),
+        presented.statistics("importance", 1),
         options.resampling,
         presented.below_threshold(options.absolute_threshold),
     )
 
 
 def _plan(effects: Effects, options: Options) -> Plan:
-    """Count features as they are: never more enter pairs and triples than there are."""
+    """Build the plan, with counts of pairs and triples capped by the number of features."""
     features = effects.background.features
     positions = sorted(features.index(name) for name in options.features)
     pairwise = min(options.pairwise_feature_count, len(positions))

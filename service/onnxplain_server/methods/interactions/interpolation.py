@@ -1,4 +1,4 @@
-"""Interpolation between knots, as an option: what it excludes, and where it is too coarse."""
+"""Interpolation between knots: detection of statistics with large interpolation errors."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 
 _LARGE = 0.1
-"""Share of a numerator from which on its error is told."""
+"""Relative error of a numerator, beyond which it is reported."""
 
-_SEEN = 1e-4
-"""Share of the denominator up to which a numerator counts as nothing, whatever its error."""
+_NEGLIGIBLE = 1e-4
+"""Share of the denominator up to which errors are not reported."""
 
 
 class Approximated(Protocol):
-    """A statistic, as far as its error is concerned; arrays are (n_outputs,)."""
+    """Statistic with an interpolation error; arrays are (n_outputs,)."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -33,11 +33,11 @@ class Approximated(Protocol):
 
     @property
     def numerator_errors(self) -> Vector | None:
-        """Of the numerators; None where nothing is interpolated."""
+        """Errors of the numerators; None without interpolation."""
 
 
 def doubtful(statistics: Iterator[Approximated]) -> tuple[str, ...]:
-    """Name the statistics whose error is large beside their value: "total", "a", "a:b", ..."""
+    """List the statistics with a large relative error: "total", "a", "a:b", ..."""
     return tuple(
         dict.fromkeys(":".join(s.features) or "total" for s in statistics if _is_doubtful(s))
     )
@@ -47,5 +47,5 @@ def _is_doubtful(statistic: Approximated) -> bool:
     errors = statistic.numerator_errors
     if errors is None:
         return False
-    large = errors > np.maximum(_LARGE * statistic.numerators, _SEEN * statistic.denominators)
+    large = errors > np.maximum(_LARGE * statistic.numerators, _NEGLIGIBLE * statistic.denominators)
     return bool(large.any())

@@ -13,14 +13,14 @@ from onnxplain_server.methods.resampling import Resampling
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `InteractionsOptions` in the contract.
+    """Options of interactions; see `InteractionsOptions` in the contract.
 
     Attributes
     ----------
     features : tuple of str
         In table order; empty, before `resolve`, for all.
     pairwise_feature_count, threeway_feature_count : int
-        How many of the features that interact most enter pairs and triples.
+        Number of the most interacting features that enter pairs and triples.
     quantile_bin_count : int
         0, or the number of quantile bins that replace dense features.
     absolute_threshold : float or None
@@ -28,9 +28,9 @@ class Options:
     knot_count : int
         0, or the number of knots between which effects of dense features are interpolated.
     resampling : Resampling
-        Whether, and how, to tell the spread of the statistics.
+        Resampling for standard errors and intervals.
     permutation_count : int
-        0, or how often to permute each term to test whether it explains the target.
+        0, or the number of permutations that test whether a term explains the target.
     """
 
     features: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Options:
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
-    """Fill in defaults that depend on the features, and refuse what is impossible.
+    """Fill in defaults that depend on the features; reject invalid options.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Interaction statistics as ratios of mean squares, with their intervals and p-values."""
+"""Result of interactions: ratios of mean squares, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnxplain_server.methods.resampling import ReplicateSpread, Resampling
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistic:
-    """A statistic of some features, kept as the two parts of its ratio.
+    """Statistic of some features, stored as numerator and denominator.
 
     Attributes
     ----------
@@ -22,11 +22,11 @@ class Statistic:
     numerators, denominators : (n_outputs,)
         Mean squares; output unit squared.
     spread : ReplicateSpread or None
-        Of the values; None where rows are not resampled.
+        Spread of the values; None without resampling.
     p_values : (n_outputs,) or None
-        Of the term whose mean square is the numerator; None where it is not tested.
+        Of the term whose mean square is the numerator; None if not tested.
     numerator_errors : (n_outputs,) or None
-        Estimated, of interpolation; None where effects are not interpolated.
+        Estimated interpolation errors; None without interpolation.
     """
 
     features: tuple[str, ...]
@@ -38,7 +38,7 @@ class Statistic:
 
     @property
     def values(self) -> Vector:
-        """Their ratio; 0 where both are 0."""
+        """Ratio of numerators and denominators; 0 if both are 0."""
         return ratio(self.numerators, self.denominators)
 
 
@@ -69,6 +69,6 @@ class Result:
 
 
 def ratio(numerators: Array, denominators: Array) -> Array:
-    """Divide; 0 where nothing varies, whatever interpolation leaves of a numerator there."""
-    divided = (denominators != 0) | np.isnan(numerators)
-    return np.divide(numerators, denominators, out=np.zeros_like(numerators), where=divided)
+    """Divide; 0 for a denominator of 0, even if interpolation leaves a numerator. NaN is kept."""
+    is_defined = (denominators != 0) | np.isnan(numerators)
+    return np.divide(numerators, denominators, out=np.zeros_like(numerators), where=is_defined)

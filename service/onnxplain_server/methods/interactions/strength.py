@@ -1,8 +1,7 @@
-"""How strongly features act together: mean squares of effects and of what is left of them.
+"""Interaction strength: mean squares of effects and of their residual terms.
 
-Arrays in, arrays out. Shapes are those of the effects: where they come under
-several weights at once, every result has a first axis of replicates. A term is a part of the
-prediction, centred; its mean square is the numerator of a statistic.
+Arrays in, arrays out. With several sets of weights at once, every result has a first axis of
+replicates. A term is a centred part of the prediction; its mean square is a numerator.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from onnxplain_server.effects.weighted_mean import center, mean, mean_square
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatioParts:
-    """The two parts of a ratio: (n_outputs,), or (n_replicates, n_outputs); output unit squared.
+    """Numerator and denominator: (n_outputs,), or (n_replicates, n_outputs); output unit squared.
 
-    `errors`, (n_outputs,), are those of the (first) numerators, where effects are interpolated.
+    `errors`, (n_outputs,), are interpolation errors of the (first) numerators, or None.
     """
 
     numerators: Array
@@ -29,7 +28,7 @@ class RatioParts:
 
 
 class Clip:
-    """Sets numerators that are rounding error to exactly 0; leaves NaN alone.
+    """Clipper of numerators: sets rounding errors to exactly 0, and keeps NaN.
 
     Parameters
     ----------
@@ -39,8 +38,7 @@ class Clip:
     Attributes
     ----------
     clipped_share : float
-        Largest share of the mean square that the last call has set to 0; 0 where that is
-        negligible.
+        Largest share of the mean square that the last call set to 0; 0 if negligible.
     """
 
     def __init__(self, threshold: Vector, squares: Vector) -> None:
@@ -51,23 +49,23 @@ class Clip:
     def __call__(self, numerators: Array) -> Array:
         """Clip; shape is kept."""
         is_below = numerators < self._threshold
-        own = np.where(is_below, numerators, 0.0).reshape(-1, len(self._threshold))[0]
-        lost = np.divide(own, self._squares, out=np.zeros_like(own), where=self._squares > 0)
-        self.clipped_share = float(lost.max()) if lost.max() > _NEGLIGIBLE else 0.0
+        first = np.where(is_below, numerators, 0.0).reshape(-1, len(self._threshold))[0]
+        shares = np.divide(first, self._squares, out=np.zeros_like(first), where=self._squares > 0)
+        self.clipped_share = float(shares.max()) if shares.max() > _NEGLIGIBLE else 0.0
         return np.where(is_below, 0.0, numerators)
 
 
 _NEGLIGIBLE = 1e-6
-"""Share of the mean square: a term of a thousandth of the predictions' standard deviation."""
+"""Share of the mean square; such a term is a thousandth of the standard deviation."""
 
 
 def clip(outputs: Matrix, weights: Vector, noise: Vector, absolute: float | None) -> Clip:
-    """Return what sets numerators to 0 that are only rounding.
+    """Return the clipper for the predictions.
 
     Parameters
     ----------
     noise : (n_outputs,)
-        By how much rounding may change an effect; see `Effects.rounding_error`.
+        Largest rounding error of an effect; see `Effects.rounding_error`.
     absolute : float or None
         Threshold; None: relative to the predictions, and to the noise.
     """
@@ -78,7 +76,7 @@ def clip(outputs: Matrix, weights: Vector, noise: Vector, absolute: float | None
 
 
 class OneWay:
-    """Statistics of single features, one after another, and of what they leave over.
+    """Accumulator of single-feature effects: their statistics, and the residual of all of them.
 
     Parameters
     ----------
@@ -88,37 +86,37 @@ class OneWay:
 
     Attributes
     ----------
-    left_error : (n_outputs,) or None
-        Estimated root mean square error of what is left over, where effects are interpolated.
+    residual_error : (n_outputs,) or None
+        Estimated root mean square interpolation error of the residual; None without.
     """
 
     def __init__(self, outputs: Matrix, weights: Array, clip: Clip) -> None:
         self._weights = weights
         self._clip = clip
         self._centered = center(outputs, weights)
-        self._left = self._centered.copy()
-        self.left_error: Vector | None = None
+        self._residual = self._centered.copy()
+        self.residual_error: Vector | None = None
         self.squares = mean(self._centered**2, weights)
 
     def add(self, single: Single) -> tuple[Array, Array]:
-        """Return the terms of a feature's overall interaction and of its importance."""
+        """Add a feature; return the terms of its overall interaction and of its importance."""
         own, others = center(single.own, self._weights), center(single.others, self._weights)
-        self._left -= own
-        self.left_error = add_errors(self.left_error, single.own_error)
+        self._residual -= own
+        self.residual_error = add_errors(self.residual_error, single.own_error)
         return self._centered - own - others, self._centered - others
 
-    def left(self) -> Array:
-        """Return the term of all interactions: what the features added leave over."""
-        return self._left
+    def residual(self) -> Array:
+        """Return the term of all interactions: the predictions minus all added effects."""
+        return self._residual
 
     def parts(self, term: Array, error: Vector | None) -> RatioParts:
-        """Measure a term beside the predictions; `error` as that of `Joint`."""
+        """Measure a term relative to the predictions; `error` as that of `Joint`."""
         numerators = self._clip(mean(term**2, self._weights))
         return RatioParts(numerators, self.squares, _of_square(numerators, error))
 
 
 def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, RatioParts]:
-    """Return the interaction of a pair or a triple beyond that of fewer features, as term too."""
+    """Return term and parts of the pure interaction of a pair or triple."""
     term = center(joint.pure, weights)
     numerators = clip(mean(term**2, weights))
     errors = _of_square(numerators, joint.error)
@@ -126,12 +124,12 @@ def of_joint(joint: Joint, weights: Array, clip: Clip) -> tuple[Array, RatioPart
 
 
 def add_errors(first: Vector | None, second: Vector | None) -> Vector | None:
-    """Add errors, where there are any."""
+    """Add errors; None is 0."""
     return second if first is None else first if second is None else first + second
 
 
 def _of_square(numerators: Array, error: Vector | None) -> Vector | None:
-    """Error of a mean square, by the triangle inequality, from that of its root: (n_outputs,)."""
+    """Bound a mean square's error from that of its root (triangle inequality): (n_outputs,)."""
     if error is None:
         return None
     bound: Vector = error * (2 * np.sqrt(np.atleast_2d(numerators)[0]) + error)

@@ -1,4 +1,4 @@
-"""Statistics of interaction under one set of weights after another, from what an engine gives."""
+"""Measurement of interaction statistics under weights: the data first, then its replicates."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from onnxplain_server.methods.interactions.strength import (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure.
+    """Plan of a measurement: features, and how many of them enter pairs and triples.
 
     Attributes
     ----------
     positions : tuple of int
         Features, ascending.
     pairwise_count, threeway_count : int
-        How many of them, of each output, enter pairs and triples.
+        Number of features, per output, that enter pairs and triples.
     absolute_threshold : float or None
         As in `strength.clip`.
     """
@@ -40,69 +40,68 @@ class Plan:
     absolute_threshold: float | None
 
     def count(self, order: str) -> int:
-        """How many features, of each output, enter the groups of an order."""
+        """Return the number of features, per output, in the groups of an order."""
         return self.pairwise_count if order == "pairwise" else self.threeway_count
 
     def joint_bound(self, effects: Effects) -> int:
         """Return an upper bound of the rows to predict for pairs and triples.
 
-        Groups of features that cost more by themselves never cost less, so those of the dearest
-        features are the bound.
+        The cost of a group never falls with the cost of its features, so the groups of the most
+        expensive features are the bound.
         """
         costs = {j: effects.cost((j,)) for j in self.positions}
-        return _cost(effects, self.dearest(costs, {}, len(effects.output_names)))
+        return _cost(effects, self.most_expensive(costs, {}, len(effects.output_names)))
 
-    def dearest(
-        self, costs: Mapping[int, int], known: Mapping[int, Vector], n_outputs: int
+    def most_expensive(
+        self, costs: Mapping[int, int], measured: Mapping[int, Vector], n_outputs: int
     ) -> tuple[tuple[int, ...], ...]:
-        """For each order, the features that would cost most of those that may be chosen.
+        """Return, per order, the most expensive features that may still be chosen.
 
         Parameters
         ----------
         costs : mapping of int to int
-            Of each feature by itself.
-        known : mapping of int to (n_outputs,)
-            Numerators of the overall statistic, as far as they have been measured.
+            Cost of each feature by itself.
+        measured : mapping of int to (n_outputs,)
+            Numerators of the overall statistic measured so far.
         """
-        found = []
+        features = []
         for order in _JOINT:
-            candidates, most = self._candidates(order, known, n_outputs)
-            found.append(tuple(sorted(sorted(candidates), key=lambda j: -costs[j])[:most]))
-        return tuple(found)
+            candidates, count = self._candidates(order, measured, n_outputs)
+            features.append(tuple(sorted(sorted(candidates), key=lambda j: -costs[j])[:count]))
+        return tuple(features)
 
     def _candidates(
-        self, order: str, known: Mapping[int, Vector], n_outputs: int
+        self, order: str, measured: Mapping[int, Vector], n_outputs: int
     ) -> tuple[set[int], int]:
-        """Features that may still enter the groups of an order, and how many of them at most."""
+        """Return the features that may still enter groups of an order, and their maximum count."""
         chosen: set[int] = set()
-        if known:
-            numerators = np.array(list(known.values()))
-            chosen = set(_strongest(list(known), numerators, self.count(order)))
-        unknown = set(self.positions) - set(known)
-        candidates = chosen | unknown
+        if measured:
+            numerators = np.array(list(measured.values()))
+            chosen = set(_strongest(list(measured), numerators, self.count(order)))
+        candidates = chosen | (set(self.positions) - set(measured))
         return candidates, min(self.count(order) * n_outputs, len(candidates))
 
 
 class WeightedMeasurement:
-    """Measures under weights; the first set of them chooses the pairs, and is the one tested.
+    """Measurement under sets of weights; the first set chooses the pairs, and is tested.
 
     Parameters
     ----------
     effects : Effects
     plan : Plan
     test : PermutationTest or None
-        On the rows of `effects`.
+        Tests on the rows of `effects`.
     batch_count : int
-        How many sets of weights were planned, in the engine's count.
+        Number of planned sets of weights, as counted by the engine.
 
     Attributes
     ----------
     parts : dict of (order, features) to list of RatioParts
-        One entry for each run. Orders are "total", "overall", "pairwise", "threeway" and
+        One entry per run. Orders are "total", "overall", "pairwise", "threeway" and
         "importance".
     clipped : dict of (order, features) to float
-        Terms that the threshold has set to 0, though not negligible, and which share of the
-        predictions' mean square they are, at most of all outputs.
+        Terms set to 0 by the threshold though not negligible: largest share, over outputs, of
+        the predictions' mean square.
     """
 
     def __init__(
@@ -134,8 +133,8 @@ class WeightedMeasurement:
         one_way = OneWay(effects.outputs(), weights, self._clip)
         for single in effects.single(self._plan.positions, several):
             interaction, importance = one_way.add(single)
-            both = add_errors(single.own_error, single.others_error)
-            overall = one_way.parts(interaction, both)
+            error = add_errors(single.own_error, single.others_error)
+            overall = one_way.parts(interaction, error)
             self._keep("overall", (single.feature,), overall, interaction)
             self._settle_joint()
             self._keep(
@@ -144,16 +143,21 @@ class WeightedMeasurement:
                 one_way.parts(importance, single.others_error),
                 importance,
             )
-        self._keep("total", (), one_way.parts(one_way.left(), one_way.left_error), one_way.left())
+        self._keep(
+            "total",
+            (),
+            one_way.parts(one_way.residual(), one_way.residual_error),
+            one_way.residual(),
+        )
         if not self._chosen:
             self._choose()
             groups = self._groups().values()
             self._settle_to(sum(self._for_joint.cost(g) for part in groups for g in part))
-        is_shared = self._for_joint is self._effects  # engines know weights that they have seen
+        is_shared = self._for_joint is self._effects  # engines memoize weights by identity
         self._run_joint(weights if is_shared else weights[..., self._joint_rows()])
 
     def _run_joint(self, weights: Array) -> None:
-        """Measure pairs and triples, on the rows of their own engine."""
+        """Measure pairs and triples, on the rows of their engine."""
         effects, several = self._for_joint, weights if weights.ndim == 2 else None
         for order, groups in self._groups().items():
             for joint in effects.joint(groups, several):
@@ -161,39 +165,39 @@ class WeightedMeasurement:
                 self._keep(order, joint.features, parts, term)
 
     def _groups(self) -> dict[str, list[tuple[int, ...]]]:
-        """Pairs and triples of the features that were chosen."""
+        """Return the pairs and triples of the chosen features."""
         return {order: list(combinations(self._chosen[order], _SIZES[order])) for order in _JOINT}
 
     def _settle_joint(self) -> None:
-        """Take back what no choice of the features can need any longer."""
+        """Return planned rows that no choice of features can need any more."""
         if self._chosen:
             return
-        known = {
+        measured = {
             group[0]: np.atleast_2d(parts[0].numerators)[0]
             for (order, group), parts in self.parts.items()
             if order == "overall"
         }
         effects = self._for_joint
-        dearest = self._plan.dearest(self._costs, known, len(effects.output_names))
-        # What groups cost hangs on what their features cost, whichever these are.
-        key = tuple(tuple(self._costs[j] for j in members) for members in dearest)
+        most_expensive = self._plan.most_expensive(self._costs, measured, len(effects.output_names))
+        # The cost of groups depends on the costs of their features only.
+        key = tuple(tuple(self._costs[j] for j in members) for members in most_expensive)
         if key not in self._bounds:
-            self._bounds[key] = _cost(effects, dearest)
+            self._bounds[key] = _cost(effects, most_expensive)
         self._settle_to(self._bounds[key])
 
     def _settle_to(self, planned: int) -> None:
-        """Plan so many rows for pairs and triples under one set of weights, and no more."""
+        """Reduce the planned rows for pairs and triples under one set of weights."""
         if planned < self._planned:
             self._for_joint.release(self._batch_count * (self._planned - planned))
             self._planned = planned
 
     def p_values(self, order: str, group: tuple[int, ...]) -> Vector | None:
-        """P-values of a term that was measured: (n_outputs,); None without a test."""
+        """Return the p-values of a measured term: (n_outputs,); None without a test."""
         test = self._joint_test if order in _JOINT else self._test
         return test.p_values((order, group)) if test else None
 
     def shown(self, order: str) -> list[int]:
-        """Features to list: a choice is filled up with the first ones not chosen."""
+        """Return the features to list: the chosen ones, padded with the first others."""
         if order not in _JOINT:
             return list(self._plan.positions)
         chosen, count = self._chosen[order], self._plan.count(order)
@@ -201,12 +205,12 @@ class WeightedMeasurement:
         return sorted((*chosen, *spare[: max(0, count - len(chosen))]))
 
     def _joint_rows(self) -> Array:
-        """Flag the rows on which pairs are computed: (n_rows,)."""
-        taken, source = self._for_joint.background.source, self._effects.background.source
-        return np.isin(source, taken)
+        """Return a mask of the rows on which pairs are computed: (n_rows,)."""
+        joint, source = self._for_joint.background.source, self._effects.background.source
+        return np.isin(source, joint)
 
     def _keep(self, order: str, group: tuple[int, ...], parts: RatioParts, term: Array) -> None:
-        """Keep what was measured, and test a term that is new."""
+        """Store a measurement, and test its term in the first run."""
         measured = self.parts.setdefault((order, group), [])
         measured.append(parts)
         if self._clip.clipped_share and len(measured) == 1:
@@ -214,11 +218,11 @@ class WeightedMeasurement:
         test = self._joint_test if order in _JOINT else self._test
         if test and len(measured) == 1:
             own = term if term.ndim == 2 else term[0]
-            # What counts as rounding is no term.
+            # Terms clipped to 0 are not tested.
             test.add((order, group), np.where(np.atleast_2d(parts.numerators)[0] == 0, 0, own))
 
     def _choose(self) -> None:
-        """Choose the features for pairs and triples by the first set of weights."""
+        """Choose the features for pairs and triples from the first run."""
         positions = self._plan.positions
         overall = [self.parts["overall", (j,)][0].numerators for j in positions]
         first = np.array([np.atleast_2d(numerators)[0] for numerators in overall])
@@ -231,7 +235,7 @@ _JOINT = tuple(_SIZES)
 
 
 def _cost(effects: Effects, features: Sequence[tuple[int, ...]]) -> int:
-    """Rows to predict for all groups of some features, given for each order."""
+    """Return the rows to predict for all groups of the features of each order."""
     return sum(
         effects.cost(group)
         for order, members in zip(_JOINT, features, strict=True)
@@ -240,12 +244,12 @@ def _cost(effects: Effects, features: Sequence[tuple[int, ...]]) -> int:
 
 
 def _strongest(positions: Sequence[int], numerators: Matrix, count: int) -> list[int]:
-    """Choose the features that interact most: so many of each output, those at 0 never.
+    """Return the most interacting features: `count` per output, without those at 0.
 
     Parameters
     ----------
     numerators : (n_features, n_outputs)
-        Of the overall statistic; not normalised, as outputs may differ in scale.
+        Numerators of the overall statistic; ranked per output, as scales may differ.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""Importances of strings at positions of sequences, whether a model knows them or not."""
+"""Sequence importances: positional oligomer importance matrices (POIM) of strings and motifs.
+
+Read `options`, `background` (Markov chain), `kmers`, then `poim` and `compute` (exact, for sums of
+weights) or `sampling` (for any score). Nothing here predicts: scores are passed in as functions.
+"""
 
 from onnxplain_server.methods.sequences.compute import Setting, from_weights
 from onnxplain_server.methods.sequences.options import (

@@ -1,4 +1,4 @@
-"""What sequences are like: a Markov chain of letters."""
+"""Markov chain of letters: the background distribution of sequences."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnxplain_server.methods.sequences.kmers import windows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkovChain:
-    """A Markov chain.
+    """Markov chain over an alphabet, homogeneous in position.
 
     Attributes
     ----------
     initial : (size ** order,)
-        Probability of each beginning of `order` letters; [1] for order 0.
+        Probability of each initial string of `order` letters; [1] for order 0.
     transitions : (size ** order, size)
-        Probability of each letter after `order` others.
+        Probability of each letter after each string of `order` letters.
     """
 
     initial: Vector
@@ -34,15 +34,15 @@ class MarkovChain:
 
     @property
     def order(self) -> int:
-        """Number of letters that the next one depends on."""
+        """Number of preceding letters that a letter depends on."""
         return round(math.log(len(self.initial), self.size))
 
     def following(self, codes: Indices) -> Matrix:
-        """Probability of the next letter after strings of at least `order` letters: (n, size)."""
+        """Return next-letter probabilities after strings of at least `order` letters: (n, size)."""
         return self.transitions[codes % len(self.initial)]
 
     def starts(self, length: int) -> Vector:
-        """Probability of each string at the start of a sequence: (size ** length,).
+        """Return the probability of each string at the start of a sequence: (size ** length,).
 
         Parameters
         ----------
@@ -56,24 +56,24 @@ class MarkovChain:
         return probabilities
 
     def moved(self, probabilities: Vector) -> Vector:
-        """Probabilities of strings one position later; they have at least `order` letters."""
+        """Return the probabilities of strings, of at least `order` letters, one position later."""
         longer = probabilities[:, None] * self.following(np.arange(len(probabilities)))
         later: Vector = longer.reshape(self.size, -1).sum(axis=0)
         return later
 
     def sample(self, count: int, length: int, random: np.random.Generator) -> Array:
-        """Draw sequences: (count, length), numbers of letters."""
+        """Sample sequences: (count, length), codes of letters."""
         start = random.choice(len(self.initial), size=count, p=self.initial)
         letters = np.zeros((count, length), dtype=np.int8)
         for place in reversed(range(self.order)):
             start, letters[:, place] = np.divmod(start, self.size)
-        self._continue(letters, self.order, random)
+        self._extend(letters, self.order, random)
         return letters
 
     def sample_around(
         self, motifs: Array, start: int, length: int, random: np.random.Generator
     ) -> Array:
-        """Draw sequences that hold given letters at a position: (count, length).
+        """Sample sequences given the letters at a position: (count, length).
 
         Parameters
         ----------
@@ -83,45 +83,47 @@ class MarkovChain:
         letters = np.zeros((len(motifs), length), dtype=np.int8)
         end = start + motifs.shape[1]
         letters[:, start:end] = motifs
-        self._continue(letters, end, random)
+        self._extend(letters, end, random)
         backward = self._backward(start)
         for place in reversed(range(start)):
             codes = windows(letters[:, place + 1 : place + 1 + self.order], self.order, self.size)
             shares = backward[place][codes[:, 0]]
-            letters[:, place] = _pick(shares, random)
+            letters[:, place] = _sample_letters(shares, random)
         return letters
 
-    def _continue(self, letters: Array, start: int, random: np.random.Generator) -> None:
-        """Draw letters from a position to the end, each given those before it."""
+    def _extend(self, letters: Array, start: int, random: np.random.Generator) -> None:
+        """Sample letters from a position to the end, each given its predecessors."""
         for place in range(start, letters.shape[1]):
             codes = windows(letters[:, place - self.order : place], self.order, self.size)[:, 0]
-            letters[:, place] = _pick(self.following(codes), random)
+            letters[:, place] = _sample_letters(self.following(codes), random)
 
     def _backward(self, count: int) -> list[Matrix]:
-        """Probability of the letter before, for each of the first positions: (n_codes, size)."""
-        states, found = self.initial, []
+        """Return previous-letter probabilities at each of the first positions: (n_codes, size)."""
+        states, probabilities = self.initial, []
         for _ in range(count):
             joint = states[:, None] * self.following(np.arange(len(states)))
             # (letter before, the `order` letters after it)
             before = joint.reshape(self.size, -1).T
             total = before.sum(axis=1, keepdims=True)
-            found.append(np.divide(before, total, out=np.zeros_like(before), where=total > 0))
+            probabilities.append(
+                np.divide(before, total, out=np.zeros_like(before), where=total > 0)
+            )
             states = self.moved(states)
-        return found
+        return probabilities
 
 
 def uniform(size: int) -> MarkovChain:
-    """All letters equally likely, whatever the others."""
+    """Return the chain of independent, uniformly distributed letters."""
     return MarkovChain(np.ones(1), np.full((1, size), 1 / size))
 
 
 def fit(sequences: Sequence[Array], order: int, size: int, pseudo_count: float) -> MarkovChain:
-    """Estimate a chain from sequences by counting, each possible count raised a little.
+    """Estimate a chain from counts in sequences, smoothed by pseudo-counts.
 
     Parameters
     ----------
     sequences : sequence of (n_letters,)
-        Numbers of letters.
+        Codes of letters.
     order : int
     pseudo_count : float
         Added to each count; positive, so that nothing has probability 0.
@@ -131,15 +133,15 @@ def fit(sequences: Sequence[Array], order: int, size: int, pseudo_count: float) 
     for letters in sequences:
         if len(letters) > order:
             starts[windows(letters[None, :order], order, size)[0, 0]] += 1
-            found = windows(letters[None], order + 1, size)[0]
-            counts += np.bincount(found, minlength=len(counts))
+            codes = windows(letters[None], order + 1, size)[0]
+            counts += np.bincount(codes, minlength=len(counts))
     table = counts.reshape(-1, size)
     return MarkovChain(starts / starts.sum(), table / table.sum(axis=1, keepdims=True))
 
 
-def _pick(shares: Matrix, random: np.random.Generator) -> Array:
-    """Draw one letter for each row of probabilities."""
-    steps = np.cumsum(shares, axis=1)
-    drawn = random.random(len(shares)) * steps[:, -1]
-    picked: Array = (drawn[:, None] >= steps).sum(axis=1).astype(np.int8)
-    return np.clip(picked, 0, shares.shape[1] - 1)
+def _sample_letters(shares: Matrix, random: np.random.Generator) -> Array:
+    """Sample one letter per row of probabilities."""
+    cumulated = np.cumsum(shares, axis=1)
+    uniform_draws = random.random(len(shares)) * cumulated[:, -1]
+    letters: Array = (uniform_draws[:, None] >= cumulated).sum(axis=1).astype(np.int8)
+    return np.clip(letters, 0, shares.shape[1] - 1)

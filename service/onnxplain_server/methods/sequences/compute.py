@@ -1,4 +1,4 @@
-"""Importances of strings at positions, exactly: for scores that are sums of their weights."""
+"""Exact sequence importances, by recursion: for scores that are sums of string weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Moti
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """What sequences are like, and the names of the scores.
+    """Setting of an explanation: distribution and length of sequences, names of scores.
 
     Attributes
     ----------
     length : int
-        Of the sequences.
+        Length of the sequences.
     """
 
     background: MarkovChain
@@ -44,9 +44,9 @@ def from_weights(
     weights : sequence of Weights
         One per output.
     step : callable () -> None
-        Called now and then; raises where the answer is no longer wanted.
+        Called regularly; raises if the request is cancelled.
     """
-    poims = [Poim(one, setting.background) for one in weights]
+    poims = [Poim(of_output, setting.background) for of_output in weights]
     kmers = []
     for k in range(1, options.max_length + 1):
         step()
@@ -69,36 +69,36 @@ def from_weights(
 
 def _kmers(poims: Sequence[Poim], k: int) -> Kmers:
     columns = [list(poim.columns(k)) for poim in poims]
-    differences = np.array([[c.differences for c in one] for one in columns])
-    importances = np.array([[c.importances for c in one] for one in columns])
+    differences = np.array([[c.differences for c in row] for row in columns])
+    importances = np.array([[c.importances for c in row] for row in columns])
     return Kmers(k, differences.transpose(2, 1, 0), importances.transpose(2, 1, 0), None)
 
 
 def strongest(kmers: Sequence[Kmers], options: Options) -> tuple[TopKmer, ...]:
-    """Choose strings at positions by the size of their importance, for each output."""
-    found = []
+    """Return the strings at positions with the largest absolute importance, per output."""
+    top: list[TopKmer] = []
     for output in range(kmers[0].importances.shape[2] if kmers else 0):
         of_output = [
             TopKmer(
-                text_of(int(code), one.length, options.alphabet),
+                text_of(int(code), matrix.length, options.alphabet),
                 int(position),
                 output,
-                float(one.differences[code, position, output]),
-                float(one.importances[code, position, output]),
+                float(matrix.differences[code, position, output]),
+                float(matrix.importances[code, position, output]),
             )
-            for one in kmers
-            for code, position in _largest(one.importances[:, :, output], options.top_count)
+            for matrix in kmers
+            for code, position in _largest(matrix.importances[:, :, output], options.top_count)
         ]
-        of_output.sort(key=lambda top: -abs(top.importance))
-        found += of_output[: options.top_count]
-    return tuple(found)
+        of_output.sort(key=lambda kmer: -abs(kmer.importance))
+        top += of_output[: options.top_count]
+    return tuple(top)
 
 
 def _largest(importances: Matrix, count: int) -> list[tuple[int, int]]:
-    """Find the largest numbers by their size: (code, position) each."""
+    """Return the (code, position) of the largest absolute values."""
     sizes = np.abs(np.nan_to_num(importances)).ravel()
-    kept = np.argsort(-sizes, kind="stable")[:count]
-    codes, positions = np.unravel_index(kept, importances.shape)
+    order = np.argsort(-sizes, kind="stable")[:count]
+    codes, positions = np.unravel_index(order, importances.shape)
     return list(zip(codes.tolist(), positions.tolist(), strict=True))
 
 
@@ -109,23 +109,23 @@ def _motif(
     alphabet: str,
     step: Callable[[], None],
 ) -> Motif:
-    """Average over the strings of each number of mismatches, position by position."""
+    """Average over the strings with equal numbers of mismatches, position by position."""
     k, size = len(text), len(alphabet)
-    apart = mismatches([alphabet.index(letter) for letter in text], size)
+    mismatch_counts = mismatches([alphabet.index(letter) for letter in text], size)
     positions = weights[0].length - k + 1
-    # (kind of number, position, mismatches, output), means and standard deviations
+    # Means and standard deviations: (statistic, position, mismatches, output).
     means, deviations = (np.zeros((3, positions, k + 1, len(poims))) for _ in range(2))
     for position in range(positions):
         step()
         for output, poim in enumerate(poims):
             column = poim.column(k, position)
-            raw = _raw(weights[output], k, position, size)
-            for kind, numbers in enumerate((column.differences, column.importances, raw)):
-                mean, deviation = _by_class(numbers, apart, k)
-                means[kind, position, :, output] = mean
-                deviations[kind, position, :, output] = deviation
-    has_weights = any(len(one.tables) >= k for one in weights)
-    counts = np.bincount(apart, minlength=k + 1)
+            raw = _raw_weights(weights[output], k, position, size)
+            for statistic, numbers in enumerate((column.differences, column.importances, raw)):
+                mean, deviation = _by_class(numbers, mismatch_counts, k)
+                means[statistic, position, :, output] = mean
+                deviations[statistic, position, :, output] = deviation
+    has_weights = any(len(of_output.tables) >= k for of_output in weights)
+    counts = np.bincount(mismatch_counts, minlength=k + 1)
     return Motif(
         text,
         tuple(
@@ -144,29 +144,31 @@ def _motif(
     )
 
 
-def _raw(weights: Weights, k: int, position: int, size: int) -> Vector:
-    """Weights of the very strings of `k` letters; 0 where the score has none so long."""
+def _raw_weights(weights: Weights, k: int, position: int, size: int) -> Vector:
+    """Return the weights of the strings of `k` letters; 0 if the score has none of that length."""
     if k > len(weights.tables):
         return np.zeros(size**k)
     row: Vector = weights.tables[k - 1][position]
     return row
 
 
-def _by_class(numbers: Vector, apart: Indices, k: int) -> tuple[Vector, Vector]:
-    """Means and standard deviations by number of mismatches, without strings that never occur."""
-    known = np.isfinite(numbers)
-    counts = np.bincount(apart[known], minlength=k + 1)
+def _by_class(numbers: Vector, mismatch_counts: Indices, k: int) -> tuple[Vector, Vector]:
+    """Return means and standard deviations by number of mismatches, without impossible strings."""
+    occurs = np.isfinite(numbers)
+    counts = np.bincount(mismatch_counts[occurs], minlength=k + 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.bincount(apart[known], numbers[known], k + 1) / counts
-        squares = np.bincount(apart[known], (numbers[known] - means[apart[known]]) ** 2, k + 1)
+        means = np.bincount(mismatch_counts[occurs], numbers[occurs], k + 1) / counts
+        squares = np.bincount(
+            mismatch_counts[occurs], (numbers[occurs] - means[mismatch_counts[occurs]]) ** 2, k + 1
+        )
         return means, np.sqrt(squares / counts)
 
 
 def sampled_note(count: int) -> Note:
-    """Say that numbers come from sampled sequences."""
+    """Return the note that importances are estimated from sampled sequences."""
     return Note(
         "SEQUENCES_SAMPLED",
-        "The score is no sum of weights of single letters, so the numbers are those of "
-        f"{count:,} sequences drawn from the background, with standard errors; a higher "
-        "sample_count makes these smaller.",
+        "The score is not a sum of weights of single letters, so importances are estimated from "
+        f"{count:,} sequences sampled from the background, with standard errors; raise "
+        "sample_count to reduce these.",
     )

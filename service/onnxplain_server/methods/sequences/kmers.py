@@ -1,4 +1,4 @@
-"""Strings over an alphabet as numbers: the first letter counts most."""
+"""Integer codes of k-mers: base-n numbers, the first letter most significant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnxplain_server.core.arrays import Array, Indices
 
 
 def code_of(text: str, alphabet: str) -> int:
-    """Number a string: 0 for the first letter of the alphabet repeated."""
+    """Return the code of a string."""
     code = 0
     for letter in text:
         code = code * len(alphabet) + alphabet.index(letter)
@@ -18,7 +18,7 @@ def code_of(text: str, alphabet: str) -> int:
 
 
 def text_of(code: int, length: int, alphabet: str) -> str:
-    """Write the string of a number."""
+    """Return the string of a code."""
     letters = []
     for _ in range(length):
         code, letter = divmod(code, len(alphabet))
@@ -27,14 +27,14 @@ def text_of(code: int, length: int, alphabet: str) -> str:
 
 
 def windows(letters: Array, length: int, size: int) -> Indices:
-    """Number all substrings of sequences: (n, n_letters) -> (n, n_positions).
+    """Return the codes of all substrings: (n, n_letters) -> (n, n_positions).
 
     Parameters
     ----------
     length : int
-        Of the substrings.
+        Length of the substrings.
     size : int
-        Of the alphabet.
+        Size of the alphabet.
     """
     count = letters.shape[1] - length + 1
     codes = np.zeros((len(letters), count), dtype=np.intp)
@@ -44,7 +44,7 @@ def windows(letters: Array, length: int, size: int) -> Indices:
 
 
 def mismatches(motif: Sequence[int], size: int) -> Indices:
-    """Count the letters in which each string differs from a motif: (size ** length,)."""
+    """Return the Hamming distance of each string to a motif: (size ** length,)."""
     counts = np.zeros(1, dtype=np.intp)
     for letter in motif:
         counts = (counts[:, None] + (np.arange(size) != letter)).ravel()

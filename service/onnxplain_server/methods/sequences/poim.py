@@ -1,9 +1,9 @@
-"""Positional oligomer importance matrices: expected scores given a string at a position, exactly.
+"""Positional oligomer importance matrices (POIM): exact expected scores given a string.
 
 For scores that are sums of weights of strings at positions, and sequences from a Markov chain.
 Zien, Philips and Sonnenburg (2007), "Computing Positional Oligomer Importance Matrices (POIMs)",
-Fraunhofer FIRST 2. Here by recursion over the letters before and after a window, which is as
-long as the longest string with a weight, less one, or as the order of the chain.
+Fraunhofer FIRST 2. Here by dynamic programming over windows of letters; the window is one letter
+shorter than the longest weighted string, or as long as the order of the chain.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from onnxplain_server.methods.sequences.kmers import code_of
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """A score: the sum of the weights of all strings that stand in a sequence, where they stand.
+    """Score of a sequence: the sum of the weights of its substrings by position.
 
     Attributes
     ----------
     tables : tuple of (length - k + 1, size ** k), for k = 1, 2, ...
     length : int
-        Of the sequences.
+        Length of the sequences.
     constant : float
         Added to each score.
     """
@@ -37,7 +37,7 @@ class Weights:
     constant: float = 0.0
 
     def ending(self, place: int, width: int, size: int) -> Vector:
-        """Weights of all strings that end at a letter, by the `width` letters up to it."""
+        """Return the weight of strings ending at a position, by the `width` letters up to it."""
         codes, total = np.arange(size**width), np.zeros(size**width)
         for k, table in enumerate(self.tables, 1):
             if place - k + 1 >= 0:
@@ -45,7 +45,7 @@ class Weights:
         return total
 
     def beginning(self, place: int, width: int, size: int) -> Vector:
-        """Weights of all strings that begin at a letter, by the `width` letters from it."""
+        """Return the weight of strings starting at a position, by the `width` letters from it."""
         codes, total = np.arange(size**width), np.zeros(size**width)
         for k, table in enumerate(self.tables, 1):
             if place < len(table):
@@ -55,14 +55,13 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionColumn:
-    """All strings of one length at one position.
+    """Column of a POIM: all strings of one length at one position.
 
     Attributes
     ----------
     probabilities : (size ** k,)
     differences : (size ** k,)
-        Expected score with the string, minus that of all sequences (Q'); NaN for strings of
-        probability 0.
+        Expected score given the string, minus the overall one (Q'); NaN for impossible strings.
     """
 
     probabilities: Vector
@@ -70,9 +69,9 @@ class PositionColumn:
 
     @property
     def importances(self) -> Vector:
-        """Signed importance Q = Q' sqrt(p / (1 - p)); 0 for what is always or never there.
+        """Signed importance Q = Q' sqrt(p / (1 - p)); 0 for certain or impossible strings.
 
-        The ratio is printed upside down in the paper; it follows from its Equation 10.
+        The paper prints the inverse ratio by mistake; this one follows from its Equation 10.
         """
         p = self.probabilities
         varies = (p > 0) & (p < 1)
@@ -81,13 +80,13 @@ class PositionColumn:
 
 
 class Poim:
-    """Expected scores of a weighting under a background.
+    """POIM calculator: expected scores under a background, with memoized recursions.
 
     Parameters
     ----------
     weights : Weights
     background : MarkovChain
-        Of an order below the length of the sequences.
+        Its order must be below the length of the sequences.
 
     Notes
     -----
@@ -116,9 +115,9 @@ class Poim:
             yield self.column(k, start)
 
     def column(self, k: int, start: int) -> PositionColumn:
-        """Tell the expected score given each string of `k` letters at a position."""
+        """Compute the expected score given each string of `k` letters at a position."""
         if k < self._window:
-            return self._narrowed(k, start)
+            return self._marginal(k, start)
         probabilities, within = self._probabilities[start], self._left[start] + self._inside[start]
         for place in range(start + self._window, start + k):
             codes = np.arange(len(probabilities) * self._size)
@@ -129,18 +128,18 @@ class Poim:
         right = self._right[start + k][np.arange(len(within)) % self._size**self._window]
         return self._column(probabilities, within + right)
 
-    def _narrowed(self, k: int, start: int) -> PositionColumn:
-        """Average over the letters of a window that do not belong to the string."""
+    def _marginal(self, k: int, start: int) -> PositionColumn:
+        """Marginalize over the letters of a window outside the string."""
         begin = min(start, self._weights.length - self._window)
         whole = self.column(self._window, begin)
         offset = start - begin
         shape = (self._size**offset, self._size**k, -1)
         shares = whole.probabilities.reshape(shape)
-        known = np.where(whole.probabilities > 0, whole.differences, 0.0).reshape(shape)
-        probabilities, total = shares.sum(axis=(0, 2)), (shares * known).sum(axis=(0, 2))
-        found = np.full(len(total), np.nan)
-        np.divide(total, probabilities, out=found, where=probabilities > 0)
-        return PositionColumn(probabilities, found)
+        finite = np.where(whole.probabilities > 0, whole.differences, 0.0).reshape(shape)
+        probabilities, total = shares.sum(axis=(0, 2)), (shares * finite).sum(axis=(0, 2))
+        differences = np.full(len(total), np.nan)
+        np.divide(total, probabilities, out=differences, where=probabilities > 0)
+        return PositionColumn(probabilities, differences)
 
     def _column(self, probabilities: Vector, scores: Vector) -> PositionColumn:
         expected = scores + self._weights.constant - self.mean
@@ -148,20 +147,20 @@ class Poim:
 
     @cached_property
     def _places(self) -> range:
-        """Where a window can begin."""
+        """Start positions of windows."""
         return range(self._weights.length - self._window + 1)
 
     @cached_property
     def _probabilities(self) -> list[Vector]:
-        """Of each window, by where it begins."""
-        found = [self._background.starts(self._window)]
+        """Probabilities of each window, by start position."""
+        probabilities = [self._background.starts(self._window)]
         for _ in self._places[1:]:
-            found.append(self._background.moved(found[-1]))
-        return found
+            probabilities.append(self._background.moved(probabilities[-1]))
+        return probabilities
 
     @cached_property
     def _ending(self) -> list[Vector]:
-        """Weights that end at a letter, by the window before it and the letter."""
+        """Weights ending at each position, by the window before it and its letter."""
         width = self._window + 1
         return [
             self._weights.ending(place, width, self._size) for place in range(self._weights.length)
@@ -169,7 +168,7 @@ class Poim:
 
     @cached_property
     def _inside(self) -> list[Vector]:
-        """Weights that lie in a window."""
+        """Weights inside each window."""
         return [self._within(start) for start in self._places]
 
     def _within(self, start: int) -> Vector:
@@ -183,29 +182,30 @@ class Poim:
 
     @cached_property
     def _right(self) -> dict[int, Vector]:
-        """Expected weights that end at or after a place, given the window before it."""
-        found = {self._weights.length: np.zeros(self._size**self._window)}
+        """Expected weights ending at or after a position, given the window before it."""
+        expected = {self._weights.length: np.zeros(self._size**self._window)}
         for place in reversed(range(self._window, self._weights.length)):
-            found[place] = self._onward(self._ending[place] + self._next(found[place + 1]))
-        return found
+            ending = self._ending[place] + self._next(expected[place + 1])
+            expected[place] = self._expectation(ending)
+        return expected
 
     @cached_property
     def _right_squares(self) -> Vector:
-        """Expected squares of the weights that end after the first window, given that window."""
+        """Expected squares of the weights ending after the first window, given that window."""
         squares = np.zeros(self._size**self._window)
         for place in reversed(range(self._window, self._weights.length)):
             ending, after = self._ending[place], self._next(self._right[place + 1])
-            squares = self._onward(ending**2 + 2 * ending * after + self._next(squares))
+            squares = self._expectation(ending**2 + 2 * ending * after + self._next(squares))
         return squares
 
     def _next(self, values: Vector) -> Vector:
-        """Look values up for the window that begins one letter later."""
+        """Return the values of the window one letter later."""
         codes = np.arange(self._size ** (self._window + 1))
-        found: Vector = values[codes % self._size**self._window]
-        return found
+        shifted: Vector = values[codes % self._size**self._window]
+        return shifted
 
-    def _onward(self, values: Vector) -> Vector:
-        """Average over the letter that follows a window."""
+    def _expectation(self, values: Vector) -> Vector:
+        """Return the expectation over the letter after a window."""
         by_window = values.reshape(-1, self._size)
         following = self._background.following(np.arange(len(by_window)))
         averaged: Vector = (by_window * following).sum(axis=1)
@@ -213,19 +213,19 @@ class Poim:
 
     @cached_property
     def _left(self) -> list[Vector]:
-        """Expected weights that begin before a place, given the window from it."""
+        """Expected weights starting before a position, given the window from it."""
         width = self._window + 1
-        found = [np.zeros(self._size**self._window)]
+        expected = [np.zeros(self._size**self._window)]
         for start in self._places[1:]:
             before = self._probabilities[start - 1]
             joint = (before[:, None] * self._background.following(np.arange(len(before)))).ravel()
-            begun = self._weights.beginning(start - 1, width, self._size)
-            earlier = np.repeat(found[-1], self._size)
+            starting = self._weights.beginning(start - 1, width, self._size)
+            earlier = np.repeat(expected[-1], self._size)
             # (letter before, window)
-            total = (joint * (begun + earlier)).reshape(self._size, -1).sum(axis=0)
+            total = (joint * (starting + earlier)).reshape(self._size, -1).sum(axis=0)
             shares = self._probabilities[start]
-            found.append(np.divide(total, shares, out=np.zeros_like(total), where=shares > 0))
-        return found
+            expected.append(np.divide(total, shares, out=np.zeros_like(total), where=shares > 0))
+        return expected
 
     @cached_property
     def _scores(self) -> tuple[float, float]:
@@ -244,9 +244,9 @@ def tables(
     length: int,
     alphabet: str,
 ) -> tuple[Matrix, ...]:
-    """Arrange weights that are listed one by one; those listed twice add up."""
+    """Arrange listed weights as tables; repeated entries are summed."""
     size = len(alphabet)
-    found = tuple(np.zeros((length - k + 1, size**k)) for k in range(1, max(map(len, kmers)) + 1))
+    weights = tuple(np.zeros((length - k + 1, size**k)) for k in range(1, max(map(len, kmers)) + 1))
     for kmer, position, value in zip(kmers, positions, values, strict=True):
-        found[len(kmer) - 1][position, code_of(kmer, alphabet)] += value
-    return found
+        weights[len(kmer) - 1][position, code_of(kmer, alphabet)] += value
+    return weights

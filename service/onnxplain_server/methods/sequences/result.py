@@ -1,4 +1,4 @@
-"""What is found of sequences."""
+"""Result of sequence importances: matrices by string length, top strings, and motifs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from onnxplain_server.methods.sequences.background import MarkovChain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kmers:
-    """All strings of one length at all positions.
+    """Importance matrix: all strings of one length at all positions.
 
     Attributes
     ----------
     length : int
     differences : (n_strings, n_positions, n_outputs)
-        Expected score with the string there, minus that of all sequences (Q').
+        Expected score given the string there, minus the overall one (Q').
     importances : as `differences`
-        Q' times the root of p / (1 - p): signed FIRM.
-    standard_errors : as `differences`, or None where exact
-        Of the differences.
+        Q' · √(p / (1 - p)): signed FIRM.
+    standard_errors : as `differences`, or None if exact
+        Standard errors of the differences.
     """
 
     length: int
@@ -32,7 +32,7 @@ class Kmers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopKmer:
-    """A string at a position that is among the most important for an output."""
+    """String at a position among the most important ones of an output."""
 
     kmer: str
     position: int
@@ -43,7 +43,7 @@ class TopKmer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MismatchClass:
-    """All strings that differ from a motif in so many letters, by position.
+    """Strings with a given Hamming distance to a motif, by position.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class MismatchClass:
     difference_deviations, importance_deviations : (n_positions, n_outputs)
         Standard deviations over the strings.
     weights, weight_deviations : (n_positions, n_outputs) or None
-        Of the raw weights of these very strings; None where there are none.
+        Raw weights of these strings; None if the score has none of that length.
     """
 
     mismatch_count: int
@@ -68,7 +68,7 @@ class MismatchClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Motif:
-    """A motif and what resembles it; the last of `mismatched` agrees with it nowhere."""
+    """Motif with its mismatch classes; strings of the last class differ from it in each letter."""
 
     motif: str
     mismatch_classes: tuple[MismatchClass, ...]
@@ -81,9 +81,9 @@ class Result:
     Attributes
     ----------
     is_exact : bool
-        Whether by recursion; otherwise from sampled sequences.
+        True: by recursion; False: from sampled sequences.
     means, deviations : (n_outputs,)
-        Of the scores under the background.
+        Means and standard deviations of the scores under the background.
     """
 
     output_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Importances of strings at positions from sampled sequences: for any score."""
+"""Monte Carlo sequence importances: estimates from sampled sequences, for any score."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from onnxplain_server.methods.sequences.options import Options
 from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Motif, Result
 
 Score: TypeAlias = Callable[[Array], Matrix]
-"""Sequences, (n, length) numbers of letters, to scores, (n, n_outputs)."""
+"""Function from sequences, (n, length) codes of letters, to scores, (n, n_outputs)."""
 
 MIN_SEQUENCES = 20
-"""Sequences with a string, and without it, from which its standard error can be told."""
-_NEAR = 2
-"""Mismatches up to which strings are looked at, beside those that agree nowhere."""
+"""Least number of sequences with a string, and without it, for its standard error."""
+_MAX_MISMATCHES = 2
+"""Largest Hamming distance to a motif that is examined, besides its full length."""
 
 
-def motif_rows(options: Options) -> int:
-    """Sequences in which strings are planted, for each position and number of mismatches."""
+def planted_count(options: Options) -> int:
+    """Return the number of planted sequences per position and number of mismatches."""
     return max(50, options.sample_count // 100)
 
 
 def cost(options: Options, length: int) -> int:
-    """Return the rows to predict."""
+    """Return the number of rows to predict."""
     planted = sum(
-        2 * motif_rows(options) * len(_classes(len(motif))) * (length - len(motif) + 1)
+        2 * planted_count(options) * len(_classes(len(motif))) * (length - len(motif) + 1)
         for motif in options.motifs
     )
     return options.sample_count + planted
 
 
 def from_samples(score: Score, setting: Setting, options: Options, seed: int) -> Result:
-    """Estimate all matrices from one sample, and motifs by planting them.
+    """Estimate all matrices from one sample, and motifs by planting them into sequences.
 
     Parameters
     ----------
@@ -70,23 +70,21 @@ def from_samples(score: Score, setting: Setting, options: Options, seed: int) ->
 
 
 def _few_note(kmers: Sequence[Kmers]) -> tuple[Note, ...]:
-    """Say of how many strings at positions there is no standard error."""
-    unknown = [
-        np.isnan(one.standard_errors[:, :, 0]) for one in kmers if one.standard_errors is not None
-    ]
-    count, of = sum(int(one.sum()) for one in unknown), sum(one.size for one in unknown)
+    """Warn of strings at positions without a standard error."""
+    unknown = [np.isnan(k.standard_errors[:, :, 0]) for k in kmers if k.standard_errors is not None]
+    count, total = sum(int(u.sum()) for u in unknown), sum(u.size for u in unknown)
     if not count:
         return ()
     message = (
-        f"{count:,} of {of:,} strings at positions were held, or lacked, by fewer than "
-        f"{MIN_SEQUENCES} of the sampled sequences, which is too few for a standard error: it is "
-        "NaN, and the difference may be far off. Raise sample_count, or lower max_length."
+        f"{count:,} of {total:,} strings at positions were present in, or absent from, fewer than "
+        f"{MIN_SEQUENCES} of the sampled sequences, too few for a standard error: it is NaN, and "
+        "the difference may be far off. Raise sample_count, or lower max_length."
     )
     return (Note("FEW_ROWS", message),)
 
 
 def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:
-    """Average the scores of the sequences that hold each string: exact for this sample."""
+    """Average the scores of the sequences with each string, over the whole sample."""
     codes = windows(letters, k, size)
     columns = [_column(codes[:, place], scores, size**k) for place in range(codes.shape[1])]
     differences, importances, errors = (
@@ -96,47 +94,47 @@ def _kmers(letters: Array, scores: Matrix, k: int, size: int) -> Kmers:
 
 
 def _column(codes: Array, scores: Matrix, count: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Differences, importances and standard errors of all strings at a position."""
-    n, found = len(codes), np.bincount(codes, minlength=count)
+    """Return differences, importances and standard errors of all strings at a position."""
+    n, counts = len(codes), np.bincount(codes, minlength=count)
     totals, squares = (
         np.asarray([np.bincount(codes, s, count) for s in values.T], np.float64).T
         for values in (scores, scores**2)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = totals / found[:, None]
-        odds = np.where((found > 0) & (found < n), found / np.maximum(n - found, 1), 0.0)
+        means = totals / counts[:, None]
+        odds = np.where((counts > 0) & (counts < n), counts / np.maximum(n - counts, 1), 0.0)
     importances = np.nan_to_num(means) * np.sqrt(odds)[:, None]
-    return means, importances, _standard_errors(found, totals, squares, importances)
+    return means, importances, _standard_errors(counts, totals, squares, importances)
 
 
-def _standard_errors(found: Array, totals: Array, squares: Array, importances: Matrix) -> Matrix:
-    """Standard errors of means minus the mean of all: (n_strings, n_outputs).
+def _standard_errors(counts: Array, totals: Array, squares: Array, importances: Matrix) -> Matrix:
+    """Return the standard errors of means minus the overall mean: (n_strings, n_outputs).
 
-    That difference is (1 - p) times the one between sequences with the string and without it.
-    Both means vary, independently, and so does the share p, which adds the importance's square
-    over n (delta method). NaN where either are a handful; 0 where all have the string.
+    The difference is (1 - p) times that between sequences with the string and without it. Both
+    means vary, independently, and so does the share p, which adds the squared importance over n
+    (delta method). NaN if either group is below `MIN_SEQUENCES`; 0 if all have the string.
     """
-    n = found.sum()
-    lacking = n - found
-    with_it = _variance_of_mean(found, totals, squares)
-    without = _variance_of_mean(lacking, totals.sum(axis=0) - totals, squares.sum(axis=0) - squares)
-    variances = ((lacking / n) ** 2)[:, None] * (with_it + without) + importances**2 / n
-    return np.where((lacking == 0)[:, None], 0.0, np.sqrt(variances))
+    n = counts.sum()
+    absent = n - counts
+    with_it = _variance_of_mean(counts, totals, squares)
+    without = _variance_of_mean(absent, totals.sum(axis=0) - totals, squares.sum(axis=0) - squares)
+    variances = ((absent / n) ** 2)[:, None] * (with_it + without) + importances**2 / n
+    return np.where((absent == 0)[:, None], 0.0, np.sqrt(variances))
 
 
 def _variance_of_mean(counts: Array, totals: Array, squares: Array) -> Matrix:
-    """Variances of means, NaN where fewer than `MIN_SEQUENCES` sequences were averaged."""
+    """Return variances of means; NaN for fewer than `MIN_SEQUENCES` sequences."""
     number = np.where(counts < MIN_SEQUENCES, np.nan, counts)[:, None]
     variances = np.maximum(squares / number - (totals / number) ** 2, 0.0)
-    found: Matrix = variances / (number - 1)
-    return found
+    of_mean: Matrix = variances / (number - 1)
+    return of_mean
 
 
 def _classes(k: int) -> list[int]:
-    return [*range(min(_NEAR, k - 1) + 1), k]
+    return [*range(min(_MAX_MISMATCHES, k - 1) + 1), k]
 
 
-def _motif(  # noqa: PLR0917 - all that a motif needs
+def _motif(  # noqa: PLR0917 - score, setting and options of a motif
     text: str,
     score: Score,
     mean: Vector,
@@ -145,23 +143,23 @@ def _motif(  # noqa: PLR0917 - all that a motif needs
     random: np.random.Generator,
 ) -> Motif:
     size, k = len(options.alphabet), len(text)
-    apart = mismatches([options.alphabet.index(letter) for letter in text], size)
-    strings = [np.flatnonzero(apart == count) for count in _classes(k)]
+    mismatch_counts = mismatches([options.alphabet.index(letter) for letter in text], size)
+    strings = [np.flatnonzero(mismatch_counts == count) for count in _classes(k)]
     probabilities = setting.background.starts(k)
-    found = []
+    estimates = []
     for position in range(setting.length - k + 1):
-        found.append(
+        estimates.append(
             _planted(strings, (position, k), probabilities, score, mean, setting, options, random)
         )
         probabilities = setting.background.moved(probabilities)
-    # (position, class, kind of number, output)
-    numbers = np.array(found)
-    classes = zip(_classes(k), strings, np.moveaxis(numbers, 1, 0), strict=True)
-    return Motif(text, tuple(_mismatched(count, len(codes), of) for count, codes, of in classes))
+    # (class, position, statistic, output)
+    numbers = np.moveaxis(np.array(estimates), 1, 0)
+    classes = zip(_classes(k), strings, numbers, strict=True)
+    return Motif(text, tuple(_mismatch_class(n, len(codes), own) for n, codes, own in classes))
 
 
-def _mismatched(count: int, kmer_count: int, numbers: Array) -> MismatchClass:
-    """Take numbers apart: (n_positions, kinds, n_outputs)."""
+def _mismatch_class(count: int, kmer_count: int, numbers: Array) -> MismatchClass:
+    """Unpack the statistics of a class: (n_positions, n_statistics, n_outputs)."""
     differences, importances, spreads, importance_spreads = np.moveaxis(numbers, 1, 0)
     if kmer_count == 1:
         spreads, importance_spreads = np.zeros_like(spreads), np.zeros_like(importance_spreads)
@@ -177,7 +175,7 @@ def _mismatched(count: int, kmer_count: int, numbers: Array) -> MismatchClass:
     )
 
 
-def _planted(  # noqa: PLR0917 - all that a position needs
+def _planted(  # noqa: PLR0917 - score, setting and options of a position
     strings: list[Array],
     place: tuple[int, int],
     probabilities: Vector,
@@ -189,13 +187,12 @@ def _planted(  # noqa: PLR0917 - all that a position needs
 ) -> Array:
     """Score sequences with strings of each class planted: (n_classes, 4, n_outputs).
 
-    Each string is planted into two sequences, so that the covariance of their scores is the
-    variance of what the strings do, without that of the sequences. `place` is the position,
-    and the number of letters.
+    Each string is planted into two sequences, so that the covariance of their scores estimates
+    the variance between strings, without that between sequences. `place` is (position, number
+    of letters).
     """
-    rows, (position, k) = motif_rows(options), place
-    drawn = [random.choice(codes, rows) for codes in strings]
-    planted = np.concatenate(drawn)
+    rows, (position, k) = planted_count(options), place
+    planted = np.concatenate([random.choice(codes, rows) for codes in strings])
     letters = _letters(np.tile(planted, 2), k, setting.background.size)
     sequences = setting.background.sample_around(letters, position, setting.length, random)
     # (copy, class, row, output)
@@ -207,15 +204,15 @@ def _planted(  # noqa: PLR0917 - all that a position needs
         [
             differences.mean(axis=(0, 2)),
             importances.mean(axis=(0, 2)),
-            _shared(differences),
-            _shared(importances),
+            _common_deviation(differences),
+            _common_deviation(importances),
         ],
         axis=1,
     )
 
 
-def _shared(pairs: Array) -> Matrix:
-    """Standard deviation of what two copies share: (2, n_classes, rows, n_outputs)."""
+def _common_deviation(pairs: Array) -> Matrix:
+    """Return the standard deviation common to two copies: (2, n_classes, rows, n_outputs)."""
     centered = pairs - pairs.mean(axis=2, keepdims=True)
     covariance = (centered[0] * centered[1]).mean(axis=1)
     deviation: Matrix = np.sqrt(np.maximum(covariance, 0.0))
@@ -223,7 +220,7 @@ def _shared(pairs: Array) -> Matrix:
 
 
 def _letters(codes: Array, k: int, size: int) -> Array:
-    """Write numbers of strings as letters: (n, k)."""
+    """Decode strings to letters: (n, k)."""
     places = size ** np.arange(k - 1, -1, -1)
     letters: Array = (codes[:, None] // places % size).astype(np.int8)
     return letters
