@@ -1,4 +1,4 @@
-"""Whether the columns of a prediction score classes, read from the graph and its metadata."""
+"""Class scores: detects from graph and metadata whether prediction columns score classes."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, OutputTensor
 _CLASSIFIERS = frozenset({"TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier"})
 _LINKED_SUMS = frozenset({"TreeEnsembleRegressor", "TreeEnsemble", "LinearRegressor"})
 _ENDS = frozenset({"Sigmoid", "Softmax", "LogSoftmax", "Hardmax", "ZipMap"})
-_ALONE = PASSING | {"Abs", "Clip", "Log", "Normalizer", "Transpose", "ReduceMean"}
-"""Operators that leave scores of classes what their first input is."""
-_TOGETHER = frozenset({"Concat", "Add", "Sum", "Mean"})
-"""Operators that join or add up scores of classes."""
+_FIRST_INPUT = PASSING | {"Abs", "Clip", "Log", "Normalizer", "Transpose", "ReduceMean"}
+"""Operators whose output scores classes if their first input does."""
+_ALL_INPUTS = frozenset({"Concat", "Add", "Sum", "Mean"})
+"""Operators that join or add up class scores."""
 
 _DECISIONS = _CLASSIFIERS | {
     *("ArgMax", "ArgMin", "TopK", "Sign", "Binarizer"),
     *("Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
 }
 _LOOKUPS = PASSING | {"Where", "LabelEncoder", "Not", "Add", "Mul", "Sub", "Concat"}
-"""Operators between a decision and the label that it becomes."""
+"""Operators between a decision and its label."""
 _NAMES = ("label", "class")
-"""Parts of names that exporters give to outputs of labels."""
+"""Parts of the names that exporters give to label outputs."""
 _METADATA = frozenset({"classes", "class_names", "class_labels"})
 _EMPTY = frozenset({"", "[]", "{}", "null", "None"})
 
 
 def has_class_scores(graph: Graph, parts: Sequence[OutputTensor]) -> bool:
-    """Whether a prediction scores classes.
+    """Check whether a prediction scores classes.
 
-    It does where the model has a label output or a ZipMap, names its classes in its metadata, or
+    It does if the model has a label output or a ZipMap, lists its classes in its metadata, or
     ends in a classifier operator, Sigmoid or Softmax, averages and complements of these included.
-    What only computes with such scores, as a network with gates does, has none.
+    A model that only uses such scores inside, like a network with gates, has none.
     """
-    named = (entry for entry in graph.model.metadata_props if entry.key in _METADATA)
+    class_lists = (entry for entry in graph.model.metadata_props if entry.key in _METADATA)
     return (
         any(part.is_label for part in parts)
         or bool(label_outputs(graph))
         or any(_operator(graph, output.name) == "ZipMap" for output in graph.outputs)
-        or any(entry.value.strip() not in _EMPTY for entry in named)
+        or any(entry.value.strip() not in _EMPTY for entry in class_lists)
         or any(_scores_classes(graph, part.tensor) for part in parts)
     )
 
 
 def label_outputs(graph: Graph) -> tuple[ValueInfoProto, ...]:
-    """Outputs that hold predicted labels; a count, or the path through a tree, is none."""
+    """Return the outputs of predicted labels; counts, or paths through a tree, are none."""
     return tuple(
         output
         for output in graph.outputs
@@ -65,10 +65,10 @@ def _operator(graph: Graph, tensor: str) -> str:
 
 
 def _scores_classes(graph: Graph, tensor: str) -> bool:
-    """Whether every way back from a tensor meets a classifier, Sigmoid or Softmax."""
-    waiting, seen = [tensor], set[str]()
-    while waiting:
-        name = waiting.pop()
+    """Check that every backward path from a tensor meets a classifier, Sigmoid or Softmax."""
+    stack, seen = [tensor], set[str]()
+    while stack:
+        name = stack.pop()
         if name in seen:
             continue
         seen.add(name)
@@ -77,10 +77,10 @@ def _scores_classes(graph: Graph, tensor: str) -> bool:
             return False
         if _ends_in_classes(node):
             continue
-        behind = _behind(graph, node)
-        if not behind:
+        sources = _score_inputs(graph, node)
+        if not sources:
             return False
-        waiting.extend(behind)
+        stack.extend(sources)
     return True
 
 
@@ -90,13 +90,13 @@ def _ends_in_classes(node: NodeProto) -> bool:
     return node.op_type in _CLASSIFIERS | _ENDS
 
 
-def _behind(graph: Graph, node: NodeProto) -> list[str]:
-    """Tensors that must score classes for a node to; none where it makes something else of them."""
+def _score_inputs(graph: Graph, node: NodeProto) -> list[str]:
+    """Return the inputs that must score classes for a node to; none if it computes otherwise."""
     names = [name for name in node.input if name]
     varying = [name for name in names if graph.constant(name) is None]
-    if node.op_type in _ALONE:
+    if node.op_type in _FIRST_INPUT:
         return names[:1]
-    if node.op_type in _TOGETHER and len(varying) == len(names):
+    if node.op_type in _ALL_INPUTS and len(varying) == len(names):
         return names
     if node.op_type == "Sub" and is_all_ones(graph, names[0]):
         return varying
@@ -114,15 +114,15 @@ def _is_share(graph: Graph, tensor: str) -> bool:
 
 
 def _is_decided(graph: Graph, tensor: str) -> bool:
-    """Whether a decision between classes stands behind a tensor of labels."""
-    waiting, seen = [tensor], set[str]()
-    while waiting:
-        node = graph.producer(waiting.pop())
+    """Check that a tensor of labels comes from a decision between classes."""
+    stack, seen = [tensor], set[str]()
+    while stack:
+        node = graph.producer(stack.pop())
         if node is None or node.output[0] in seen:
             continue
         seen.add(node.output[0])
         if node.op_type in _DECISIONS:
             return True
         if node.op_type in _LOOKUPS:
-            waiting.extend(name for name in node.input if name)
+            stack.extend(name for name in node.input if name)
     return False

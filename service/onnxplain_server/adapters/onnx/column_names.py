@@ -1,4 +1,4 @@
-"""Names of a matrix's columns, from the model's metadata or the description of its input."""
+"""Column names of a matrix input, from the model's metadata or the input's doc_string."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ _KEYS = (
     *("feature_names", "feature_names_in_", "feature_name", "feature_columns", "feature_list"),
     *("features", "column_names", "columns", "input_features", "input_feature_names"),
 )
-_MOST_CHARACTERS = 1_000_000
+_TEXT_LIMIT = 1_000_000
 
 
 def column_names(graph: Graph, width: int | None) -> tuple[str, ...]:
     """Read the names of the columns of a model's only input.
 
-    Converters write none; programs that deploy models add them as metadata. A list counts where
-    it has as many names as the model has columns, and none twice: otherwise it names something
-    else, such as the columns before they were encoded.
+    Converters write none; deployment tools add them as metadata. A list counts if it has one
+    distinct name per column of the model; otherwise it names something else, such as the
+    columns before encoding.
 
     Parameters
     ----------
     width : int or None
-        Columns that the input declares; None where any list counts.
+        Declared width of the input; None accepts any length.
 
     Returns
     -------
     tuple of str
-        In the model's order; empty where it carries none.
+        In the model's order; empty if it has none.
     """
     entries = {entry.key.lower(): entry.value for entry in graph.model.metadata_props}
     texts = [entries[key] for key in _KEYS if key in entries]
@@ -45,8 +45,8 @@ def _are_names(names: tuple[str, ...]) -> bool:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Read a list in JSON or as Python writes it, or names between commas or on lines."""
-    if len(text) > _MOST_CHARACTERS:
+    """Parse a list in JSON or Python syntax, or names separated by commas or lines."""
+    if len(text) > _TEXT_LIMIT:
         return ()
     if text.strip()[:1] in {"[", "(", "{"}:
         return _quoted(text)
@@ -55,11 +55,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _quoted(text: str) -> tuple[str, ...]:
-    if len(text) > _MOST_CHARACTERS or text.strip()[:1] not in {"[", "("}:
+    if len(text) > _TEXT_LIMIT or text.strip()[:1] not in {"[", "("}:
         return ()
-    for reading in (json.loads, ast.literal_eval):
+    for parse in (json.loads, ast.literal_eval):
         try:
-            names = reading(text.strip())
+            names = parse(text.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):

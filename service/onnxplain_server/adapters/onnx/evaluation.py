@@ -1,7 +1,7 @@
-"""Sessions of onnxruntime, and the two ways to evaluate rows with them.
+"""Evaluation on onnxruntime sessions: all rows in one batch, or in chunks of declared size.
 
-One thread per call: the caller runs several calls side by side, which is faster and keeps results
-independent of the number of cores.
+One thread per call: callers run calls concurrently, which is faster and keeps results independent
+of the number of cores.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from onnxplain_server.core.arrays import Array
 Run: TypeAlias = Callable[[Mapping[str, Array]], list[Array]]
 """Inputs by name, each (n_rows, width), to one array per output."""
 
-_QUIET = 4
-_FOLDED_BYTES = 1 << 20
+_FATAL_ONLY = 4
+_FOLDING_BYTE_LIMIT = 1 << 20
 
 
 def open_session(model: ModelProto) -> onnxruntime.InferenceSession:
-    """Load a model, without files beside it and without unbounded work at load."""
+    """Load a model in a session, without external files and without unbounded constant folding."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = _QUIET
+    options.log_severity_level = _FATAL_ONLY
     for name, value in (
         ("session.model_external_initializers_file_folder_path", "/nonexistent"),
-        ("optimization.constant_folding_max_output_size_in_bytes", str(_FOLDED_BYTES)),
+        ("optimization.constant_folding_max_output_size_in_bytes", str(_FOLDING_BYTE_LIMIT)),
     ):
         options.add_session_config_entry(name, value)
     return onnxruntime.InferenceSession(
@@ -42,12 +42,12 @@ def open_session(model: ModelProto) -> onnxruntime.InferenceSession:
 
 
 class RowBatches:
-    """A model on any number of rows: all at once, or as many at a time as it is declared for.
+    """Evaluation of any number of rows, in one batch or in chunks of the declared size.
 
     Parameters
     ----------
     model : ModelProto
-        As `Graph.cut` gives it: without declared shapes of its outputs.
+        From `Graph.cut`: without declared output shapes.
     feeds : sequence of Feed
         Its inputs.
     """
@@ -58,19 +58,19 @@ class RowBatches:
         self._declared = next((feed.row_count for feed in feeds if feed.row_count), None)
 
     @cached_property
-    def together(self) -> Run:
-        """All rows in one call; the declared number of rows is lifted."""
-        return self._run(self._model if self._declared is None else _lifted(self._model))
+    def batched(self) -> Run:
+        """Evaluation of all rows in one call; a declared batch size is made symbolic."""
+        return self._run(self._model if self._declared is None else _with_free_batch(self._model))
 
     @cached_property
-    def apart(self) -> Run:
-        """As many rows per call as declared, or one: slow, and right for any model."""
+    def chunked(self) -> Run:
+        """Evaluation in chunks of the declared batch size, or of one row: slow but always right."""
         if self._declared is None:
-            return _in_chunks(self.together, 1)
+            return _in_chunks(self.batched, 1)
         return _in_chunks(self._run(self._model), self._declared)
 
     def once(self, feeds: Mapping[str, Array]) -> list[Array]:
-        """Evaluate the first of some rows, as many as declared, or one; answers as they are."""
+        """Evaluate one chunk: the first rows up to the declared batch size, or one; raw outputs."""
         count = len(next(iter(feeds.values())))
         first = np.arange(self._declared or 1) % count
         return self._run(self._model)({name: rows[first] for name, rows in feeds.items()})
@@ -87,33 +87,33 @@ class RowBatches:
         )
 
 
-def _lifted(model: ModelProto) -> ModelProto:
-    """The same model for any number of rows."""
-    lifted = ModelProto()
-    lifted.CopyFrom(model)
-    for value in lifted.graph.input:
+def _with_free_batch(model: ModelProto) -> ModelProto:
+    """Return a copy of a model with a symbolic batch dimension."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for value in copy.graph.input:
         if value.type.tensor_type.shape.dim:
             value.type.tensor_type.shape.dim[0].dim_param = "rows"
-    return lifted
+    return copy
 
 
 def _in_chunks(run: Run, size: int) -> Run:
-    """Run `size` rows per call, the last ones filled up by repetition."""
+    """Run `size` rows per call; the last chunk is padded by repetition."""
 
-    def chunked(feeds: Mapping[str, Array]) -> list[Array]:
+    def run_chunks(feeds: Mapping[str, Array]) -> list[Array]:
         count = len(next(iter(feeds.values())))
-        filled = np.arange(-(-count // size) * size) % count
+        padded = np.arange(-(-count // size) * size) % count
         answers = [
-            run({name: rows[filled[start : start + size]] for name, rows in feeds.items()})
+            run({name: rows[padded[start : start + size]] for name, rows in feeds.items()})
             for start in range(0, count, size)
         ]
-        return [_joined(parts, size)[:count] for parts in zip(*answers, strict=True)]
+        return [_concatenate(parts, size)[:count] for parts in zip(*answers, strict=True)]
 
-    return chunked
+    return run_chunks
 
 
-def _joined(parts: Sequence[Array], size: int) -> Array:
-    """One output of several calls of `size` rows each."""
+def _concatenate(parts: Sequence[Array], size: int) -> Array:
+    """Concatenate one output of several calls of `size` rows each."""
     for part in parts:
         if part.shape[:1] != (size,):
             raise ValueError(f"for {size} rows it gives an answer of shape {part.shape}")

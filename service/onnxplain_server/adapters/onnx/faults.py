@@ -1,8 +1,8 @@
-"""Errors of onnx and onnxruntime, translated once, at the border.
+"""Translation of errors of onnx and onnxruntime, in one place.
 
-Their text names files of the build machine, the working directory and whatever the model calls
-its nodes, and its type is not dependable: UnicodeDecodeError and RuntimeError occur besides
-onnxruntime's own. So everything is caught, and only a cleaned cause goes on.
+Their text contains paths of the build machine, the working directory and node names of the model,
+and their types vary: UnicodeDecodeError and RuntimeError occur besides onnxruntime's own. So every
+exception is caught, and only a sanitised cause is passed on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _CAUSE_LENGTH = 200
 _READ_LENGTH = 5000
 _PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (Exception during initialization: )?")
 _PLACE = re.compile(
-    r"\S+\.(h|cc|cpp):\d+ "  # the file of the runtime's source,
-    r"([^\[]*\[with [^\]]*\]|[^()]*::[^()]*\([^()]*\)|\w+) ?"  # and the function in it
+    r"\S+\.(h|cc|cpp):\d+ "  # source file of the runtime,
+    r"([^\[]*\[with [^\]]*\]|[^()]*::[^()]*\([^()]*\)|\w+) ?"  # and function in it
 )
 _CONDITION = re.compile(r"^.* was false\. (?=.)")
 _PATH = re.compile(r"\S*[/\\]\S*")
@@ -30,7 +30,7 @@ _NODE = re.compile(r"while running (\w+) node\..*?Status Message: (.*)")
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Translate whatever reading a model raises to INVALID_MODEL or UNSUPPORTED_MODEL."""
+    """Translate any error of reading a model to INVALID_MODEL or UNSUPPORTED_MODEL."""
     try:
         yield
     except ExplainError:
@@ -45,35 +45,35 @@ def loading() -> Iterator[None]:
 
 
 def prediction_failed(fault: Exception) -> ExplainError:
-    """Translate what evaluating a model raised; OUT_OF_MEMORY is raised at once."""
+    """Translate an error of evaluating a model; raises OUT_OF_MEMORY itself."""
     refuse_for_memory(fault)
     message = f"The model cannot be evaluated on these rows: {cause(fault)}"
     return ExplainError(Reason.PREDICTION_FAILED, message)
 
 
 def refuse_for_memory(fault: Exception) -> None:
-    """Raise OUT_OF_MEMORY where that is what a foreign error says."""
+    """Raise OUT_OF_MEMORY if that is the meaning of a foreign error."""
     if isinstance(fault, MemoryError) or _MEMORY.search(str(fault)[:_READ_LENGTH]):
         message = "The model needs more memory than this server gives to one request."
         raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
 
 
 def cause(fault: Exception) -> str:
-    """One short line about a foreign error, without paths and unprintable characters."""
+    """Return one short line about a foreign error, without paths and unprintable characters."""
     text = _PREFIX.sub("", " ".join(str(fault)[:_READ_LENGTH].split()))
-    if found := _WIDTH.search(text):
-        name, given, taken = found.groups()
-        return f"its input {_clean(name)!r} takes {taken} columns, not {given}"
-    if found := _TYPE.search(text):
-        given, taken = found.groups()
-        return f"an input takes {taken}, not {given}"
-    if found := _NODE.search(text):
-        operator, status = found.groups()
+    if match := _WIDTH.search(text):
+        name, actual, expected = match.groups()
+        return f"its input {_clean(name)!r} takes {expected} columns, not {actual}"
+    if match := _TYPE.search(text):
+        actual, expected = match.groups()
+        return f"an input takes {expected}, not {actual}"
+    if match := _NODE.search(text):
+        operator, status = match.groups()
         return f"in {operator}: {_clean(status)}"
     return _clean(text)
 
 
 def _clean(text: str) -> str:
     reason = _CONDITION.sub("", _PLACE.sub("", text))
-    shown = "".join(letter for letter in _PATH.sub("", reason) if letter.isprintable())
-    return " ".join(shown.split())[:_CAUSE_LENGTH] or "no further cause is known"
+    printable = "".join(letter for letter in _PATH.sub("", reason) if letter.isprintable())
+    return " ".join(printable.split())[:_CAUSE_LENGTH] or "no further cause is known"

@@ -1,4 +1,4 @@
-"""What a model takes: one matrix, or one input per column."""
+"""Model inputs: one matrix, or one input per column."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """An input as onnxruntime wants it.
+    """Input as onnxruntime expects it.
 
     Attributes
     ----------
     input : Input
-        As callers see it: always with two dimensions.
+        Input as callers see it, always two-dimensional.
     is_flat : bool
-        Whether it wants (n_rows,) instead of (n_rows, 1).
+        Whether it expects (n_rows,) instead of (n_rows, 1).
     row_count : int or None
-        Number of rows that the model is declared for; None for any number.
+        Declared batch size; None for any number of rows.
     """
 
     input: Input
@@ -46,7 +46,7 @@ def read_inputs(graph: Graph) -> tuple[Feed, ...]:
     Raises
     ------
     ExplainError
-        UNSUPPORTED_MODEL with what was found and what is supported.
+        UNSUPPORTED_MODEL with the declared and the supported inputs.
     """
     feeds = tuple(_feed(value) for value in graph.inputs)
     if not feeds:
@@ -74,7 +74,7 @@ def _feed(value: ValueInfoProto) -> Feed:
 
 
 def _sizes(value: ValueInfoProto) -> list[int | None]:
-    """Declared sizes, None where open; an undeclared shape counts as any matrix."""
+    """Return the declared sizes, None where open; an undeclared shape counts as any matrix."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return [None, None]
@@ -82,12 +82,12 @@ def _sizes(value: ValueInfoProto) -> list[int | None]:
 
 
 def _column(feed: Feed) -> Feed:
-    """An input that is one among several, and so a column."""
+    """Return one of several inputs as a single column."""
     if feed.input.width not in (None, 1):
         name, width = shown(feed.input.name), feed.input.width
         raise _unsupported(f"The model has several inputs, and {name} takes {width} columns")
     return replace(feed, input=replace(feed.input, width=1))
 
 
-def _unsupported(found: str) -> ExplainError:
-    return ExplainError(Reason.UNSUPPORTED_MODEL, f"{found}. {_SUPPORTED}", "model")
+def _unsupported(fault: str) -> ExplainError:
+    return ExplainError(Reason.UNSUPPORTED_MODEL, f"{fault}. {_SUPPORTED}", "model")

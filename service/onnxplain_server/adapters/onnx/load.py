@@ -1,4 +1,4 @@
-"""From the bytes of a model to something that predicts, or to a description of it."""
+"""Model loading: from the bytes of a file to a model that predicts, or to its description."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import ModelProto
 from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin, refuse_mismatch, unavailable
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
-from onnxplain_server.adapters.onnx.checks.row_consistency import named
+from onnxplain_server.adapters.onnx.checks.row_consistency import row_names
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
@@ -38,7 +38,7 @@ _LABELS_ONLY = Note(
 )
 
 _INCONSISTENT = "The model is not a function of the row: "
-_TRUST_LITTLE = "The numbers hold for this computation only, and none of them were cached."
+_NOT_CACHED = "The numbers hold for this computation only, and none of them were cached."
 
 
 def load(
@@ -51,9 +51,9 @@ def load(
     content : bytes
         The whole .onnx file.
     scale : Scale
-        What it predicts: its own answer, or the additive score before it.
+        Output scale: the model's own answer, or the additive score before it.
     limits : ModelLimits
-        The most complex model that is loaded.
+        Complexity limits.
 
     Raises
     ------
@@ -64,14 +64,14 @@ def load(
     with loading():
         graph = read(content, limits)
         response = _open(graph, read_parts(graph))
-        are_classes = has_class_scores(graph, response.parts)
+        is_classifier = has_class_scores(graph, response.parts)
         notes = _label_notes(graph, response)
         opened = response if scale is Scale.RESPONSE else _margin(graph, response)
-        return _model(opened, notes, has_class_scores=are_classes)
+        return _model(opened, notes, has_class_scores=is_classifier)
 
 
 def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Description:
-    """Read what a model takes and gives.
+    """Describe inputs, outputs and operators of a model.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Descriptio
         response = _open(graph, read_parts(graph))
         names = [feed.input.name for feed in response.feeds] + list(response.columns.names)
         names += [name for feed in response.feeds for name in feed.input.columns]
-        "".join((producer, *used, *names)).encode()  # raises where a text is none
+        "".join((producer, *used, *names)).encode()  # raises for text that is not valid Unicode
         return Description(
             digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
             inputs=tuple(feed.input for feed in response.feeds),
@@ -98,7 +98,7 @@ def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Descriptio
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A graph cut to some tensors, in a session, and tried."""
+    """Graph cut to some tensors, loaded in a session, with the results of the trial rows."""
 
     model: ModelProto
     feeds: tuple[Feed, ...]
@@ -115,15 +115,15 @@ def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
 
 
 def _margin(graph: Graph, response: _Opened) -> _Opened:
-    """The same model on the margin scale."""
+    """Open the same model on the margin scale."""
     margin = read_margin(graph, response.parts, response.columns.counts)
     opened = _open_scores(graph, margin.parts)
     if opened.columns.counts != response.columns.counts:
         raise unavailable("its scores are not one per prediction column")
     starts = np.cumsum(response.columns.counts)[:-1]
     scores, answers = (
-        np.split(each.columns.arrange(each.trial.answers), starts, axis=1)
-        for each in (opened, response)
+        np.split(part.columns.arrange(part.trial.answers), starts, axis=1)
+        for part in (opened, response)
     )
     for link, score, answer in zip(margin.links, scores, answers, strict=True):
         refuse_mismatch(link, score, answer)
@@ -133,7 +133,7 @@ def _margin(graph: Graph, response: _Opened) -> _Opened:
 def _open_scores(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     try:
         return _open(graph, parts)
-    except Exception:  # noqa: BLE001 - the model is fine; what was made of it is not
+    except Exception:  # noqa: BLE001 - the model is valid; the graph derived from it is not
         raise unavailable("the runtime cannot evaluate its sum alone") from None
 
 
@@ -148,19 +148,19 @@ def _margin_refusal(graph: Graph, response: _Opened) -> str:
 
 
 def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
-    """Say where the runtime refuses a label output, which the prediction does without."""
-    taken = {part.tensor for part in response.parts}
+    """Note label outputs that the runtime refuses, though predictions do not need them."""
+    used = {part.tensor for part in response.parts}
     notes = []
     for output in label_outputs(graph):
-        if output.name in taken:
+        if output.name in used:
             continue
         cut = graph.cut([output.name])
-        if why := fault_of(cut, response.feeds, response.trial.rows):
+        if fault := fault_of(cut, response.feeds, response.trial.rows):
             name = shown(output.name)
             message = (
-                f"onnxruntime refuses this model for its label output {name}: {why}. The numbers "
-                "are those of the model without this output, which they do not need; whoever runs "
-                "the model as it is gets an error. Export it anew."
+                f"onnxruntime refuses this model for its label output {name}: {fault}. The numbers "
+                "are those of the model without this output, which they do not need; running "
+                "the model as it is fails. Export it again."
             )
             notes.append(Note("LABEL_OUTPUT_REFUSED", message))
     return tuple(notes)
@@ -168,55 +168,59 @@ def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
 
 def _model(opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool) -> OnnxModel:
     trial = opened.trial
-    doubt = _doubt_of_trial(trial)
+    inconsistency = _describe_inconsistency(trial)
     return OnnxModel(
         opened.model,
         tuple(feed.input for feed in opened.feeds),
         opened.columns,
-        (*_notes(opened, trial, doubt), *labels),
+        (*_notes(opened, trial, inconsistency), *labels),
         trial.run,
-        inconsistency=doubt,
+        inconsistency=inconsistency,
         has_class_scores=has_class_scores,
-        judged=partial(_judged, opened),
+        recheck=partial(_recheck, opened),
     )
 
 
-def _notes(opened: _Opened, trial: Trial, doubt: str) -> tuple[Note, ...]:
-    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_apart
-    if doubt:
-        notes += (Note("INCONSISTENT_MODEL", f"{doubt} {_TRUST_LITTLE}"),)
+def _notes(opened: _Opened, trial: Trial, inconsistency: str) -> tuple[Note, ...]:
+    notes = (_LABELS_ONLY,) * opened.parts[0].is_label + (_ROW_BY_ROW,) * trial.is_chunked
+    if inconsistency:
+        notes += (Note("INCONSISTENT_MODEL", f"{inconsistency} {_NOT_CACHED}"),)
     return notes
 
 
-def _doubt_of_trial(trial: Trial) -> str:
-    """What trial rows have shown; empty where nothing."""
-    if trial.doubt is None:
+def _describe_inconsistency(trial: Trial) -> str:
+    """Describe the inconsistency on trial rows; empty if there is none."""
+    if trial.inconsistency is None:
         return ""
-    made = f"{len(next(iter(trial.answers)))} made-up rows"
-    return f"{_INCONSISTENT}{trial.doubt.told(named(trial.doubt.rows, made))}."
+    kind = f"{len(next(iter(trial.answers)))} made-up rows"
+    return (
+        f"{_INCONSISTENT}{trial.inconsistency.describe(row_names(trial.inconsistency.rows, kind))}."
+    )
 
 
-def _judged(
+def _recheck(
     opened: _Opened, model: OnnxModel, rows: Mapping[str, Array], source: Indices
 ) -> OnnxModel:
-    """Judge a model by rows of a table, which count for more than those made up."""
+    """Check a model on rows of a table, which outweigh the made-up trial rows."""
     try:
         trial = run_rows(opened.model, opened.trial.runs, opened.feeds, rows)
-    except Exception:  # noqa: BLE001 - rows that it refuses are named where they are predicted
+    except Exception:  # noqa: BLE001 - predicting these rows raises the error
         return model
-    if trial.doubt is None and opened.trial.doubt is None:
-        # Rows of a table may be too alike to show that the model needs them one by one.
+    if trial.inconsistency is None and opened.trial.inconsistency is None:
+        # Rows of a table may be too similar to show that the model needs chunks.
         return model
-    if trial.doubt is None:
-        return model.by(trial.run, (*_notes(opened, trial, ""), _elsewhere(opened, source)), "")
-    where = named([source[row] for row in trial.doubt.rows], "the table")
-    told = f"{_INCONSISTENT}{trial.doubt.told(where)}."
-    return model.by(trial.run, _notes(opened, trial, told), told)
+    if trial.inconsistency is None:
+        return model.with_run(
+            trial.run, (*_notes(opened, trial, ""), _elsewhere_note(opened, source)), ""
+        )
+    rows_text = row_names([source[row] for row in trial.inconsistency.rows], "the table")
+    inconsistency = f"{_INCONSISTENT}{trial.inconsistency.describe(rows_text)}."
+    return model.with_run(trial.run, _notes(opened, trial, inconsistency), inconsistency)
 
 
-def _elsewhere(opened: _Opened, source: Indices) -> Note:
+def _elsewhere_note(opened: _Opened, source: Indices) -> Note:
     message = (
-        f"{_doubt_of_trial(opened.trial)} On {len(source)} rows of the table it is one, up to "
-        "rounding, so it was explained; rows that are put together from several may differ."
+        f"{_describe_inconsistency(opened.trial)} On {len(source)} rows of the table it is one, "
+        "up to rounding, so it was explained; rows that are put together from several may differ."
     )
     return Note("INCONSISTENT_ELSEWHERE", message)

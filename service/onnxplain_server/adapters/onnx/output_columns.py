@@ -1,4 +1,4 @@
-"""How the outputs of a model become the columns of its prediction."""
+"""Output columns: arrange the outputs of a model as one matrix of prediction columns."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Shape: TypeAlias = Callable[[Array], Array]
 
 
 class OutputColumns:
-    """The prediction's columns, decided by what the outputs look like for a few rows.
+    """Prediction columns, with shapes and names determined from the outputs for trial rows.
 
     Parameters
     ----------
     parts : sequence of OutputTensor
-        What the outputs are.
+        Tensors of the outputs.
     trial : sequence of arrays
         The outputs for a few rows.
 
@@ -31,7 +31,7 @@ class OutputColumns:
     ----------
     parts : sequence of OutputTensor
     names : tuple of str
-        Of all columns, output by output.
+        Column names, output by output.
     counts : tuple of int
         Number of columns per output.
     arrange : callable
@@ -40,7 +40,7 @@ class OutputColumns:
     Raises
     ------
     ExplainError
-        UNSUPPORTED_MODEL for outputs that are no columns.
+        UNSUPPORTED_MODEL for outputs with more than two dimensions.
     """
 
     def __init__(self, parts: Sequence[OutputTensor], trial: Sequence[Array]) -> None:
@@ -62,11 +62,11 @@ def _side_by_side(shapes: Sequence[Shape]) -> Callable[[list[Array]], Array]:
             [shape(output) for shape, output in zip(shapes, outputs, strict=True)], axis=1
         )
     (shape,) = shapes
-    return itemgetter(0) if shape is _as_given else lambda outputs: shape(outputs[0])
+    return itemgetter(0) if shape is _unchanged else lambda outputs: shape(outputs[0])
 
 
 def _shape(part: OutputTensor, answer: Array) -> Shape:
-    """What makes a matrix of this output."""
+    """Choose the conversion of an output to a matrix."""
     if part.is_label:
         return _one_hot(part, answer)
     if answer.ndim not in {1, 2}:
@@ -78,10 +78,10 @@ def _shape(part: OutputTensor, answer: Array) -> Shape:
         )
     if answer.ndim == 1:
         return _as_column
-    return _as_float32 if answer.dtype == np.float16 else _as_given
+    return _as_float32 if answer.dtype == np.float16 else _unchanged
 
 
-def _as_given(output: Array) -> Array:
+def _unchanged(output: Array) -> Array:
     return output
 
 
@@ -95,11 +95,11 @@ def _as_float32(output: Array) -> Array:
 
 
 def _one_hot(part: OutputTensor, answer: Array) -> Shape:
-    """Labels (n,) or (n, 1) to (n, n_labels): 1 for the predicted label."""
-    known = np.array(part.labels, dtype=answer.dtype)
+    """Encode labels, (n,) or (n, 1), as (n, n_labels): 1 for the predicted label."""
+    labels = np.array(part.labels, dtype=answer.dtype)
 
     def encode(predicted: Array) -> Array:
-        hits: Array = predicted.reshape(-1, 1) == known  # (n, n_labels)
+        hits: Array = predicted.reshape(-1, 1) == labels  # (n, n_labels)
         if not hits.any(axis=1).all():
             message = "The model predicts a label that is not among its classes."
             raise ExplainError(Reason.PREDICTION_FAILED, message)

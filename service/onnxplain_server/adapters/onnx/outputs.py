@@ -1,4 +1,4 @@
-"""Which tensors of a graph are its prediction, and what their columns are called."""
+"""Model outputs: the tensors that form the prediction, and the names of their columns."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _LABEL_LISTS = (
     "values_int64s",
 )
 _LISTED = 10
-"""How many outputs a message lists."""
+"""Limit of outputs listed in a message."""
 
 _PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
 
 @dataclass(frozen=True, slots=True)
 class OutputTensor:
-    """One tensor of the prediction.
+    """Tensor of the prediction.
 
     Attributes
     ----------
     tensor : str
         Name in the graph.
     output : str
-        Name of the model's output that it comes from.
+        Name of the model's output that it belongs to.
     labels : tuple of str
-        Class labels, where known.
+        Class labels, if known.
     is_label : bool
         Whether it holds predicted labels instead of numbers.
     """
@@ -47,7 +47,7 @@ class OutputTensor:
     is_label: bool = False
 
     def names(self, column_count: int, *, alone: bool) -> tuple[str, ...]:
-        """Names of its columns; `alone` where the prediction has no other part."""
+        """Return the names of its columns; `alone` if the prediction has no other part."""
         if column_count == len(self.labels):
             return tuple(label if alone else f"{self.output}_{label}" for label in self.labels)
         if column_count == 1:
@@ -56,12 +56,12 @@ class OutputTensor:
 
 
 def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
-    """Choose the tensors: all that hold numbers, else the one that holds labels.
+    """Choose the tensors: all numeric ones, else the one of labels.
 
     Raises
     ------
     ExplainError
-        UNSUPPORTED_MODEL with what was found and what is supported.
+        UNSUPPORTED_MODEL with the actual and the supported outputs.
     """
     labels = _labels(graph)
     parts = tuple(part for output in graph.outputs if (part := _numeric(graph, output, labels)))
@@ -70,11 +70,11 @@ def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
     for output in graph.outputs:
         if output.type.tensor_type.elem_type in LABEL_TYPES:
             return (_label(output, labels),)
-    found = ", ".join(
+    outputs = ", ".join(
         f"{shown(output.name)} ({_kind(output)})" for output in graph.outputs[:_LISTED]
     )
     raise _unsupported(
-        f"The model gives {found}. Supported are float, double and float16 tensors, "
+        f"The model gives {outputs}. Supported are float, double and float16 tensors, "
         "ZipMap's sequences of maps, and class labels."
     )
 
@@ -98,7 +98,7 @@ def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> OutputTensor:
 
 
 def _labels(graph: Graph) -> tuple[str, ...]:
-    """Class labels, read from the node that gives the model's label output."""
+    """Read the class labels from the node of the model's label output."""
     for output in graph.outputs:
         if output.type.tensor_type.elem_type in LABEL_TYPES:
             return _labels_behind(graph, output.name)
@@ -115,7 +115,7 @@ def _labels_behind(graph: Graph, tensor: str) -> tuple[str, ...]:
 
 
 def _labels_indexed(graph: Graph, node: NodeProto) -> tuple[str, ...]:
-    """Labels that are looked up in a constant by the position of the largest score."""
+    """Read labels that are looked up in a constant by the position of the largest score."""
     if node.op_type not in ("ArrayFeatureExtractor", "Gather"):
         return ()
     labels = graph.constant(node.input[0])

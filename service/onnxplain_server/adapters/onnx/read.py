@@ -1,4 +1,4 @@
-"""Bytes to a graph, refusing what onnxruntime must not see or cannot run."""
+"""Parsing of a model file to a graph, through the gate for untrusted models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
     Raises
     ------
     ExplainError
-        INVALID_MODEL, and whatever `gate.check` raises.
+        INVALID_MODEL, and the errors of `gate.check`.
     """
     model = _parse(content)
     check(model, limits)
@@ -27,7 +27,7 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
 
 
 def operators(model: ModelProto) -> tuple[str, ...]:
-    """The operators used, as "domain:Operator" or "Operator"; each once, sorted."""
+    """Return the operators used, as "domain:Operator" or "Operator"; each once, sorted."""
     return tuple(sorted({title(node) for node in nodes_within(model.graph)}))
 
 

@@ -1,4 +1,4 @@
-"""The model as explanations see it: columns in, prediction columns out."""
+"""Loaded model: feature columns in, prediction columns out, with lazy analyses of the graph."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 
 class OnnxModel:
-    """A loaded model; `model.Model` tells what it promises.
+    """`core.model.Model` on onnxruntime.
 
     Parameters
     ----------
     proto : ModelProto
-        Cut to its outputs.
+        Model, cut to its outputs.
     inputs : tuple of Input
     columns : OutputColumns
-        What its outputs become.
+        Arrangement of its outputs.
     notes : tuple of Note
     run : Run
-        Evaluates it, in several threads at once.
+        Evaluation; safe for threads.
     inconsistency : str
-        Why its answers are not to be relied upon; empty where rows tried show nothing.
+        Why its answers are not reliable; empty if the trial rows show nothing.
     has_class_scores : bool
         Whether its columns score classes.
-    judged : callable (OnnxModel, feeds, source) -> OnnxModel
-        Judges it by rows of a table.
+    recheck : callable (OnnxModel, feeds, source) -> OnnxModel
+        Checks its consistency on rows of a table.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class OnnxModel:
         *,
         inconsistency: str,
         has_class_scores: bool,
-        judged: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
+        recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
     ) -> None:
         self._proto = proto
         self.inputs = inputs
@@ -64,79 +64,79 @@ class OnnxModel:
         self.inconsistency = inconsistency
         self.has_class_scores = has_class_scores
         self._run = run
-        self._judged = judged
+        self._recheck = recheck
         self._columns = columns
         self._reached: dict[int, Array] = {}
 
     def rechecked(self, feeds: Mapping[str, Array], source: Indices) -> OnnxModel:
-        """The model, judged by rows that it is asked about, in place of those made up for it.
+        """Return the model as rows of a table show it, in place of made-up trial rows.
 
         Parameters
         ----------
         feeds : mapping of input name to (n_rows, width)
         source : (n_rows,)
-            Their positions in the table.
+            Positions of the rows in the table.
 
         Returns
         -------
         OnnxModel
-            Itself, where they show nothing new.
+            The same object if the rows show nothing new.
         """
-        return self._judged(self, _native(feeds), source)
+        return self._recheck(self, _native(feeds), source)
 
-    def by(self, run: Run, notes: tuple[Note, ...], inconsistency: str) -> OnnxModel:
-        """The same model evaluated in another way."""
-        other = copy(self)
-        vars(other).update(_run=run, notes=notes, inconsistency=inconsistency)
-        return other
+    def with_run(self, run: Run, notes: tuple[Note, ...], inconsistency: str) -> OnnxModel:
+        """Return a copy with another evaluation."""
+        model = copy(self)
+        vars(model).update(_run=run, notes=notes, inconsistency=inconsistency)
+        return model
 
     @cached_property
     def trees(self) -> Ensemble | LinkedEnsemble | Refusal:
-        """The trees that its columns are sums of, or a link of sums, or why there are none."""
+        """Trees of which its columns are sums, or links of sums; else the refusal."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
             return read_trees(self._proto, self._columns.parts, self._columns.counts, width)
-        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
-            return Refusal("its trees are written in a way that cannot be read")
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
+            return Refusal("its trees are stored in a form that cannot be read")
 
     @cached_property
     def is_affine(self) -> bool:
         """Whether each prediction column is an affine function of the features."""
         try:
             return is_affine(self._proto)
-        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return False
 
     @cached_property
     def roundings(self) -> Vector:
-        """Relative errors of its columns, as `model.Model` says."""
+        """Relative rounding errors of its columns, as in `Model.roundings`."""
         columns = self._columns
         try:
-            known = roundings(self._proto)
-            parts = np.array([known.get(part.tensor, FLOAT32) for part in columns.parts])
-        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+            by_tensor = roundings(self._proto)
+            parts = np.array([by_tensor.get(part.tensor, FLOAT32) for part in columns.parts])
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             parts = np.full(len(columns.parts), FLOAT32)
         return np.repeat(parts, columns.counts)
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
-        """Features that cannot reach these columns, as `model.Model` says."""
+        """Return the features that cannot reach these columns, as in `Model.unused`."""
         if n_features not in self._reached:
             self._reached[n_features] = self._read_reached(n_features)
         reached = self._reached[n_features][outputs].any(axis=0)
         return frozenset(np.flatnonzero(~reached).tolist())
 
     def _read_reached(self, n_features: int) -> Array:
-        """Which features may reach which prediction columns: (n_outputs, n_features)."""
+        """Compute which features may reach which prediction columns: (n_outputs, n_features)."""
         columns = self._columns
         try:
             reach = read_reach(self._proto, n_features)
             parts = np.stack([reach[part.tensor] for part in columns.parts])
-        except Exception:  # noqa: BLE001 - what the runtime has taken may still be nonsense
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return np.ones((len(columns.names), n_features), dtype=bool)
         return np.repeat(parts, columns.counts, axis=0)
 
     def predict(self, feeds: Mapping[str, Array]) -> Array:
-        """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as `model.Model` says."""
+        """Predict rows: name -> (n_rows, width) to (n_rows, n_outputs), as in `Model.predict`."""
         try:
             answer = self._columns.arrange(self._run(_native(feeds)))
         except ExplainError:
@@ -151,7 +151,7 @@ class OnnxModel:
 
 
 def _native(feeds: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Bring numbers into this machine's byte order, which the runtime takes for granted."""
+    """Convert numbers to native byte order, which the runtime requires."""
     if all(rows.dtype.isnative for rows in feeds.values()):
         return feeds
     return {name: rows.astype(rows.dtype.newbyteorder("=")) for name, rows in feeds.items()}

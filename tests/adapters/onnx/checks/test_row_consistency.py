@@ -11,7 +11,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, named
+from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, row_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -210,13 +210,13 @@ def test_differences_within_the_rounding_of_the_outputs_type_are_none(
     others = answers.copy()
     others[2] -= kind(difference)
 
-    doubt = compare([others], [answers], "why")
+    inconsistency = compare([others], [answers], "why")
 
-    assert (doubt is not None) is differs
-    if doubt:
-        assert doubt.rows == (2,)
-        assert doubt.amount == pytest.approx(difference, rel=0.05)
-        assert doubt.scale == 1
+    assert (inconsistency is not None) is differs
+    if inconsistency:
+        assert inconsistency.rows == (2,)
+        assert inconsistency.amount == pytest.approx(difference, rel=0.05)
+        assert inconsistency.scale == 1
 
 
 def test_two_calls_may_differ_by_a_rounding_and_no_more() -> None:
@@ -232,8 +232,8 @@ def test_labels_and_missing_numbers_must_be_the_same() -> None:
 
     assert compare([labels, numbers], [labels, numbers], "why") is None
     assert compare([np.array([1, 2, 4])], [labels], "why") == Inconsistency("why", (2,), 0.0, 0.0)
-    doubt = compare([np.array([[1.0], [0.0], [np.inf]])], [numbers], "why")
-    assert doubt == Inconsistency("why", (1,), np.inf, 1.0)
+    inconsistency = compare([np.array([[1.0], [0.0], [np.inf]])], [numbers], "why")
+    assert inconsistency == Inconsistency("why", (1,), np.inf, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -245,4 +245,4 @@ def test_labels_and_missing_numbers_must_be_the_same() -> None:
     ],
 )
 def test_rows_are_named_the_first_few(rows: list[int], text: str) -> None:
-    assert named(rows, "x") == text
+    assert row_names(rows, "x") == text

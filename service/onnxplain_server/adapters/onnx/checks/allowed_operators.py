@@ -1,4 +1,4 @@
-"""The operators that a model may use: computing ones that the runtime has, and no others."""
+"""Allowlist of operators: those of ONNX and ai.onnx.ml, and some of the runtime's own."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _COMPUTING = frozenset(
         *("QLinearSigmoid", "QLinearSoftmax"),
     }
 )
-"""What optimisers and quantisers of the runtime write. Its domain also runs foreign code (PyOp)
+"""Output of the runtime's optimisers and quantisers. Its domain can also run foreign code (PyOp)
 and precompiled binaries (EPContext)."""
 
 _FORBIDDEN = frozenset({"ImageDecoder"})
-"""Standard, but a parser of foreign file formats and never part of a model of tables."""
+"""Standard operator, but a parser of image files, and never part of a model of tables."""
 
 _RANDOM = frozenset(
     {
@@ -34,28 +34,28 @@ _RANDOM = frozenset(
 
 
 def refuse_unknown_operators(model: ModelProto) -> None:
-    """Look at every node, also inside branches and loops.
+    """Check every node, subgraphs included.
 
     Raises
     ------
     ExplainError
-        UNSUPPORTED_MODEL with the operator's name and why.
+        UNSUPPORTED_MODEL with the operator's name and the reason.
     """
     for node in nodes_within(model.graph):
-        if why := _refusal(node):
+        if reason := _refusal(node):
             supported = f"Supported are the operators of ONNX and {ML}, and some of {_CONTRIBUTED}."
-            message = f"The model uses the operator {shown(title(node))}, but {why}. {supported}"
+            message = f"The model uses the operator {shown(title(node))}, but {reason}. {supported}"
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
 
 
 def random_operators(model: ModelProto) -> tuple[str, ...]:
-    """The operators used that draw random numbers; each once, sorted."""
-    found = {node.op_type for node in nodes_within(model.graph) if node.op_type in _RANDOM}
-    return tuple(sorted(found))
+    """Return the operators that draw random numbers; each once, sorted."""
+    used = {node.op_type for node in nodes_within(model.graph) if node.op_type in _RANDOM}
+    return tuple(sorted(used))
 
 
 def title(node: NodeProto) -> str:
-    """The operator as "domain:Operator", or "Operator" in the default domain."""
+    """Format an operator as "domain:Operator", or "Operator" in the default domain."""
     return f"{node.domain}:{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
 
 

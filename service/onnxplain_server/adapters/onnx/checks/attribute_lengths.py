@@ -1,6 +1,6 @@
-"""Lists that must have one value, or one per column.
+"""Lengths of attribute lists that must have one value, or one per column.
 
-onnxruntime takes others silently, and reads past or short of them.
+onnxruntime accepts other lengths silently, and reads out of bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONTROL_COUNTS = {"If": 1, "Loop": 2}
 
 
 def check_widths(model: ModelProto) -> None:
-    """Compare with the declared columns of the input, where the node reads one.
+    """Check against the declared width of the model's input, where a node reads it.
 
     Raises
     ------
@@ -40,11 +40,11 @@ def check_widths(model: ModelProto) -> None:
 
 
 def check_controls(model: ModelProto) -> None:
-    """Refuse loops and branches whose count or condition is written down and empty.
+    """Refuse If and Loop nodes whose constant count or condition is not a single value.
 
-    onnxruntime reads the number that is not there, and dies.
+    onnxruntime crashes on an empty one.
     """
-    sizes = {each.name: math.prod(each.dims) for each in model.graph.initializer}
+    sizes = {tensor.name: math.prod(tensor.dims) for tensor in model.graph.initializer}
     for node in nodes_within(model.graph):
         for name in node.input[: _CONTROL_COUNTS.get(node.op_type, 0)]:
             if sizes.get(name, 1) != 1:
@@ -54,7 +54,7 @@ def check_controls(model: ModelProto) -> None:
 
 
 def declared_widths(model: ModelProto) -> dict[str, int]:
-    """Number of columns of each input that is a matrix and tells it."""
+    """Return the number of columns of each input matrix that declares it."""
     shapes = {value.name: value.type.tensor_type.shape.dim for value in model.graph.input}
     return {
         name: dims[1].dim_value
@@ -63,8 +63,8 @@ def declared_widths(model: ModelProto) -> dict[str, int]:
     }
 
 
-def broken(node: NodeProto, why: str) -> ExplainError:
-    """A node that contradicts itself."""
-    named = f" {shown(node.name)}" if node.name else ""
-    message = f"The model is broken: in its {node.op_type}{named}, {why}."
+def broken(node: NodeProto, reason: str) -> ExplainError:
+    """Build the error INVALID_MODEL for an inconsistent node."""
+    name = f" {shown(node.name)}" if node.name else ""
+    message = f"The model is broken: in its {node.op_type}{name}, {reason}."
     return ExplainError(Reason.INVALID_MODEL, message, "model")

@@ -1,4 +1,4 @@
-"""Refusal of models that point to files: onnxruntime would read them relative to the process.
+"""Refusal of external data: onnxruntime would read files relative to the working directory.
 
 A model of 200 bytes could otherwise return any file of the server as its predictions.
 """
@@ -16,7 +16,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 
 def refuse_external_data(model: ModelProto) -> None:
-    """Look at every tensor: initializers, attributes, subgraphs, functions, training graphs.
+    """Check every tensor: initializers, attributes, subgraphs, functions, training graphs.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""What a model must keep to before onnxruntime sees it.
+"""Gate for untrusted models: static checks and complexity limits before onnxruntime loads one.
 
-onnxruntime loads a chain of 10,000 nodes in 45 s, 2 kB of nested functions not within 40 s, and
-dies of a tree that is 20,000 levels deep. Loading cannot be interrupted, so such models are
-refused by looking at them; the limits leave every measured danger a factor of 2 or more away.
+onnxruntime takes 45 s for a chain of 10,000 nodes, over 40 s for 2 kB of nested functions, and
+crashes on a tree with 20,000 levels. Loading cannot be interrupted, so such models are refused
+by inspection; the limits keep a factor of 2 or more from every measured failure.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """The most complex model that is loaded.
+    """Complexity limits for models.
 
     Attributes
     ----------
     node_count : int
-        Nodes in all graphs together. Loading takes time with their square: 4 s for 2,000.
+        Nodes in all graphs together. Load time grows with their square: 4 s for 2,000.
     output_count : int
         Outputs of the model; each may have many columns.
     graph_depth : int
-        Graphs inside graphs, as branches and loops have them; the main graph is the first.
+        Nesting of subgraphs in branches and loops; the main graph is level 1.
     tree_depth : int
-        Levels of a tree. onnxruntime recurses and was seen to die beyond 10,000.
+        Levels of a tree. onnxruntime recurses, and crashed beyond 10,000.
     target_count : int
-        Columns that a tree ensemble may claim to give.
+        Output columns that a tree ensemble may declare.
     tensor_count : int
-        Initializers in all graphs together; two million empty ones, 4 MB, kill the runtime.
+        Initializers in all graphs together; two million empty ones, 4 MB, crash the runtime.
     """
 
     node_count: int = 2_000
@@ -52,14 +52,13 @@ DEFAULT_LIMITS = ModelLimits()
 
 
 def check(model: ModelProto, limits: ModelLimits) -> None:
-    """Refuse what onnxruntime must not see.
+    """Run all static checks.
 
     Raises
     ------
     ExplainError
-        MODEL_TOO_COMPLEX with what was found and the limit, EXTERNAL_DATA,
-        UNSUPPORTED_MODEL for functions and operators, INVALID_MODEL for trees that
-        contradict themselves.
+        MODEL_TOO_COMPLEX with the count and the limit, EXTERNAL_DATA, UNSUPPORTED_MODEL
+        for functions and operators, INVALID_MODEL for inconsistent trees.
     """
     _check_sizes(model.graph, limits)
     refuse_external_data(model)
@@ -71,7 +70,7 @@ def check(model: ModelProto, limits: ModelLimits) -> None:
 
 
 def _refuse_functions(model: ModelProto) -> None:
-    """Functions expand without bound: 10 levels of 9 calls each are 3,486,784,401 nodes."""
+    """Refuse functions: they expand without bound, 10 levels of 9 calls to 3,486,784,401 nodes."""
     if model.functions:
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL,
@@ -82,29 +81,29 @@ def _refuse_functions(model: ModelProto) -> None:
 
 
 def _check_sizes(graph: GraphProto, limits: ModelLimits) -> None:
-    _at_most(len(graph.output), limits.output_count, "outputs")
+    _check_limit(len(graph.output), limits.output_count, "outputs")
     node_count = tensor_count = 0
     for depth, inner in _levels(graph):
-        _at_most(depth, limits.graph_depth, "graphs inside each other")
+        _check_limit(depth, limits.graph_depth, "graphs inside each other")
         node_count += len(inner.node)
-        _at_most(node_count, limits.node_count, "nodes")
+        _check_limit(node_count, limits.node_count, "nodes")
         tensor_count += len(inner.initializer) + len(inner.sparse_initializer)
-        _at_most(tensor_count, limits.tensor_count, "initializers")
+        _check_limit(tensor_count, limits.tensor_count, "initializers")
 
 
 def _levels(graph: GraphProto) -> Iterator[tuple[int, GraphProto]]:
-    """The graph and all inside it, each with its level from 1; without recursion."""
-    waiting = [(1, graph)]
-    while waiting:
-        depth, found = waiting.pop()
-        yield depth, found
-        waiting.extend((depth + 1, inner) for node in found.node for inner in subgraphs(node))
+    """Yield the graph and its subgraphs with their level from 1, without recursion."""
+    stack = [(1, graph)]
+    while stack:
+        depth, current = stack.pop()
+        yield depth, current
+        stack.extend((depth + 1, inner) for node in current.node for inner in subgraphs(node))
 
 
-def _at_most(found: int, limit: int, what: str) -> None:
-    if found > limit:
+def _check_limit(count: int, limit: int, noun: str) -> None:
+    if count > limit:
         raise ExplainError(
             Reason.MODEL_TOO_COMPLEX,
-            f"The model has {found:,} {what} or more; this server takes at most {limit:,}.",
+            f"The model has {count:,} {noun} or more; this server takes at most {limit:,}.",
             "model",
         )

@@ -1,7 +1,7 @@
-"""Whether a model answers the same row alike: in a second call, in another order, in company.
+"""Row consistency of a model: equal answers for a row in repeated calls, other orders and batches.
 
-Explanations compare answers for rows that differ in one feature; a model for which other things
-matter too has none. Fresh sessions start from the same seed, so two of them would agree.
+Explanations compare answers for rows that differ in one feature, so a model that also depends on
+other things has none. All calls share one session, because fresh ones start from the same seed.
 """
 
 from __future__ import annotations
@@ -18,121 +18,123 @@ from onnxplain_server.adapters.onnx.evaluation import Run
 from onnxplain_server.core.arrays import Array, Matrix
 
 _TOLERANCE = 1e-4
-"""Share of the largest answer up to which another order of additions may change answers."""
+"""Relative to the largest answer: effect of another order of additions."""
 
 _ROUNDINGS = 4
-"""Roundings of an output's type that make no difference, in whichever call."""
+"""Roundings in an output's type that count as equal, in any call."""
 
-_MOST_NAMED = 5
+_NAMED_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """Why a model is no function of the row.
+    """Evidence that a model is not a function of the row.
 
     Attributes
     ----------
-    why : str
-        The end of "the model is not a function of the row: ...".
+    reason : str
+        Continues "the model is not a function of the row: ...".
     rows : tuple of int
-        Positions of the rows whose answers differ; empty where it is known without asking.
+        Positions of the rows with different answers; empty for static evidence.
     amount, scale : float
-        The largest difference between numbers, and the largest number of the same output; 0 where
-        answers that are no numbers differ.
+        Largest difference, and largest answer of the same output; 0 for answers that are no
+        floats.
     """
 
-    why: str
+    reason: str
     rows: tuple[int, ...] = ()
     amount: float = 0.0
     scale: float = 0.0
 
-    def told(self, rows: str) -> str:
-        """Tell it with its size; `rows` names the rows whose answers differ."""
+    def describe(self, rows: str) -> str:
+        """Format reason and size; `rows` names the rows with different answers."""
         if not self.rows:
-            return self.why
+            return self.reason
         size = f" by up to {self.amount:.2g} where answers reach {self.scale:.2g}," * bool(
             self.amount
         )
-        return f"{self.why},{size} in {rows}"
+        return f"{self.reason},{size} in {rows}"
 
 
-def contradiction(model: ModelProto, run: Run, rows: Mapping[str, Array]) -> Inconsistency | None:
-    """Ask the same rows twice in one session, then in another order.
+def find_inconsistency(
+    model: ModelProto, run: Run, rows: Mapping[str, Array]
+) -> Inconsistency | None:
+    """Evaluate the same rows twice in one session, then in another order.
 
     Parameters
     ----------
     model : ModelProto
     run : Run
-        The way in which rows will be evaluated.
+        Evaluation that predictions will use.
     rows : mapping of input name to (n_rows, width)
 
     Returns
     -------
     Doubt or None
-        None where nothing was found. What shows only on other rows stays unseen.
+        None if all answers agree. Inconsistencies on other rows go undetected.
     """
-    if drawn := random_operators(model):
-        return Inconsistency(f"it draws random numbers ({', '.join(drawn)})")
+    if operators := random_operators(model):
+        return Inconsistency(f"it draws random numbers ({', '.join(operators)})")
     first, second = run(rows), run(rows)
-    why = "the same rows got different answers in two calls"
-    if doubt := compare(second, first, why, tolerance=0.0):
-        return doubt
+    reason = "the same rows got different answers in two calls"
+    if inconsistency := compare(second, first, reason, tolerance=0.0):
+        return inconsistency
     n = len(next(iter(rows.values())))
     order = np.roll(np.arange(n), 1)
-    moved = run({name: values[order] for name, values in rows.items()})
-    back = [answer[np.argsort(order)] for answer in moved]
-    return compare(back, first, "its answer for a row depends on the rows before and after it")
+    reordered = run({name: values[order] for name, values in rows.items()})
+    restored = [answer[np.argsort(order)] for answer in reordered]
+    return compare(restored, first, "its answer for a row depends on the rows before and after it")
 
 
 def compare(
-    found: Sequence[Array], expected: Sequence[Array], why: str, tolerance: float = _TOLERANCE
+    actual: Sequence[Array], expected: Sequence[Array], reason: str, tolerance: float = _TOLERANCE
 ) -> Inconsistency | None:
-    """Find where answers differ by more than rounding, and by how much.
+    """Find the rows whose answers differ by more than rounding, and the size of the difference.
 
     Parameters
     ----------
-    found, expected : for each output (n_rows, ...)
-    why : str
-        What it means that they differ.
+    actual, expected : for each output (n_rows, ...)
+    reason : str
+        Meaning of a difference.
     tolerance : float
-        Share of the largest answer that makes no difference, where the output's type rounds finer.
+        Relative to the largest answer; at least some roundings of the output's type.
 
     Returns
     -------
     Doubt or None
-        None where they are equal but for rounding.
+        None if they are equal up to rounding.
     """
     differing: set[int] = set()
     sizes = [(0.0, 0.0)]
-    for one, other in zip(found, expected, strict=True):
-        rows, amount, scale = _difference(one, other, tolerance)
+    for outputs in zip(actual, expected, strict=True):
+        rows, amount, scale = _difference(*outputs, tolerance)
         differing.update(rows)
         sizes.append((amount, scale))
     if not differing:
         return None
     amount, scale = max(sizes, key=lambda size: size[0] / size[1] if size[1] else size[0])
-    return Inconsistency(why, tuple(sorted(differing)), amount, scale)
+    return Inconsistency(reason, tuple(sorted(differing)), amount, scale)
 
 
 def _difference(
-    found: Array, expected: Array, tolerance: float
+    actual: Array, expected: Array, tolerance: float
 ) -> tuple[Sequence[int], float, float]:
-    """Rows of which one output differs, the largest difference, and the largest answer."""
-    if found.shape != expected.shape:
+    """Return the rows where one output differs, the largest difference and the largest answer."""
+    if actual.shape != expected.shape:
         return range(len(expected)), 0.0, 0.0
-    if found.dtype.kind != "f":
-        return _rows(found != expected), 0.0, 0.0
+    if actual.dtype.kind != "f":
+        return _rows(actual != expected), 0.0, 0.0
     tolerance = max(tolerance, _ROUNDINGS * float(np.finfo(expected.dtype).eps))
-    ours, theirs = found.astype(np.float64), expected.astype(np.float64)
-    scale = float(np.abs(theirs, where=np.isfinite(theirs), out=np.zeros(theirs.shape)).max())
-    wrong = ~np.isclose(ours, theirs, tolerance, tolerance * scale, equal_nan=True)
-    return _rows(wrong), _largest(ours[wrong], theirs[wrong]), scale
+    actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    scale = float(np.abs(expected, where=np.isfinite(expected), out=np.zeros(expected.shape)).max())
+    wrong = ~np.isclose(actual, expected, tolerance, tolerance * scale, equal_nan=True)
+    return _rows(wrong), _largest(actual[wrong], expected[wrong]), scale
 
 
-def _largest(found: Matrix, expected: Matrix) -> float:
-    """Largest difference; infinite where one of two answers is no number."""
+def _largest(actual: Matrix, expected: Matrix) -> float:
+    """Return the largest difference; infinite where one of two answers is NaN."""
     with np.errstate(invalid="ignore"):
-        differences = np.abs(found - expected)
+        differences = np.abs(actual - expected)
     return float(np.nan_to_num(differences, nan=math.inf).max(initial=0.0))
 
 
@@ -141,11 +143,11 @@ def _rows(wrong: Array) -> Sequence[int]:
     return np.flatnonzero(by_row).tolist()
 
 
-def named(rows: Sequence[object], kind: str) -> str:
-    """Name rows by their numbers, the first few where there are many: "rows 2 and 7 (...)"."""
+def row_names(rows: Sequence[object], kind: str) -> str:
+    """Format row numbers for a message, at most five of them: "rows 2 and 7 (...)"."""
     if not rows:
         return ""
-    shown = [str(row) for row in rows[:_MOST_NAMED]]
+    shown = [str(row) for row in rows[:_NAMED_ROWS]]
     rest = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
     numbers = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     if rest:

@@ -1,6 +1,6 @@
-"""Tree ensembles that contradict themselves, found before onnxruntime follows them.
+"""Consistency of tree ensembles: ids, children, leaves and lengths, before onnxruntime uses them.
 
-onnxruntime refuses most of these by itself, some only when it predicts, and a few never.
+onnxruntime refuses most faults at load time, some only at prediction, and a few never.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
 
-_WIDEST = 2**31
+_ID_LIMIT = 2**31
 _LEAF = "LEAF"
 _MODES = frozenset(
     {
@@ -34,28 +34,28 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
     Raises
     ------
     ExplainError
-        INVALID_MODEL with what contradicts what; MODEL_TOO_COMPLEX beyond a limit.
+        INVALID_MODEL with the inconsistency; MODEL_TOO_COMPLEX beyond a limit.
     """
     widths = declared_widths(model)
     for node in nodes_within(model.graph):
         checker = _CHECKERS.get(node.op_type)
         if checker is not None:
             forest = _Forest(node, widths.get(node.input[0]) if node.input else None)
-            _within(forest.target_count(), target_limit, "columns in a tree ensemble")
+            _check_limit(forest.target_count(), target_limit, "columns in a tree ensemble")
             depth = tree_depth(checker(forest), depth_limit)
             if depth is None:
                 raise broken(node, "nodes lie on a cycle")
-            _within(depth, depth_limit, "levels in a tree")
+            _check_limit(depth, depth_limit, "levels in a tree")
 
 
 class _Forest:
-    """The attributes of one tree ensemble.
+    """Attributes of one tree ensemble, with their lengths and ranges checked.
 
     Parameters
     ----------
     node : NodeProto
     width : int or None
-        Number of its input's columns, where it is known.
+        Number of the input's columns, if known.
     """
 
     def __init__(self, node: NodeProto, width: int | None) -> None:
@@ -63,36 +63,36 @@ class _Forest:
         self.width = width
 
     def list(self, name: str, *lengths: int) -> Array:
-        """An attribute as an array, of one of these lengths where any are given."""
+        """Return an attribute as an array; check that it has one of `lengths`, if any."""
         values = attribute(self.node, name, ())
         if isinstance(values, TensorProto):
             values = numpy_helper.to_array(values)
-        found = np.atleast_1d(np.asarray(values if len(values) else (), dtype=_dtype(values)))
-        if lengths and found.size not in lengths:
-            wanted = " or ".join(f"{length:,}" for length in lengths)
-            raise broken(self.node, f"{name} has {found.size:,} values instead of {wanted}")
-        return found
+        array = np.atleast_1d(np.asarray(values if len(values) else (), dtype=_dtype(values)))
+        if lengths and array.size not in lengths:
+            expected = " or ".join(f"{length:,}" for length in lengths)
+            raise broken(self.node, f"{name} has {array.size:,} values instead of {expected}")
+        return array
 
     def either(self, name: str, *lengths: int) -> Array:
-        """An attribute that may also be written as a tensor."""
+        """Return an attribute that may also be stored as a tensor."""
         tensor = self.list(f"{name}_as_tensor")
-        return self.list(name, *lengths) if not tensor.size else self.list(f"{name}_as_tensor")
+        return tensor if tensor.size else self.list(name, *lengths)
 
-    def indices(self, name: str, length: int, below: int, used: Array | None = None) -> Indices:
-        """An attribute of whole numbers from 0 to `below` - 1, at the nodes that use it."""
-        found = self.list(name, length)
-        found = found if used is None else found[used]
-        wrong = found[(found < 0) | (found >= below)]
+    def indices(self, name: str, length: int, end: int, used: Array | None = None) -> Indices:
+        """Return an attribute of integers in [0, end), at the nodes that use it."""
+        values = self.list(name, length)
+        values = values if used is None else values[used]
+        wrong = values[(values < 0) | (values >= end)]
         if wrong.size:
-            raise broken(self.node, f"{name} holds {wrong[0]}, which is not in [0, {below - 1:,}]")
-        return found.astype(np.intp)
+            raise broken(self.node, f"{name} holds {wrong[0]}, which is not in [0, {end - 1:,}]")
+        return values.astype(np.intp)
 
-    def require(self, holds: bool, why: str) -> None:
-        if not holds:
-            raise broken(self.node, why)
+    def require(self, condition: bool, reason: str) -> None:
+        if not condition:
+            raise broken(self.node, reason)
 
     def target_count(self) -> int:
-        """Number of columns that it claims to give."""
+        """Return the declared number of output columns."""
         if self.node.op_type == "TreeEnsembleClassifier":
             labels = ("classlabels_strings", "classlabels_int64s")
             return max(self.list(name).size for name in labels)
@@ -100,12 +100,12 @@ class _Forest:
 
 
 def _dtype(values: Array) -> type | None:
-    """Whole numbers stay whole where a list is empty."""
+    """Choose int64 for an empty list, so that its values count as integers."""
     return None if len(values) else np.int64
 
 
 def _check_named(forest: _Forest) -> Indices:
-    """TreeEnsembleRegressor and -Classifier, whose nodes have names: a tree and a number in it."""
+    """Check a TreeEnsembleRegressor or -Classifier, whose nodes have a tree id and a node id."""
     keys = _keys(forest, "nodes_treeids", "nodes_nodeids")
     n, order = len(keys), np.argsort(keys)
     forest.require(n > 0, "there are no nodes")
@@ -116,19 +116,19 @@ def _check_named(forest: _Forest) -> Indices:
     _check_splits(forest, forest.either("nodes_values", n)[~leaf], n, ~leaf)
     children = np.full((n, 2), -1, np.intp)
     for side, name in enumerate(("nodes_truenodeids", "nodes_falsenodeids")):
-        below = forest.indices(name, n, _WIDEST, ~leaf)
-        wanted = (keys[~leaf] & ~(_WIDEST - 1)) | below
-        children[~leaf, side] = _find(forest, wanted, keys, order, name)
+        ids = forest.indices(name, n, _ID_LIMIT, ~leaf)
+        child_keys = (keys[~leaf] & ~(_ID_LIMIT - 1)) | ids
+        children[~leaf, side] = _find(forest, child_keys, keys, order, name)
     _check_leaves(forest, keys, order, leaf)
     return children
 
 
 def _check_leaves(forest: _Forest, keys: Indices, order: Indices, leaf: Array) -> None:
-    """Weights belong to leaves, and to columns that there are."""
+    """Check that weights belong to existing leaves and output columns."""
     stem = "class" if forest.node.op_type == "TreeEnsembleClassifier" else "target"
     owners = _keys(forest, f"{stem}_treeids", f"{stem}_nodeids")
-    found = _find(forest, owners, keys, order, f"{stem}_nodeids")
-    forest.require(bool(leaf[found].all()), f"{stem}_nodeids names a node that is no leaf")
+    positions = _find(forest, owners, keys, order, f"{stem}_nodeids")
+    forest.require(bool(leaf[positions].all()), f"{stem}_nodeids names a node that is no leaf")
     forest.require(len(owners) > 0, "no leaf has a weight")
     forest.indices(f"{stem}_ids", len(owners), max(1, forest.target_count()))
     forest.either(f"{stem}_weights", len(owners))
@@ -136,56 +136,56 @@ def _check_leaves(forest: _Forest, keys: Indices, order: Indices, leaf: Array) -
 
 
 def _keys(forest: _Forest, trees: str, numbers: str) -> Indices:
-    """One number for each tree and number in it."""
+    """Combine tree id and node id to one key."""
     n = forest.list(trees).size
-    return forest.indices(trees, n, _WIDEST) * _WIDEST + forest.indices(numbers, n, _WIDEST)
+    return forest.indices(trees, n, _ID_LIMIT) * _ID_LIMIT + forest.indices(numbers, n, _ID_LIMIT)
 
 
-def _find(forest: _Forest, wanted: Indices, keys: Indices, order: Indices, name: str) -> Indices:
-    """Indices of the nodes with these keys."""
-    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
-    found: Indices = order[at]
-    missing = np.flatnonzero(keys[found] != wanted)
+def _find(forest: _Forest, targets: Indices, keys: Indices, order: Indices, name: str) -> Indices:
+    """Return the positions of the nodes with these keys."""
+    at = np.minimum(np.searchsorted(keys, targets, sorter=order), len(keys) - 1)
+    positions: Indices = order[at]
+    missing = np.flatnonzero(keys[positions] != targets)
     if len(missing):
-        lost = wanted[missing[0]] % _WIDEST
-        raise broken(forest.node, f"{name} names node {lost}, which its tree does not have")
-    return found
+        node_id = targets[missing[0]] % _ID_LIMIT
+        raise broken(forest.node, f"{name} names node {node_id}, which its tree does not have")
+    return positions
 
 
 def _check_indexed(forest: _Forest) -> Indices:
-    """TreeEnsemble of ai.onnx.ml 5, whose nodes and leaves are counted through."""
+    """Check a TreeEnsemble of ai.onnx.ml 5, whose nodes and leaves are numbered consecutively."""
     n = forest.list("nodes_featureids").size
     leaf_count = forest.list("leaf_targetids").size
     forest.require(n > 0 and leaf_count > 0, "there are no nodes or no leaves")
     modes = forest.indices("nodes_modes", n, _MEMBER + 1)
     splits = forest.list("nodes_splits", n)
     _check_splits(forest, splits[modes != _MEMBER], n, np.ones(n, dtype=bool))
-    ends = int(np.isnan(forest.list("membership_values").astype(np.float64)).sum())
+    set_count = int(np.isnan(forest.list("membership_values").astype(np.float64)).sum())
     forest.require(
-        ends == int((modes == _MEMBER).sum()),
-        f"membership_values has {ends} sets for {int((modes == _MEMBER).sum())} nodes",
+        set_count == int((modes == _MEMBER).sum()),
+        f"membership_values has {set_count} sets for {int((modes == _MEMBER).sum())} nodes",
     )
     children = np.full((n, 2), -1, np.intp)
     for side, (ids, leafs) in enumerate(
         (("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs"))
     ):
         leaf = forest.indices(leafs, n, 2) == 1
-        below = forest.indices(ids, n, max(n, leaf_count))
-        over = below >= np.where(leaf, leaf_count, n)
-        forest.require(not over.any(), f"{ids} names a node or leaf that does not exist")
-        children[~leaf, side] = below[~leaf]
+        positions = forest.indices(ids, n, max(n, leaf_count))
+        is_outside = positions >= np.where(leaf, leaf_count, n)
+        forest.require(not is_outside.any(), f"{ids} names a node or leaf that does not exist")
+        children[~leaf, side] = positions[~leaf]
     forest.indices("leaf_targetids", leaf_count, max(1, forest.target_count()))
     forest.list("leaf_weights", leaf_count)
-    roots = forest.list("tree_roots").size
-    forest.require(roots > 0, "there are no trees")
-    forest.indices("tree_roots", roots, n)
+    tree_count = forest.list("tree_roots").size
+    forest.require(tree_count > 0, "there are no trees")
+    forest.indices("tree_roots", tree_count, n)
     return children
 
 
 def _check_splits(forest: _Forest, thresholds: Array, n: int, used: Array) -> None:
-    """Features and thresholds of the nodes that are used, and what is told about all."""
+    """Check features and thresholds of inner nodes, and the lists with a value per node."""
     forest.require(not np.isnan(thresholds.astype(np.float64)).any(), "a threshold is NaN")
-    features = forest.indices("nodes_featureids", n, _WIDEST, used)
+    features = forest.indices("nodes_featureids", n, _ID_LIMIT, used)
     last = int(features.max(initial=-1))
     forest.require(
         forest.width is None or last < forest.width,
@@ -195,9 +195,9 @@ def _check_splits(forest: _Forest, thresholds: Array, n: int, used: Array) -> No
     forest.list("nodes_missing_value_tracks_true", 0, n)
 
 
-def _within(found: int, limit: int, what: str) -> None:
-    if found > limit:
-        message = f"The model has more than {limit:,} {what}, the most that this server takes."
+def _check_limit(count: int, limit: int, noun: str) -> None:
+    if count > limit:
+        message = f"The model has more than {limit:,} {noun}, the most that this server takes."
         raise ExplainError(Reason.MODEL_TOO_COMPLEX, message, "model")
 
 

@@ -1,4 +1,4 @@
-"""Depth of trees, counted level by level: recursion is what kills onnxruntime."""
+"""Depth of trees, counted level by level without recursion; deep trees crash onnxruntime."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ def tree_depth(children: Indices, limit: int) -> int | None:
     Parameters
     ----------
     children : (n_nodes, 2)
-        Indices of nodes; -1 for none. Several nodes may share a child, as LightGBM's sets of
-        categories have it: the longest way counts.
+        Indices of nodes; -1 for none. Several nodes may share a child, as in LightGBM's sets of
+        categories: the longest path counts.
     limit : int
-        Where to stop: `limit` + 1 stands for anything deeper.
+        Stop beyond this level: `limit` + 1 stands for any deeper tree.
 
     Returns
     -------
     int or None
-        None where nodes lie on a cycle. Cost: O(n_nodes), and a step per level.
+        None if nodes lie on a cycle. Cost: O(n_nodes), and a step per level.
     """
     parent_count = np.bincount(children[children >= 0], minlength=len(children))
     level: Indices = np.flatnonzero(parent_count == 0)
-    seen = depth = 0
+    seen_count = depth = 0
     while len(level) and depth <= limit:
-        seen, depth = seen + len(level), depth + 1
-        level = _next(children[level], parent_count)
-    return depth if seen == len(children) or depth > limit else None
+        seen_count, depth = seen_count + len(level), depth + 1
+        level = _next_level(children[level], parent_count)
+    return depth if seen_count == len(children) or depth > limit else None
 
 
-def _next(below: Array, parent_count: Array) -> Indices:
-    """Children of which all parents have been seen."""
-    reached, times = np.unique(below[below >= 0], return_counts=True)
-    parent_count[reached] -= times
-    following: Indices = reached[parent_count[reached] == 0]
-    return following
+def _next_level(children: Array, parent_count: Array) -> Indices:
+    """Return the children whose parents have all been visited."""
+    reached, counts = np.unique(children[children >= 0], return_counts=True)
+    parent_count[reached] -= counts
+    level: Indices = reached[parent_count[reached] == 0]
+    return level
