@@ -9,9 +9,22 @@ import onnxplain
 import pytest
 from onnxplain import AsyncClient, Client
 from onnxplain.requests import RequestOptions, to_request
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import (
+    ClassPairing,
+    ExplainRequest,
+    Explanation,
+    MethodOptions,
+    Progress,
+    Receipt,
+    RowsUsed,
+)
+from onnxplain.v1.interactions_pb2 import InteractionStatistic
+from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve
+from onnxplain.v1.plot_pb2 import Plot
 
 OPTIONS: Any = MethodOptions.DESCRIPTOR
+EXPLANATION: Any = Explanation.DESCRIPTOR
 REQUEST: Any = ExplainRequest.DESCRIPTOR
 METHODS: dict[str, type[Any]] = {
     name: getattr(onnxplain, method.message_type.name.removesuffix("Options"))
@@ -131,3 +144,52 @@ def test_each_option_of_a_nested_message_too(name: str) -> None:
     arguments = [argument for name in names for argument in FLAT.get(name, [name])]
 
     assert [h for h in get_type_hints(NESTED[name]) if h != "constant"] == arguments
+
+
+# Fields of results that are read from `message` only.
+IN_MESSAGE = {
+    "FeatureVectorsResult": {
+        "source",
+        "explained_energy_ratio",
+        "singular_gap",
+        "sentence_count",
+        "tree_count",
+        "nearest",
+        "norm_standard_errors",
+        "angle_standard_errors_degrees",
+        "rank_correlation",
+        "forest",
+        "knockoff_check",
+    },
+    "FirmResult": {"contrasts", "confidence_level", "sequences"},
+}
+RESULTS: dict[str, Any] = {
+    field.message_type.name: (field.message_type, getattr(onnxplain, field.message_type.name))
+    for field in EXPLANATION.oneofs_by_name["result"].fields
+} | {
+    kind.__name__: (message.DESCRIPTOR, kind)
+    for kind, message in (
+        (onnxplain.ClassPairing, ClassPairing),
+        (onnxplain.InteractionStatistic, InteractionStatistic),
+        (onnxplain.ModelDescription, ModelDescription),
+        (onnxplain.ModelInput, ModelInput),
+        (onnxplain.PartialDependenceCurve, PartialDependenceCurve),
+        (onnxplain.Plot, Plot),
+        (onnxplain.Progress, Progress),
+        (onnxplain.Receipt, Receipt),
+        (onnxplain.RowsUsed, RowsUsed),
+    )
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_each_field_of_a_result_is_an_attribute_or_told_to_be_in_the_message(name: str) -> None:
+    message, kind = RESULTS[name]
+    missing = {field.name for field in message.fields} - set(kind.__dataclass_fields__)
+
+    assert missing == IN_MESSAGE.get(name, set())
+
+
+def test_an_enumeration_value_of_a_newer_server_is_told_by_name() -> None:
+    with pytest.raises(ValueError, match="Scale has no value 7: update onnxplain"):
+        onnxplain.ModelDescription.from_message(ModelDescription(scales=[7]))  # type: ignore[list-item] # unknown

@@ -10,9 +10,19 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import read
+from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import average_loss_pb2, explanation_service_pb2
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
+
+_SCHEMA = pa.schema(
+    [
+        ("group", pa.string()),
+        ("output", pa.string()),
+        ("value", pa.float64()),
+        ("weight", pa.float64()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +45,7 @@ class GroupLoss:
     @classmethod
     def from_message(cls, message: average_loss_pb2.AverageLoss) -> GroupLoss:
         """Read the message of the contract."""
-        return cls(message.group, np.array(message.values), message.weight)
+        return read(cls, message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,16 +86,8 @@ class AverageLossResult(Tabular):
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> AverageLossResult:
         """Read the message of the contract."""
-        result = message.average_loss
-        return cls(
-            output_names=tuple(result.output_names),
-            losses=tuple(GroupLoss.from_message(loss) for loss in result.losses),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.average_loss,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
-        )
+        losses = tuple(GroupLoss.from_message(loss) for loss in message.average_loss.losses)
+        return read_result(cls, message, losses=losses)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per group and output.
@@ -95,16 +97,9 @@ class AverageLossResult(Tabular):
         pyarrow.Table
             Columns `group`, `output`, `value`, `weight`.
         """
-        n_outputs = len(self.output_names)
-        values = [value for loss in self.losses for value in loss.values]
-        weights = [loss.weight for loss in self.losses for _ in loss.values]
-        return pa.table(
-            {
-                "group": pa.array(
-                    [loss.group for loss in self.losses for _ in range(n_outputs)], pa.string()
-                ),
-                "output": pa.array(list(self.output_names) * len(self.losses), pa.string()),
-                "value": pa.array(values, pa.float64()),
-                "weight": pa.array(weights, pa.float64()),
-            }
-        )
+        rows = [
+            (loss.group, output, value, loss.weight)
+            for loss in self.losses
+            for output, value in zip(self.output_names, loss.values, strict=True)
+        ]
+        return to_rows(rows, _SCHEMA)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 
@@ -85,24 +85,15 @@ class FeatureVectorsResult(Tabular):
         """Read the message of the contract."""
         result = message.feature_vectors
         count = len(result.features)
-        return cls(
-            features=tuple(result.features),
+        return read_result(
+            cls,
+            message,
             vectors=np.array(result.vectors).reshape(count, -1),
-            norms=np.array(result.norms),
-            relative_norms=np.array(result.relative_norms),
-            angles_degrees=np.array(result.angles_degrees),
-            singular_values=np.array(result.singular_values),
-            explained_variance_ratio=result.explained_variance_ratio,
             groups=np.array(result.groups, dtype=np.int32),
             cooccurrence=_square(result.cooccurrence, count),
             similarity=_square(result.similarity, count),
             adjusted_similarity=_square(result.adjusted_similarity, count),
             interchangeable=tuple((pair.first, pair.second) for pair in result.interchangeable),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.feature_vectors,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import nan_if_empty, read
+from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, firm_pb2
 from onnxplain.v1.firm_pb2 import FirmOptions
 
@@ -73,14 +74,10 @@ class FirmImportance:
     def from_message(cls, message: firm_pb2.FirmImportance) -> FirmImportance:
         """Read the message of the contract."""
         curve = message.curve
-        missing = [np.nan] * len(message.values)
-        return cls(
-            feature=message.feature,
-            values=np.array(message.values),
-            standard_errors=np.array(message.standard_errors or missing),
-            lower=np.array(message.lower or missing),
-            upper=np.array(message.upper or missing),
-            estimator=FirmOptions.Estimator.Name(message.estimator),
+        return read(
+            cls,
+            message,
+            **nan_if_empty(message, "standard_errors", "lower", "upper"),
             levels=np.array(curve.texts) if curve.texts else np.array(curve.numbers),
             expected_scores=np.array(curve.expected_scores).reshape(-1, len(message.values)),
             shares=np.array(curve.shares),
@@ -169,17 +166,11 @@ class FirmResult(Tabular):
         """Read the message of the contract."""
         result = message.firm
         sequences = result.sequences
-        return cls(
-            output_names=tuple(result.output_names),
+        return read_result(
+            cls,
+            message,
             importances=tuple(FirmImportance.from_message(i) for i in result.importances),
             kmers=tuple(FirmKmers.from_message(k, sequences) for k in sequences.kmers),
-            mean_scores=np.array(result.mean_scores),
-            score_standard_deviations=np.array(result.score_standard_deviations),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.firm,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -199,9 +190,7 @@ class FirmResult(Tabular):
             for i in self.importances
             for k, output in enumerate(self.output_names)
         ]
-        return pa.Table.from_pylist(
-            [dict(zip(_FEATURES.names, row, strict=True)) for row in rows], schema=_FEATURES
-        )
+        return to_rows(rows, _FEATURES)
 
     def _strings(self, kmers: FirmKmers) -> pa.Table:
         count, positions, outputs = kmers.differences.shape

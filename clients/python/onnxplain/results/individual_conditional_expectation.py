@@ -11,7 +11,8 @@ import pyarrow as pa
 from onnxplain.columns import Values, feature_column, from_column, stack
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import read
+from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import explanation_service_pb2, individual_conditional_expectation_pb2
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
@@ -61,11 +62,12 @@ class IndividualConditionalExpectationCurves(Tabular):
         """Read the message of the contract."""
         grid = tuple(from_column(column) for column in message.grid)
         shape = (len(message.row_indices), len(grid[0]), len(output_names))
-        return cls(
+        return read(
+            cls,
+            message,
             features=tuple(message.features) or (message.feature,),
             grid=grid,
             row_indices=np.array(message.row_indices, dtype=np.int32),
-            groups=tuple(message.groups),
             values=np.array(message.values).reshape(shape),
             output_names=output_names,
             message=message,
@@ -139,15 +141,9 @@ class IndividualConditionalExpectationResult(Tabular):
         """Read the message of the contract."""
         result = message.individual_conditional_expectation
         names = tuple(result.output_names)
-        read = IndividualConditionalExpectationCurves.from_message
-        return cls(
-            output_names=names,
-            curves=tuple(read(curves, names) for curves in result.curves),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.individual_conditional_expectation,
-            rows=RowsUsed.from_message(message),
-            message=result,
-        )
+        from_message = IndividualConditionalExpectationCurves.from_message
+        curves = tuple(from_message(curves, names) for curves in result.curves)
+        return read_result(cls, message, curves=curves)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows of every feature's curves under each other.

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import nan_if_empty, read
+from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 
@@ -32,6 +33,11 @@ _SCHEMA = pa.schema(
         ("numerator_error", pa.float64()),
     ]
 )
+_NUMBERS = (
+    "numerators", "denominators", "values",
+    "standard_errors", "lower", "upper", "biases", "p_values", "numerator_errors",
+)  # fmt: skip
+"""Arrays of a statistic, in the order of the schema; the first three are never empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,19 +79,7 @@ class InteractionStatistic:
     @classmethod
     def from_message(cls, message: interactions_pb2.InteractionStatistic) -> InteractionStatistic:
         """Read the message of the contract."""
-        unknown = [np.nan] * len(message.values)
-        return cls(
-            features=tuple(message.features),
-            numerators=np.array(message.numerators),
-            denominators=np.array(message.denominators),
-            values=np.array(message.values),
-            standard_errors=np.array(message.standard_errors or unknown),
-            lower=np.array(message.lower or unknown),
-            upper=np.array(message.upper or unknown),
-            biases=np.array(message.biases or unknown),
-            p_values=np.array(message.p_values or unknown),
-            numerator_errors=np.array(message.numerator_errors or unknown),
-        )
+        return read(cls, message, **nan_if_empty(message, *_NUMBERS[3:]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,20 +136,14 @@ class InteractionsResult(Tabular):
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:
         """Read the message of the contract."""
         result = message.interactions
-        return cls(
-            output_names=tuple(result.output_names),
-            mean_squares=np.array(result.mean_squares),
+        return read_result(
+            cls,
+            message,
             total=InteractionStatistic.from_message(result.total),
             overall=_statistics(result.overall),
             pairwise=_statistics(result.pairwise),
             threeway=_statistics(result.threeway),
             importance=_statistics(result.importance),
-            confidence_level=result.confidence_level,
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.interactions,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -168,27 +156,15 @@ class InteractionsResult(Tabular):
             `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
             `p_value`, `numerator_error`.
         """
-        return pa.Table.from_pylist(list(self._rows()), schema=_SCHEMA)
+        return to_rows(self._rows(), _SCHEMA)
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
         for name in ("total", "overall", "pairwise", "threeway", "importance"):
             statistics = (self.total,) if name == "total" else getattr(self, name)
             for statistic in statistics:
-                parts = zip(
-                    self.output_names,
-                    statistic.numerators,
-                    statistic.denominators,
-                    statistic.values,
-                    statistic.standard_errors,
-                    statistic.lower,
-                    statistic.upper,
-                    statistic.biases,
-                    statistic.p_values,
-                    statistic.numerator_errors,
-                    strict=True,
-                )
-                for row in parts:
-                    yield dict(zip(_SCHEMA.names, (name, statistic.features, *row), strict=True))
+                numbers = (getattr(statistic, number) for number in _NUMBERS)
+                for output, *row in zip(self.output_names, *numbers, strict=True):
+                    yield (name, statistic.features, output, *row)
 
 
 def _statistics(

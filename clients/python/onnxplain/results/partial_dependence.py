@@ -11,7 +11,8 @@ import pyarrow as pa
 from onnxplain.columns import Values, feature_column, from_column, stack
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import read
+from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 
@@ -53,12 +54,11 @@ class PartialDependenceCurve(Tabular):
         cls, message: partial_dependence_pb2.PartialDependenceCurve, output_names: tuple[str, ...]
     ) -> PartialDependenceCurve:
         """Read the message of the contract."""
-        return cls(
-            features=tuple(message.features),
-            group=message.group,
+        return read(
+            cls,
+            message,
             grid=tuple(from_column(column) for column in message.grid),
             values=np.array(message.values).reshape(-1, len(output_names)),
-            weight=message.weight,
             output_names=output_names,
             message=message,
         )
@@ -120,14 +120,8 @@ class PartialDependenceResult(Tabular):
         """Read the message of the contract."""
         result = message.partial_dependence
         names = tuple(result.output_names)
-        return cls(
-            output_names=names,
-            curves=tuple(PartialDependenceCurve.from_message(c, names) for c in result.curves),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.partial_dependence,
-            rows=RowsUsed.from_message(message),
-            message=result,
-        )
+        curves = tuple(PartialDependenceCurve.from_message(curve, names) for curve in result.curves)
+        return read_result(cls, message, curves=curves)
 
     def to_arrow(self) -> pa.Table:
         """Concatenate the rows of all curves.

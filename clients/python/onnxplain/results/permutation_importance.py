@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import read
+from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 
@@ -50,11 +51,7 @@ class FeatureImportance:
         cls, message: permutation_importance_pb2.PermutationImportance
     ) -> FeatureImportance:
         """Read the message of the contract."""
-        return cls(
-            features=tuple(message.features),
-            values=np.array(message.values),
-            standard_errors=np.array(message.standard_errors),
-        )
+        return read(cls, message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,17 +97,9 @@ class PermutationImportanceResult(Tabular):
         cls, message: explanation_service_pb2.Explanation
     ) -> PermutationImportanceResult:
         """Read the message of the contract."""
-        result = message.permutation_importance
-        return cls(
-            output_names=tuple(result.output_names),
-            baseline_losses=np.array(result.baseline_losses),
-            importances=tuple(FeatureImportance.from_message(i) for i in result.importances),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.permutation_importance,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
-        )
+        entries = message.permutation_importance.importances
+        importances = tuple(FeatureImportance.from_message(entry) for entry in entries)
+        return read_result(cls, message, importances=importances)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per entry and output.
@@ -132,6 +121,4 @@ class PermutationImportanceResult(Tabular):
                 strict=True,
             )
         ]
-        return pa.Table.from_pylist(
-            [dict(zip(_SCHEMA.names, row, strict=True)) for row in rows], schema=_SCHEMA
-        )
+        return to_rows(rows, _SCHEMA)

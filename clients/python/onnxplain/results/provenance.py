@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from onnxplain.results.reading import read
 from onnxplain.v1 import explanation_service_pb2, model_pb2
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,8 @@ class ModelDescription:
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:
         """Read the message of the contract."""
-        return cls(
-            digest=message.digest,
-            inputs=tuple(ModelInput(i.name, i.type, i.width) for i in message.inputs),
-            output_names=tuple(message.output_names),
-            scales=tuple(model_pb2.ModelDescription.Scale.Name(s) for s in message.scales),
-            margin_refusal=message.margin_refusal,
-            operators=tuple(message.operators),
-            producer=message.producer,
-            has_class_scores=message.has_class_scores,
-            feature_names=tuple(message.feature_names),
-        )
+        inputs = tuple(ModelInput(i.name, i.type, i.width) for i in message.inputs)
+        return read(cls, message, inputs=inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +177,10 @@ class Receipt:
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
         """Read the message of the contract."""
-        return cls(
-            model_digest=message.model_digest,
-            table_digest=message.table_digest,
-            seed=message.seed,
-            row_count=message.row_count,
+        return read(
+            cls,
+            message,
             predicted_row_count=int(message.predicted_row_count),
-            cache_hit_count=message.cache_hit_count,
-            cache_miss_count=message.cache_miss_count,
-            engine=ExplainRequest.Engine.Name(message.engine),
-            engine_reason=message.engine_reason,
-            server_version=message.server_version,
             library_versions=dict(message.library_versions),
             elapsed=message.elapsed.ToTimedelta(),
         )

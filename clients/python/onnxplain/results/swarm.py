@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
-from onnxplain.results.tabular import Tabular
+from onnxplain.results.reading import read
+from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import explanation_service_pb2, swarm_pb2
 from onnxplain.v1.swarm_pb2 import SwarmOptions
 
@@ -97,29 +98,21 @@ class SwarmEffect:
         stable, best = message.stable_optimum, message.optimum
         has_stable, has_best = (message.HasField(n) for n in ("stable_optimum", "optimum"))
         classes = len(message.class_similarities)
-        return cls(
-            class_name=message.class_name,
-            feature=message.feature,
+        curve, windows = message.curve, message.windows
+        return read(
+            cls,
+            message,
             row_index=message.row_index if message.HasField("row_index") else None,
-            row_count=message.row_count,
-            importance=message.importance,
-            best_weight=message.best_weight,
-            best_score=message.best_score,
-            mean_weight_distance=message.mean_weight_distance,
-            mean_score_drop=message.mean_score_drop,
             stable_weight=stable.weight if has_stable else np.nan,
             stable_score=stable.score if has_stable else np.nan,
             range=np.array([best.low, best.high] if has_best else [np.nan, np.nan]),
             outside_share=message.reach.outside_share,
             agreement=message.agreement if message.HasField("agreement") else np.nan,
-            weights=np.array(message.curve.weights),
-            scores=np.array(message.curve.scores),
-            class_shares=_table(message.curve.class_shares, len(message.curve.weights), classes),
-            window_scores=np.array(message.windows.scores),
-            window_class_shares=_table(
-                message.windows.class_shares, len(message.windows.scores), classes
-            ),
-            class_similarities=np.array(message.class_similarities),
+            weights=np.array(curve.weights),
+            scores=np.array(curve.scores),
+            class_shares=_table(curve.class_shares, len(curve.weights), classes),
+            window_scores=np.array(windows.scores),
+            window_class_shares=_table(windows.class_shares, len(windows.scores), classes),
         )
 
 
@@ -177,20 +170,13 @@ class SwarmResult(Tabular):
         """Read the message of the contract."""
         result = message.swarm
         size = len(result.class_names) if len(result.similarity) else 0
-        return cls(
-            class_names=tuple(result.class_names),
-            features=tuple(result.features),
+        return read_result(
+            cls,
+            message,
             effects=tuple(SwarmEffect.from_message(effect) for effect in result.effects),
-            baseline_score=result.baseline_score,
             importances=np.array([i.value for i in result.importances]),
             relative_importances=np.array([i.relative_value for i in result.importances]),
             similarity=_table(result.similarity, size, size),
-            window_borders=np.array(result.window_borders),
-            plots=tuple(Plot.from_message(plot) for plot in message.plots),
-            options=message.options.swarm,
-            rows=RowsUsed.from_message(message),
-            message=result,
-            class_pairings=ClassPairing.from_messages(message),
         )
 
     def effect(self, class_name: str, feature: str) -> SwarmEffect:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from google.protobuf.message import Message
 
 from onnxplain.results.canonical_json import to_json
 from onnxplain.results.notebook import to_html
+from onnxplain.results.plots import Plot
+from onnxplain.results.provenance import ClassPairing, RowsUsed
+from onnxplain.results.reading import read
+from onnxplain.v1.explanation_service_pb2 import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_Result = TypeVar("_Result")
 
 
 class Tabular(ABC):
@@ -50,3 +57,25 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         return to_html(self.to_arrow())
+
+
+def to_rows(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Make a table of rows, each in the order of the schema."""
+    return pa.Table.from_pylist(
+        [dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema
+    )
+
+
+def read_result(kind: type[_Result], explanation: Explanation, /, **others: Any) -> _Result:
+    """Make the result of a method, with what all results have."""
+    method = str(explanation.WhichOneof("result"))
+    message = getattr(explanation, method)
+    others |= {
+        "plots": tuple(Plot.from_message(plot) for plot in explanation.plots),
+        "options": getattr(explanation.options, method),
+        "rows": RowsUsed.from_message(explanation),
+        "message": message,
+    }
+    if explanation.class_pairings:
+        others["class_pairings"] = ClassPairing.from_messages(explanation)
+    return read(kind, message, **others)
