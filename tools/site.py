@@ -14,6 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
@@ -28,6 +29,7 @@ DOCUMENTS = (
     "docs/*/*.md",
     "examples/**/*.md",
 )
+METHODS = "docs/methods/"
 PICTURES = ("docs/images/*.png",)
 SEARCH = ROOT / "tools/node_modules/iframe-worker/shim/index.js"
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -46,6 +48,16 @@ LANGUAGES = {
     ".ts": "typescript",
     ".yaml": "yaml",
 }
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the pages of all methods where `nav` names their folder, in the contract's order."""
+    names = (field.name for field in MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields)
+    pages = [f"{METHODS}{name.replace('_', '-')}.md" for name in names]
+    for entry in config.nav or []:
+        for title, value in entry.items():
+            entry[title] = pages if value == METHODS else value
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
