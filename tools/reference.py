@@ -15,7 +15,8 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, WorkerState
 from onnxplain_server.cli.method_options import Method, MethodOption, methods
-from onnxplain_server.config.settings import PREFIX, Settings, flag
+from onnxplain_server.config.setting_names import PREFIX, flag
+from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.metrics.request_metrics import Metrics

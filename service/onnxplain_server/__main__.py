@@ -123,9 +123,9 @@ def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
     if address is None:
         return cache, blobs
     from onnxplain_server.adapters.storage.shared_storage import SharedStorage  # noqa: PLC0415
-    from onnxplain_server.config.settings import SettingsError  # noqa: PLC0415
+    from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
 
-    secret = settings.sealing_secret()
+    secret = settings.signing_secret()
     try:
         shared = SharedStorage(address, secret)
     except ValueError as error:
@@ -138,7 +138,7 @@ def _stores(settings: Settings) -> tuple[Cache, BlobStore]:
 
 def _serve(flags: Mapping[str, object]) -> None:
     from onnxplain_server import serve  # noqa: PLC0415
-    from onnxplain_server.config.settings import load  # noqa: PLC0415
+    from onnxplain_server.config.loading import load  # noqa: PLC0415
     from onnxplain_server.telemetry import logs  # noqa: PLC0415
 
     settings = load(flags)
@@ -160,7 +160,8 @@ def _serve(flags: Mapping[str, object]) -> None:
 
 def _tracer(stack: ExitStack) -> Tracer:
     """Make the tracer, which `stack` closes; one that does nothing if tracing is off."""
-    from onnxplain_server.config.settings import SettingsError, traces  # noqa: PLC0415
+    from onnxplain_server.config.loading import traces  # noqa: PLC0415
+    from onnxplain_server.config.setting_names import SettingsError  # noqa: PLC0415
 
     export = traces()
     if export is None:

@@ -12,7 +12,8 @@ from onnxplain_server.adapters.access.jwks_client import Provider
 from onnxplain_server.adapters.access.oidc import Oidc
 from onnxplain_server.adapters.access.tokens import TokenFile
 from onnxplain_server.adapters.access.watched_files import FileError
-from onnxplain_server.config.settings import Settings, SettingsError
+from onnxplain_server.config.setting_names import SettingsError
+from onnxplain_server.config.settings import Settings
 from onnxplain_server.transport.admission.authentication import Authenticator, TokenVerifier
 
 

@@ -13,7 +13,8 @@ import typer
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
 from onnxplain_server import cli
-from onnxplain_server.config.settings import Settings, flag
+from onnxplain_server.config.setting_names import flag
+from onnxplain_server.config.settings import Settings
 from typer.testing import Result
 
 Run = Callable[..., Result]

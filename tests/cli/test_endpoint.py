@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.serve import Server
 from typer.testing import Result

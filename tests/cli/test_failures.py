@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from onnxplain_server.cli import CommandError
-from onnxplain_server.config.settings import SettingsError
+from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.errors import ExplainError, Reason
 from typer.testing import Result
 

@@ -11,7 +11,7 @@ import onnxplain
 import pytest
 from google.protobuf import json_format
 from onnxplain_server.__main__ import _blobs, _cache, _runner
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 
 IRIS = Path(__file__).parents[2] / "examples/iris"

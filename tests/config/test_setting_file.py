@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onnxplain_server.config.settings import PREFIX, Settings, SettingsError, load
+from onnxplain_server.config.loading import load
+from onnxplain_server.config.setting_names import PREFIX, SettingsError
+from onnxplain_server.config.settings import Settings
 
 CODE = "0123456789abcdef"
 
@@ -66,7 +68,7 @@ def test_every_setting_but_the_file_itself_may_stand_in_it(write: Callable[[str]
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rest_prot = 8080", "rest_prot: there is no such setting; is it rest_port?"),
+        ("rest_prot = 8080", "rest_prot: there is no such setting; did you mean rest_port?"),
         ("[rest]\nport = 1", "rest: there is no such setting"),
         ("rest_port = 70000", "rest_port: Input should be less than or equal to 65535, not 70000"),
         ('log_format = "yaml"', "log_format: Input should be 'text' or 'json', not 'yaml'"),

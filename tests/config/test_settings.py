@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from onnxplain_server.config.settings import SettingsError, core_count, load
+from onnxplain_server.config.loading import load
+from onnxplain_server.config.setting_names import SettingsError
+from onnxplain_server.config.settings import core_count
 
 
 @pytest.fixture(autouse=True)
@@ -134,14 +136,14 @@ def test_passwords_and_secrets_do_not_show_where_settings_are_printed() -> None:
 def test_the_secret_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", CODE)
 
-    assert load({}).sealing_secret() == CODE.encode()
+    assert load({}).signing_secret() == CODE.encode()
 
 
 def test_the_secret_may_stand_in_a_file_with_a_line_end(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(CODE + "\n")
 
-    assert load({"cache_secret_file": str(file)}).sealing_secret() == CODE.encode()
+    assert load({"cache_secret_file": str(file)}).signing_secret() == CODE.encode()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_without_a_good_secret_the_server_says_in_one_line_what_it_needs(
     flags: dict[str, str], told: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        load(flags).sealing_secret()
+        load(flags).signing_secret()
 
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)

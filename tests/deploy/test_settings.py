@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from onnxplain_server import cli
-from onnxplain_server.config.settings import PREFIX, Settings, load
+from onnxplain_server.config.loading import load
+from onnxplain_server.config.setting_names import PREFIX
+from onnxplain_server.config.settings import Settings
 from onnxplain_server.trees.kernels.compile_cache import LEVELS
 from typer.testing import CliRunner
 
@@ -90,4 +92,4 @@ def test_redis_has_the_secret_that_it_needs(
     monkeypatch.setenv("ONNXPLAIN_REDIS_URL", given["ONNXPLAIN_REDIS_URL"])
     monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", "0" * 64)
     assert load({}).redis_url is not None
-    assert load({}).sealing_secret() == b"0" * 64
+    assert load({}).signing_secret() == b"0" * 64

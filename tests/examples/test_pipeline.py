@@ -13,7 +13,7 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

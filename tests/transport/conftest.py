@@ -25,7 +25,7 @@ from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 from onnxplain_server.core.interfaces import Blobs, ComputationHost, Runner
 from onnxplain_server.serve import Server
 from onnxplain_server.transport import service

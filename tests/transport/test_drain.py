@@ -283,7 +283,7 @@ from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.serve import run
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 
 class Runner:
     def explain(self, request, blobs, host):

@@ -27,7 +27,7 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
-from onnxplain_server.config.settings import load
+from onnxplain_server.config.loading import load
 from onnxplain_server.serve import Server
 from onnxplain_server.telemetry.otel import OpenTelemetry
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider

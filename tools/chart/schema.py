@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from onnxplain_server.config.settings import NEEDS, Settings
+from onnxplain_server.config.loading import NEEDS
+from onnxplain_server.config.settings import Settings
 
 # Values of their own name these: ports, files and secrets.
 OF_THE_CHART = frozenset(

@@ -11,7 +11,7 @@ import typer
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError
-from onnxplain_server.config.settings import token_variable
+from onnxplain_server.config.loading import token_variable
 
 TokenFile: TypeAlias = Annotated[
     Path | None,

@@ -9,7 +9,8 @@ import typer
 from pydantic.fields import FieldInfo
 
 from onnxplain_server.cli.failure import USED_WRONGLY, CommandError, in_one_line
-from onnxplain_server.config.settings import PREFIX, Settings, SettingsError, flag
+from onnxplain_server.config.setting_names import PREFIX, SettingsError, flag
+from onnxplain_server.config.settings import Settings
 
 
 def serve(context: typer.Context, **flags: str | bool | None) -> None:

@@ -1,6 +1,6 @@
-"""Whether requests are traced: what OpenTelemetry's own variables say, which all services share.
+"""OpenTelemetry's standard variables, as far as they turn tracing on and choose the exporter.
 
-Where to, how often and as whom is read by OpenTelemetry itself.
+OpenTelemetry itself reads the endpoint, the sampling and the resource.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Where traces go.
+    """Export of traces.
 
     Attributes
     ----------
     exporter : str
         "otlp" or "console".
     protocol : str
-        Of OTLP: "http/protobuf" or "grpc".
+        OTLP protocol: "http/protobuf" or "grpc".
     """
 
     exporter: str
@@ -30,32 +30,34 @@ class Export:
 
 
 def export(variables: Mapping[str, str]) -> Export | None:
-    """Read where traces go; None where they are not wanted.
+    """Read the export of traces; None if tracing is off.
 
-    They are wanted where an exporter or an address of OTLP is named: by themselves, OpenTelemetry's
-    defaults would send to a collector on this machine that mostly is not there.
+    A named exporter or OTLP endpoint turns tracing on. OpenTelemetry's defaults alone do not: they
+    would send to a collector on this machine, which usually does not exist.
 
     Raises
     ------
     ValueError
-        With one line that names the variable.
+        One line that names the variable.
     """
     if variables.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
-    named = any(variables.get(name) for name in _ENDPOINTS)
-    exporter = _one(variables, ("OTEL_TRACES_EXPORTER",), _EXPORTERS, "otlp" if named else "none")
+    has_endpoint = any(variables.get(name) for name in _ENDPOINTS)
+    exporter = _choice(
+        variables, ("OTEL_TRACES_EXPORTER",), _EXPORTERS, "otlp" if has_endpoint else "none"
+    )
     if exporter == "none":
         return None
     names = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-    return Export(exporter, _one(variables, names, _PROTOCOLS, _PROTOCOLS[0]))
+    return Export(exporter, _choice(variables, names, _PROTOCOLS, _PROTOCOLS[0]))
 
 
-def _one(
-    variables: Mapping[str, str], names: tuple[str, ...], known: tuple[str, ...], default: str
+def _choice(
+    variables: Mapping[str, str], names: tuple[str, ...], allowed: tuple[str, ...], default: str
 ) -> str:
     for name in names:
         if value := variables.get(name, "").strip():
-            if value not in known:
-                raise ValueError(f"{name}: must be one of {', '.join(known)}, not {value!r}")
+            if value not in allowed:
+                raise ValueError(f"{name}: must be one of {', '.join(allowed)}, not {value!r}")
             return value
     return default

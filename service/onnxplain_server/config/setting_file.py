@@ -1,4 +1,4 @@
-"""A file of settings: TOML, whose keys are the settings' names."""
+"""Settings file in TOML, whose keys are the names of the settings."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pydantic.fields import FieldInfo
 
 
 def read(file: Path, fields: Mapping[str, FieldInfo], hidden: Collection[str]) -> dict[str, Any]:
-    """Read a file of settings; all of it is checked, even what is set otherwise too.
+    """Read a settings file and check all of it, including values that flags override.
 
     Parameters
     ----------
     fields : mapping of str to FieldInfo
-        What can be set in it.
+        Settings that it may contain.
     hidden : collection of str
-        Settings whose values are never repeated.
+        Settings whose values never appear in messages.
 
     Raises
     ------
     ValueError
-        With one line that names the file, and the key.
+        One line that names the file and the key.
     """
     content = _parsed(file)
     try:
-        _form(fields).model_validate(content)
+        _model(fields).model_validate(content)
     except ValidationError as error:
-        faults = [_fault(item, fields, hidden) for item in error.errors()]
-        raise ValueError("; ".join(f"{file}: {fault}" for fault in faults)) from None
+        messages = [_message(item, fields, hidden) for item in error.errors()]
+        raise ValueError("; ".join(f"{file}: {message}" for message in messages)) from None
     return content
 
 
@@ -47,16 +47,20 @@ def _parsed(file: Path) -> dict[str, Any]:
         raise ValueError(f"{file}: not TOML: {error}") from None
 
 
-def _form(fields: Mapping[str, FieldInfo]) -> type[BaseModel]:
-    """Make a model of the file: the same settings, from nowhere else, and no others."""
-    given: dict[str, Any] = {name: (field.annotation, field) for name, field in fields.items()}
-    return create_model("SettingsFile", __config__=ConfigDict(extra="forbid"), **given)
+def _model(fields: Mapping[str, FieldInfo]) -> type[BaseModel]:
+    """Make a pydantic model of the file: these settings, from no other source, and no others."""
+    definitions: dict[str, Any] = {
+        name: (field.annotation, field) for name, field in fields.items()
+    }
+    return create_model("SettingsFile", __config__=ConfigDict(extra="forbid"), **definitions)
 
 
-def _fault(item: Mapping[str, Any], fields: Collection[str], hidden: Collection[str]) -> str:
+def _message(item: Mapping[str, Any], fields: Collection[str], hidden: Collection[str]) -> str:
     name = str(item["loc"][0])
     if item["type"] != "extra_forbidden":
-        told = "" if name in hidden else f", not {item['input']!r}"
-        return f"{name}: {item['msg']}{told}"
-    near = difflib.get_close_matches(name, list(fields), 1)
-    return f"{name}: there is no such setting" + "".join(f"; is it {each}?" for each in near)
+        shown = "" if name in hidden else f", not {item['input']!r}"
+        return f"{name}: {item['msg']}{shown}"
+    similar = difflib.get_close_matches(name, list(fields), 1)
+    return f"{name}: there is no such setting" + "".join(
+        f"; did you mean {other}?" for other in similar
+    )

@@ -1,4 +1,4 @@
-"""Types of settings that need more than a range."""
+"""Types of settings whose validation needs more than a range: ports, URLs, JWT algorithms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxplain_server.adapters.access.urls import is_safe
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
-# gRPC counts the bytes of a message in 32 bits.
+# gRPC message sizes are 32-bit integers.
 MessageSize = Annotated[ByteSize, Field(ge=2**16, le=2**31 - 1)]
 
 _ALGORITHMS = (
@@ -20,11 +20,11 @@ _ALGORITHMS = (
 )
 
 
-def redis_url(given: SecretStr) -> SecretStr:
-    """Return an address of Redis; raises ValueError with the rule where it is none."""
-    if not _is_redis_url(given.get_secret_value()):
+def redis_url(url: SecretStr) -> SecretStr:
+    """Validate a Redis URL; ValueError names the rule."""
+    if not _is_redis_url(url.get_secret_value()):
         raise ValueError('must look like "redis://host:6379/0", rediss://... or unix://...')
-    return given
+    return url
 
 
 def _is_redis_url(text: str) -> bool:
@@ -38,17 +38,17 @@ def _is_redis_url(text: str) -> bool:
     return is_port and bool(parts.hostname) and parts.scheme in {"redis", "rediss"}
 
 
-def _safe_url(given: str) -> str:
-    if not is_safe(given):
+def _safe_url(url: str) -> str:
+    if not is_safe(url):
         raise ValueError("must be an https:// address; http:// is for this machine only")
-    return given
+    return url
 
 
-def _algorithms(given: str) -> str:
-    names = [name.strip() for name in given.split(",")]
+def _algorithms(text: str) -> str:
+    names = [name.strip() for name in text.split(",")]
     if not set(names) <= set(_ALGORITHMS):
-        # Without signature, or with a shared secret, anybody who may verify could forge.
-        raise ValueError(f"must be some of {', '.join(_ALGORITHMS)}, with commas between them")
+        # Unsigned tokens and shared-secret algorithms: whoever can verify could also forge.
+        raise ValueError(f"must be a comma-separated list of {', '.join(_ALGORITHMS)}")
     return ",".join(dict.fromkeys(names))
 
 

@@ -1,23 +1,19 @@
-"""Settings of the server; the only reader of the environment.
+"""Settings of the server: one field per setting, with type, range, default and description.
 
-Every setting is a flag, like --rest-port, a variable of the same name, like
-ONNXPLAIN_REST_PORT, and a key of a file, like rest_port. The first that is
-there wins.
+Each is also a flag of `onnxplain serve`; docs and the Helm chart's schema are generated from here.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import ByteSize, Field, SecretStr, ValidationError
+from pydantic import ByteSize, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from onnxplain_server.adapters.access.urls import is_safe
-from onnxplain_server.config import otel_variables, setting_file
+from onnxplain_server.config.setting_names import PREFIX, SettingsError, variable_and_flag
 from onnxplain_server.config.setting_types import (
     Algorithms,
     MessageSize,
@@ -28,41 +24,20 @@ from onnxplain_server.config.setting_types import (
     redis_url,
 )
 
-PREFIX = "ONNXPLAIN_"
-
-# Shorter secrets could be guessed, given one sealed value.
+# A shorter secret could be guessed from one signed value.
 _SECRET_BYTES = 16
-
-# Their values are never repeated in messages.
-_SECRETS = ("redis_url", "cache_secret")
-
-_FILE = "config_file"
-
-# Settings that are of no use without another.
-NEEDS = (
-    ("oidc_issuer", "oidc_audience"),
-    ("oidc_audience", "oidc_issuer"),
-    ("oidc_jwks_url", "oidc_issuer"),
-    ("tls_certificate_file", "tls_key_file"),
-    ("tls_key_file", "tls_certificate_file"),
-    ("tls_client_ca_file", "tls_certificate_file"),
-)
 
 
 def core_count(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Count the cores that this process may use: a container's share is less than the machine."""
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """Return the number of usable cores: the smaller of CPU affinity and the cgroup's quota."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     share, _, period = (quota_file.read_text() if quota_file.exists() else "max").partition(" ")
-    allowed = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
-    return int(min(bound or 1, allowed))
-
-
-class SettingsError(Exception):
-    """A setting that cannot be used; the message names it, in one line."""
+    quota = math.inf if share.strip() == "max" else math.ceil(int(share) / int(period))
+    return int(min(affinity or 1, quota))
 
 
 class Settings(BaseSettings):
-    """What can be set. Sizes are bytes, or texts like "64MiB"."""
+    """Settings of the server. Sizes are bytes, or texts like "64MiB"."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
@@ -220,25 +195,25 @@ class Settings(BaseSettings):
         le=86_400,
     )
 
-    def sealing_secret(self) -> bytes:
-        """Return the secret for what lies in Redis.
+    def signing_secret(self) -> bytes:
+        """Return the secret that signs values in Redis.
 
         Raises
         ------
         SettingsError
-            Where there is none, or two, or one that is too short.
+            If there is none, or two, or one that is too short.
         """
         if (self.cache_secret is None) == (self.cache_secret_file is None):
             raise SettingsError(
                 "ONNXPLAIN_REDIS_URL (--redis-url) needs ONNXPLAIN_CACHE_SECRET or "
-                "ONNXPLAIN_CACHE_SECRET_FILE, and not both: what lies in Redis is sealed with it"
+                "ONNXPLAIN_CACHE_SECRET_FILE, but not both: the secret signs the values in Redis"
             )
         name, secret = "CACHE_SECRET", b""
         if self.cache_secret is not None:
             secret = self.cache_secret.get_secret_value().encode()
         elif self.cache_secret_file is not None:
             name = "CACHE_SECRET_FILE"
-            secret = _content("cache_secret_file", self.cache_secret_file)
+            secret = _read_secret("cache_secret_file", self.cache_secret_file)
         if len(secret) < _SECRET_BYTES:
             raise SettingsError(
                 f"{PREFIX}{name}: the secret has {len(secret)} bytes and needs {_SECRET_BYTES}; "
@@ -247,106 +222,29 @@ class Settings(BaseSettings):
         return secret
 
     def redis_address(self) -> str | None:
-        """Return the URL of Redis; None where there is none.
+        """Return the URL of Redis; None if there is none.
 
         Raises
         ------
         SettingsError
-            Where there are two, or one that cannot be used.
+            If there are two, or an invalid one.
         """
+        file_names = variable_and_flag("redis_url_file")
         if self.redis_url is not None and self.redis_url_file is not None:
             raise SettingsError(
-                f"{_both('redis_url')} and {_both('redis_url_file')} exclude each other"
+                f"{variable_and_flag('redis_url')} and {file_names} exclude each other"
             )
         if self.redis_url_file is None:
             return None if self.redis_url is None else self.redis_url.get_secret_value()
-        given = _content("redis_url_file", self.redis_url_file).decode(errors="replace")
+        content = _read_secret("redis_url_file", self.redis_url_file).decode(errors="replace")
         try:
-            return redis_url(SecretStr(given)).get_secret_value()
+            return redis_url(SecretStr(content)).get_secret_value()
         except ValueError as error:
-            raise SettingsError(f"{_both('redis_url_file')}: what it holds {error}") from None
+            raise SettingsError(f"{file_names}: its content {error}") from None
 
 
-def token_variable() -> str | None:
-    """Return the token that commands send to a server: the one variable that is no setting."""
-    return os.environ.get(f"{PREFIX}TOKEN") or None
-
-
-def traces() -> otel_variables.Export | None:
-    """Return where traces go, as the variables of OpenTelemetry say; None where to nowhere.
-
-    Raises
-    ------
-    SettingsError
-    """
-    try:
-        return otel_variables.export(os.environ)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-
-def load(flags: Mapping[str, object]) -> Settings:
-    """Read the settings: flags, then the environment, then the file, then defaults.
-
-    Raises
-    ------
-    SettingsError
-        Where one of them cannot be used.
-    """
-    given = {**_of_file(flags), **flags}
-    try:
-        chosen = Settings(**given)
-    except ValidationError as error:
-        faults = (_fault(item["loc"], item["msg"], item["input"]) for item in error.errors())
-        raise SettingsError("; ".join(faults)) from None
-    _check_together(chosen)
-    return chosen
-
-
-def _of_file(flags: Mapping[str, object]) -> dict[str, Any]:
-    """Read what the file sets and no variable does."""
-    file = flags.get(_FILE) or os.environ.get(f"{PREFIX}{_FILE.upper()}")
-    if not file:
-        return {}
-    fields = {name: field for name, field in Settings.model_fields.items() if name != _FILE}
-    try:
-        found = setting_file.read(Path(str(file)), fields, _SECRETS)
-    except ValueError as error:
-        raise SettingsError(f"{_both(_FILE)}: {error}") from None
-    set_already = {name.upper() for name in os.environ}
-    return {k: value for k, value in found.items() if f"{PREFIX}{k.upper()}" not in set_already}
-
-
-def flag(name: str) -> str:
-    """Return the flag of a setting."""
-    return "--config" if name == _FILE else f"--{name.replace('_', '-')}"
-
-
-def _check_together(chosen: Settings) -> None:
-    for name, needed in NEEDS:
-        if getattr(chosen, name) is not None and getattr(chosen, needed) is None:
-            raise SettingsError(f"{_both(name)} needs {_both(needed)}")
-    issuer = chosen.oidc_issuer
-    if issuer is not None and chosen.oidc_jwks_url is None and not is_safe(issuer):
-        raise SettingsError(
-            f"{_both('oidc_issuer')}: must be an https:// address, not {issuer!r}; or name "
-            f"{_both('oidc_jwks_url')}"
-        )
-
-
-def _both(name: str) -> str:
-    """Name a setting as the variable and as the flag."""
-    return f"{PREFIX}{name.upper()} ({flag(name)})"
-
-
-def _fault(location: tuple[int | str, ...], rule: str, found: object) -> str:
-    name = str(location[0])
-    told = "" if name in _SECRETS else f", not {found!r}"
-    return f"{_both(name)}: {rule}{told}"
-
-
-def _content(name: str, file: Path) -> bytes:
-    """Read a secret, without the line end that editors leave."""
+def _read_secret(name: str, file: Path) -> bytes:
+    """Read a file, without the line end that editors add."""
     try:
         return file.read_bytes().strip()
     except OSError as error:

@@ -1,0 +1,103 @@
+"""Loading of settings from flags, environment variables, a TOML file and defaults, in this order.
+
+The only module that reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from onnxplain_server.adapters.access.urls import is_safe
+from onnxplain_server.config import otel_variables, setting_file
+from onnxplain_server.config.setting_names import (
+    CONFIG_FILE,
+    PREFIX,
+    SECRETS,
+    SettingsError,
+    variable_and_flag,
+)
+from onnxplain_server.config.settings import Settings
+
+NEEDS = (
+    ("oidc_issuer", "oidc_audience"),
+    ("oidc_audience", "oidc_issuer"),
+    ("oidc_jwks_url", "oidc_issuer"),
+    ("tls_certificate_file", "tls_key_file"),
+    ("tls_key_file", "tls_certificate_file"),
+    ("tls_client_ca_file", "tls_certificate_file"),
+)
+"""Pairs of settings: the first requires the second."""
+
+
+def load(flags: Mapping[str, object]) -> Settings:
+    """Load the settings: flags win over the environment, the file and defaults, in this order.
+
+    Raises
+    ------
+    SettingsError
+        If one of them is invalid.
+    """
+    values = {**_from_file(flags), **flags}
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        messages = (_message(item["loc"], item["msg"], item["input"]) for item in error.errors())
+        raise SettingsError("; ".join(messages)) from None
+    _check_together(settings)
+    return settings
+
+
+def token_variable() -> str | None:
+    """Return the token that client commands send: the only variable that is not a setting."""
+    return os.environ.get(f"{PREFIX}TOKEN") or None
+
+
+def traces() -> otel_variables.Export | None:
+    """Return the destination of traces from OpenTelemetry's variables; None if tracing is off.
+
+    Raises
+    ------
+    SettingsError
+        If a variable is invalid.
+    """
+    try:
+        return otel_variables.export(os.environ)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _from_file(flags: Mapping[str, object]) -> dict[str, Any]:
+    """Read the settings of the file that no variable sets."""
+    file = flags.get(CONFIG_FILE) or os.environ.get(f"{PREFIX}{CONFIG_FILE.upper()}")
+    if not file:
+        return {}
+    fields = {name: field for name, field in Settings.model_fields.items() if name != CONFIG_FILE}
+    try:
+        values = setting_file.read(Path(str(file)), fields, SECRETS)
+    except ValueError as error:
+        raise SettingsError(f"{variable_and_flag(CONFIG_FILE)}: {error}") from None
+    variables = {name.upper() for name in os.environ}
+    return {k: value for k, value in values.items() if f"{PREFIX}{k.upper()}" not in variables}
+
+
+def _check_together(settings: Settings) -> None:
+    for name, needed in NEEDS:
+        if getattr(settings, name) is not None and getattr(settings, needed) is None:
+            raise SettingsError(f"{variable_and_flag(name)} needs {variable_and_flag(needed)}")
+    issuer = settings.oidc_issuer
+    if issuer is not None and settings.oidc_jwks_url is None and not is_safe(issuer):
+        raise SettingsError(
+            f"{variable_and_flag('oidc_issuer')}: must be an https:// address, not {issuer!r}; or "
+            f"set {variable_and_flag('oidc_jwks_url')}"
+        )
+
+
+def _message(location: tuple[int | str, ...], rule: str, value: object) -> str:
+    name = str(location[0])
+    shown = "" if name in SECRETS else f", not {value!r}"
+    return f"{variable_and_flag(name)}: {rule}{shown}"
