@@ -1,4 +1,4 @@
-"""Rows that are averaged over: equal ones are one, and those of weight zero are none."""
+"""Background sample: duplicates merge, and rows of weight zero are dropped."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def background(make, columns: dict[str, list[Any]], weights=None, **how):
     return make.engine(lambda *_: 0, columns, weights, **how).background
 
 
-def test_equal_rows_are_kept_once_with_their_weights_together(make) -> None:
+def test_duplicate_rows_merge_and_their_weights_add_up(make) -> None:
     columns: dict[str, list[Any]] = {"x": [2.0, NAN, 2, NAN, 2], "t": ["b", "", "b", "", "a"]}
 
-    found = background(make, columns, [1, 2, 4, 8, 16])
+    merged = background(make, columns, [1, 2, 4, 8, 16])
 
-    assert found.weights.tolist() == [5, 10, 16]
-    assert found.source.tolist() == [0, 1, 4]
-    assert found.columns[1].tolist() == ["b", "", "a"]
+    assert merged.weights.tolist() == [5, 10, 16]
+    assert merged.source.tolist() == [0, 1, 4]
+    assert merged.columns[1].tolist() == ["b", "", "a"]
 
 
 def test_rows_of_weight_zero_are_left_out(make) -> None:
-    found = background(make, {"x": [1.0, 2, 3]}, [0, 1, 2])
+    merged = background(make, {"x": [1.0, 2, 3]}, [0, 1, 2])
 
-    assert found.source.tolist() == [1, 2]
-    assert found.features.columns[0].tolist() == [2, 3]
+    assert merged.source.tolist() == [1, 2]
+    assert merged.features.columns[0].tolist() == [2, 3]
 
 
 def test_rows_that_the_model_cannot_tell_apart_are_equal(make) -> None:
@@ -42,27 +42,27 @@ def test_rows_that_the_model_cannot_tell_apart_are_equal(make) -> None:
 
 
 def test_levels_ascend_and_codes_point_to_them(make) -> None:
-    found = background(make, {"x": [3.0, NAN, -1, 3], "t": ["b", "a", "", "c"]})
+    merged = background(make, {"x": [3.0, NAN, -1, 3], "t": ["b", "a", "", "c"]})
 
-    assert found.levels[0].tolist()[:2] == [-1, 3]
-    assert [len(levels) for levels in found.levels] == [3, 4]
-    assert [codes.tolist() for codes in found.codes] == [[1, 2, 0, 1], [2, 1, 0, 3]]
+    assert merged.levels[0].tolist()[:2] == [-1, 3]
+    assert [len(levels) for levels in merged.levels] == [3, 4]
+    assert [codes.tolist() for codes in merged.codes] == [[1, 2, 0, 1], [2, 1, 0, 3]]
 
 
 def test_rows_that_differ_elsewhere_are_not_merged(make) -> None:
-    found = background(make, {"x": [1.0, 2, 3, 4], "y": [0.0, 1, 0, 1], "z": [5.0, 5, 5, 6]})
+    original = background(make, {"x": [1.0, 2, 3, 4], "y": [0.0, 1, 0, 1], "z": [5.0, 5, 5, 6]})
 
-    merged, inverse = found.merge_ignoring([0])
-    same, unmoved = found.merge_ignoring([1])
+    merged, inverse = original.merge_ignoring([0])
+    same, unmoved = original.merge_ignoring([1])
 
     # Apart from x, rows are (0, 5), (1, 5), (0, 5), (1, 6).
     assert inverse.tolist() == [0, 1, 0, 2]
     assert merged.weights.tolist() == [2, 1, 1]
-    assert same is found
+    assert same is original
     assert unmoved.tolist() == [0, 1, 2, 3]
 
 
-def test_apart_from_all_features_one_row_is_left(make) -> None:
+def test_ignoring_all_features_merges_all_rows(make) -> None:
     merged, inverse = background(make, {"x": [1.0, 2], "y": [3.0, 4]}, [1, 3]).merge_ignoring(
         [0, 1]
     )

@@ -1,4 +1,4 @@
-"""The size of calls is learned from the calls; long ones are cut, so that work can be ended."""
+"""Adaptive batch size: learned from calls, and bounded so that computations can be cancelled."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def learn(seconds: Callable[[int], float], calls: int = 60) -> tuple[BatchSize, 
     return batch_size, took
 
 
-def test_calls_that_cost_much_in_themselves_become_large() -> None:
+def test_a_large_overhead_per_call_leads_to_large_batches() -> None:
     batch_size, _ = learn(lambda rows: 1e-3 + 1e-7 * rows)
 
     assert batch_size.current() == BatchSize.LARGEST
 
 
-def test_calls_that_fall_out_of_the_cache_become_small() -> None:
+def test_slow_large_calls_lead_to_small_batches() -> None:
     batch_size, _ = learn(lambda rows: 1e-7 * rows * (1 if rows <= 4000 else 3))
 
     assert batch_size.current() <= 4000
 
 
-def test_learning_ends() -> None:
+def test_the_batch_size_settles() -> None:
     batch_size, _ = learn(lambda rows: 1e-7 * rows)
     settled = batch_size.current()
 
@@ -63,7 +63,7 @@ def test_a_slow_model_is_called_with_few_rows_from_the_second_call_on(per_row: f
     assert took[1] <= max(LONGEST, per_row)
 
 
-def test_one_slow_call_among_others_decides_nothing() -> None:
+def test_one_slow_call_does_not_change_the_batch_size() -> None:
     """Of the trials of a size the fastest counts: the machine was busy in the others."""
     seen: list[int] = []
 
@@ -78,7 +78,7 @@ def test_one_slow_call_among_others_decides_nothing() -> None:
     assert batch_size.current() == BatchSize.LARGEST
 
 
-def test_calls_much_smaller_than_asked_for_teach_nothing() -> None:
+def test_calls_much_smaller_than_the_batch_size_are_ignored() -> None:
     batch_size = BatchSize()
     first = batch_size.current()
 

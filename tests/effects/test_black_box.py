@@ -1,4 +1,4 @@
-"""Effects by prediction equal their definition, row by row, whatever the table holds."""
+"""Black-box engine: effects equal their definition, computed row by row."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def defined(
     return np.array(effect)
 
 
-def close(found: Floats, expected: Floats) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+def close(actual: Floats, expected: Floats) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
 @given(tables(), st.integers(1, 3), st.integers(0, 99), st.data())
@@ -81,25 +81,27 @@ def test_every_effect_equals_its_definition(
 
     engine = make.engine(predict, columns, weights, n_outputs=n_outputs)
     at = engine.background.source
-    wanted = {
+    expected = {
         moved: defined(predict, arrays, weights, moved)[at]
         for size in range(5)
         for moved in combinations(range(4), size)
     }
 
-    close(engine.effects.outputs(), wanted[0, 1, 2, 3])
+    close(engine.effects.outputs(), expected[0, 1, 2, 3])
     for single in engine.effects.single(range(4)):
-        close(single.own, wanted[single.feature,])
-        close(single.others, wanted[tuple(j for j in range(4) if j != single.feature)])
+        close(single.own, expected[single.feature,])
+        close(single.others, expected[tuple(j for j in range(4) if j != single.feature)])
     for pair in engine.effects.joint(list(combinations(range(4), 2))):
         j, k = pair.features
-        close(pair.whole, wanted[j, k])
-        close(pair.pure, wanted[j, k] - wanted[j,] - wanted[k,])
+        close(pair.whole, expected[j, k])
+        close(pair.pure, expected[j, k] - expected[j,] - expected[k,])
     for triple in engine.effects.joint(list(combinations(range(4), 3))):
         j, k, m = triple.features
-        ones = wanted[j,] + wanted[k,] + wanted[m,]
-        close(triple.whole, wanted[j, k, m])
-        close(triple.pure, wanted[j, k, m] - wanted[j, k] - wanted[j, m] - wanted[k, m] + ones)
+        ones = expected[j,] + expected[k,] + expected[m,]
+        close(triple.whole, expected[j, k, m])
+        close(
+            triple.pure, expected[j, k, m] - expected[j, k] - expected[j, m] - expected[k, m] + ones
+        )
 
 
 def test_effects_of_many_values_equal_their_definition_too(make) -> None:
@@ -200,26 +202,26 @@ def test_a_curve_is_the_average_prediction_at_each_point_in_the_order_given(make
 def test_a_curve_over_all_features_is_the_prediction_itself(make) -> None:
     engine = make.engine(lambda a, b: a * b, {"a": [0, 1, 2], "b": [1, 3, 5]})
 
-    found = engine.effects.curve([1, 0], [np.array([7.0, 2.0]), np.array([3.0, 10.0])])
+    curve = engine.effects.curve([1, 0], [np.array([7.0, 2.0]), np.array([3.0, 10.0])])
 
-    assert found.ravel().tolist() == [21, 20]
+    assert curve.ravel().tolist() == [21, 20]
     assert engine.model.predicted == 2
 
 
-@pytest.mark.parametrize("wanted", [[2, 0], [1], [2, 1, 0], [0, 2, 1]])
-def test_some_outputs_of_a_model_can_be_explained_in_any_order(make, wanted: list[int]) -> None:
+@pytest.mark.parametrize("outputs", [[2, 0], [1], [2, 1, 0], [0, 2, 1]])
+def test_some_outputs_of_a_model_can_be_explained_in_any_order(make, outputs: list[int]) -> None:
     columns = {"a": [0.0, 1, 2, 4], "b": [1.0, 3, 1, 0]}
 
     def three(a: Floats, b: Floats) -> Floats:
         return np.stack([a, a * b, b], axis=1)
 
     every = make.engine(three, columns, n_outputs=3)
-    some = make.engine(three, columns, n_outputs=3, outputs=wanted)
+    some = make.engine(three, columns, n_outputs=3, outputs=outputs)
 
-    assert some.effects.output_names == tuple(f"y{k}" for k in wanted)
-    assert some.effects.outputs().tolist() == every.effects.outputs()[:, wanted].tolist()
+    assert some.effects.output_names == tuple(f"y{k}" for k in outputs)
+    assert some.effects.outputs().tolist() == every.effects.outputs()[:, outputs].tolist()
     for one, other in zip(every.effects.single([0, 1]), some.effects.single([0, 1]), strict=True):
-        close(other.own, one.own[:, wanted])
+        close(other.own, one.own[:, outputs])
 
 
 def test_the_same_rows_as_one_matrix_give_the_same_effects(make) -> None:

@@ -1,4 +1,4 @@
-"""Effects are kept by all that they depend on, and found by whoever asks for the same."""
+"""Effect cache: keys hold all that an effect depends on, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def engine(make, host, *columns, **options):
 
 
 def singles(built, features=(0, 1, 2)):
-    found = [(s.own, s.others) for s in built.effects.single(features)]
-    return np.array(found)
+    effects = [(s.own, s.others) for s in built.effects.single(features)]
+    return np.array(effects)
 
 
-def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make) -> None:
+def test_a_repeated_request_predicts_nothing_and_returns_the_same_bits(make) -> None:
     host = make.host()
     pairs = list(combinations(range(3), 2))
     answers = []
@@ -46,7 +46,7 @@ def test_the_same_question_again_predicts_nothing_and_gives_the_same_bits(make) 
     assert (built.ledger.hits, built.ledger.misses) == (1 + 2 * 3 + 3 + 1, 0)
 
 
-def test_what_is_looked_for_in_vain_is_counted(make) -> None:
+def test_cache_misses_are_counted(make) -> None:
     built = engine(make, make.host())
 
     built.effects.outputs()
@@ -81,7 +81,7 @@ def test_a_cache_is_asked_once_for_all_curves(make) -> None:
     assert host.round_trips - before == 1
 
 
-def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make) -> None:
+def test_a_curve_at_the_rows_values_is_cached_by_single_effects(make) -> None:
     host = make.host()
     first = engine(make, host)
     own = singles(first)[0][0]
@@ -93,16 +93,16 @@ def test_a_curve_at_the_values_of_the_rows_is_known_after_single_features(make) 
     assert curve.tolist() == own[[3, 0, 1, 2]].tolist()
 
 
-def test_single_features_are_half_known_after_a_curve(make) -> None:
+def test_single_effects_are_predicted_again_after_a_curve(make) -> None:
     """F_j is there, but not the average over the other features: both are predicted again."""
     host = make.host()
     engine(make, host).effects.curve([0], [np.array([0.0, 1, 2, 4])])
 
     later = engine(make, host)
-    found = singles(later, [0])
+    effects = singles(later, [0])
 
     assert later.ledger.hits == 1
-    np.testing.assert_allclose(found, singles(engine(make, make.host()), [0]), rtol=1e-12)
+    np.testing.assert_allclose(effects, singles(engine(make, make.host()), [0]), rtol=1e-12)
 
 
 def test_more_pairs_predict_only_the_new_ones(make) -> None:
@@ -118,7 +118,7 @@ def test_more_pairs_predict_only_the_new_ones(make) -> None:
     assert later.model.predicted == 4 * 3
 
 
-def test_some_of_the_outputs_are_known_after_all_of_them(make) -> None:
+def test_a_subset_of_the_outputs_is_served_from_the_cache(make) -> None:
     host = make.host()
     every = singles(engine(make, host))
 
@@ -172,7 +172,7 @@ FEWER = {name: values[:3] for name, values in COLUMNS.items()}
         pytest.param(FEWER, {}, id="fewer rows"),
     ],
 )
-def test_another_question_finds_nothing(
+def test_another_request_is_a_cache_miss(
     make, columns: dict[str, Any], options: dict[str, Any]
 ) -> None:
     host = make.host()
@@ -185,7 +185,7 @@ def test_another_question_finds_nothing(
     assert later.ledger.hits == 0
 
 
-def test_another_feature_or_other_points_find_nothing(make) -> None:
+def test_another_feature_or_other_points_are_cache_misses(make) -> None:
     host, points = make.host(), np.array([1.0, 2.0])
     first = engine(make, host)
     first.effects.curve([0], [points])
@@ -226,7 +226,7 @@ def test_a_damaged_number_is_computed_again(make, damage) -> None:
         assert host.values == whole
 
 
-def test_a_cache_that_keeps_nothing_costs_time_only(make) -> None:
+def test_a_cache_that_stores_nothing_costs_time_only(make) -> None:
     class Forgetful(make.host):  # type: ignore[misc]
         def cache_put(self, entries) -> None:
             """Drop them."""
@@ -239,7 +239,7 @@ def test_a_cache_that_keeps_nothing_costs_time_only(make) -> None:
     assert host.values == {}
 
 
-def test_curves_of_single_rows_are_known_where_they_were_predicted(make) -> None:
+def test_individual_curves_are_cached(make) -> None:
     host, points = make.host(), np.array([0.0, 2.0, 1.0])
     first = engine(make, host).effects.individual([0], [points])
     host.progress.clear()
@@ -254,13 +254,13 @@ def test_curves_of_single_rows_are_known_where_they_were_predicted(make) -> None
 
 
 @pytest.mark.parametrize(("feature", "points"), [(1, [0.0, 2.0, 1.0]), (0, [0.0, 1.0, 2.0])])
-def test_other_curves_of_single_rows_are_predicted(make, feature: int, points) -> None:
+def test_other_individual_curves_are_predicted(make, feature: int, points) -> None:
     host = make.host()
     engine(make, host).effects.individual([0], [np.array([0.0, 2.0, 1.0])])
 
     later = engine(make, host)
-    found = later.effects.individual([feature], [np.array(points)])
+    predictions = later.effects.individual([feature], [np.array(points)])
 
     assert later.model.predicted == 4 * 3
     alone = engine(make, make.host()).effects.individual([feature], [np.array(points)])
-    np.testing.assert_allclose(found, alone, rtol=1e-12)
+    np.testing.assert_allclose(predictions, alone, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Neither the size of the calls nor the threads that make them change a number."""
+"""Batch size and threads: neither changes a number."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def test_rows_that_do_not_fit_a_call_are_predicted_in_slices(make) -> None:
     columns = {"x": np.arange(n), "y": np.arange(n) % 7}
     engine = make.engine(lambda x, y: x * y, columns, batch_size=make.batch_size(BatchSize.LARGEST))
 
-    found = engine.effects.curve([1], [np.array([2.0, 10.0])])
+    curve = engine.effects.curve([1], [np.array([2.0, 10.0])])
 
     assert engine.model.calls == 2 * [BatchSize.LARGEST, BatchSize.LARGEST, 5]
-    assert found.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
+    assert curve.ravel() == pytest.approx([n - 1, 5 * (n - 1)])
 
 
-def test_calls_run_side_by_side(make) -> None:
+def test_calls_run_in_parallel(make) -> None:
     """Two calls meet at a barrier, which one alone would never pass."""
     barrier = threading.Barrier(2, timeout=120)
     met: set[int] = set()
@@ -111,7 +111,7 @@ def test_calls_run_side_by_side(make) -> None:
     assert len(met) == 2
 
 
-def test_no_call_writes_where_another_one_reads(make) -> None:
+def test_calls_do_not_share_buffers(make) -> None:
     """While a model looks at its rows, they stay as they were given to it."""
     spoilt = []
 
@@ -130,7 +130,7 @@ def test_no_call_writes_where_another_one_reads(make) -> None:
     assert not any(spoilt)
 
 
-def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make) -> None:
+def test_buffers_of_one_sweep_do_not_leak_into_the_next(make) -> None:
     fresh = [make.engine(function, COLUMNS, n_outputs=2) for _ in range(3)]
     used = make.engine(function, COLUMNS, n_outputs=2)
     points = np.array([9.0, -9.0])
@@ -140,11 +140,11 @@ def test_what_one_sweep_leaves_in_the_buffers_does_not_reach_the_next(make) -> N
         fresh[1].effects.curve([1], [points[:1]]),
         fresh[2].effects.curve([0, 1], [points, points]),
     ]
-    found = [
+    curves = [
         used.effects.curve([0], [points]),
         used.effects.curve([1], [points[:1]]),
         used.effects.curve([0, 1], [points, points]),
     ]
 
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(curves, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

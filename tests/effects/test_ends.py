@@ -1,4 +1,4 @@
-"""How a computation ends early: by its caller, by an error, by predictions that are none."""
+"""Early end of a computation: cancellation, errors and non-finite predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_computation_ends_within_one_call_of_each_thread(make, threads: int, s
     assert len(engine.model.calls) <= steps + threads
 
 
-def test_an_ended_computation_does_not_go_on(make) -> None:
+def test_a_cancelled_computation_makes_no_further_calls(make) -> None:
     engine = make.engine(
         lambda x, y: x * y, COLUMNS, host=make.host(3), batch_size=make.batch_size(400)
     )
@@ -139,7 +139,7 @@ def test_one_broken_output_among_several_is_an_error(make) -> None:
         engine.effects.outputs()
 
 
-def test_broken_numbers_do_not_get_into_the_cache(make) -> None:
+def test_non_finite_predictions_are_not_cached(make) -> None:
     host = make.host()
     engine = make.engine(lambda x, y: np.where(x - y == -3, np.nan, x), COLUMNS, host=host)
 

@@ -1,4 +1,4 @@
-"""Grids: where curves are evaluated."""
+"""Evaluation grids of curves."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DENSE = np.array([*range(1, 100), 1000.0])
 
 
 def axis(column, layout: GridLayout, *, whole: bool = False) -> list[Any]:
-    (found,) = make_grid([column], layout, [whole])
-    return list(found.tolist())
+    (grid,) = make_grid([column], layout, [whole])
+    return list(grid.tolist())
 
 
 def test_equal_steps_run_between_the_trimming_quantiles() -> None:
@@ -41,7 +41,7 @@ def test_quantiles_that_coincide_are_one_point() -> None:
     assert axis(np.array([0.0] * 90 + [*range(1, 11)]), QUANTILE) == [0, 9]
 
 
-def test_equal_steps_between_equal_quantiles_are_so_many_equal_points() -> None:
+def test_an_even_grid_between_equal_quantiles_repeats_one_point() -> None:
     assert axis(np.array([0.0] * 994 + [1.0, 2, 3, 4, 5, -1]), UNIFORM) == [0] * 5
 
 
@@ -56,11 +56,11 @@ def test_missing_counts_as_a_value_when_they_are_counted() -> None:
 
 
 def test_a_missing_value_is_the_last_point_where_it_is_wanted() -> None:
-    wanted = replace(UNIFORM, include_missing=True)
+    layout = replace(UNIFORM, include_missing=True)
 
-    few = axis(np.array([2.0, NAN, 1, NAN]), wanted)
-    dense = axis(np.array([*DENSE, NAN]), wanted)
-    text = axis(np.array(["b", "", "a", ""], object), wanted)
+    few = axis(np.array([2.0, NAN, 1, NAN]), layout)
+    dense = axis(np.array([*DENSE, NAN]), layout)
+    text = axis(np.array(["b", "", "a", ""], object), layout)
 
     assert few[:2] == [1, 2]
     assert dense[:5] == axis(np.array([*DENSE, NAN]), UNIFORM)
@@ -70,10 +70,10 @@ def test_a_missing_value_is_the_last_point_where_it_is_wanted() -> None:
 
 
 def test_a_missing_value_that_the_table_does_not_have_is_no_point() -> None:
-    wanted = replace(UNIFORM, include_missing=True)
+    layout = replace(UNIFORM, include_missing=True)
 
-    assert axis(np.array([2.0, 1]), wanted) == [1, 2]
-    assert axis(np.array(["b", "a"], object), wanted) == ["a", "b"]
+    assert axis(np.array([2.0, 1]), layout) == [1, 2]
+    assert axis(np.array(["b", "a"], object), layout) == ["a", "b"]
 
 
 def test_text_is_evaluated_at_all_its_values_however_many() -> None:
@@ -82,7 +82,7 @@ def test_text_is_evaluated_at_all_its_values_however_many() -> None:
     assert axis(np.array([*reversed(names), ""], object), UNIFORM) == names
 
 
-def test_whole_features_get_whole_points_each_once() -> None:
+def test_integer_features_have_distinct_integer_points() -> None:
     values = np.array([0.0, 1, 2, 3, 4, 5, 6, 7])
 
     assert axis(values, replace(UNIFORM, size=4)) == pytest.approx([0, 7 / 3, 14 / 3, 7])

@@ -34,21 +34,21 @@ def at_knots(knots, values, table):
     finite = np.isfinite(knots)
     flat = table.reshape(len(knots), -1)
     columns = [np.interp(values, knots[finite], column[finite]) for column in flat.T]
-    found = np.stack(columns, axis=-1).reshape(len(values), *table.shape[1:])
-    found[np.isnan(values)] = table[-1]
-    return found
+    interpolated = np.stack(columns, axis=-1).reshape(len(values), *table.shape[1:])
+    interpolated[np.isnan(values)] = table[-1]
+    return interpolated
 
 
 def cube(built, knots: dict[int, Any]):
     """Predictions with features at every combination of knots: (n_knots, ..., n_rows, 2)."""
     background, shape = built.background, [len(points) for points in knots.values()]
-    found = np.empty((*shape, len(background), 2))
+    cube = np.empty((*shape, len(background), 2))
     for place in np.ndindex(*shape):
         columns = list(background.columns)
         for i, (j, points) in zip(place, knots.items(), strict=True):
             columns[j] = np.full(len(background), points[i])
-        found[place] = smooth(*columns)
-    return found
+        cube[place] = smooth(*columns)
+    return cube
 
 
 @given(tables(), st.integers(0, 3), st.integers(3, 5))
@@ -103,13 +103,13 @@ def test_features_with_no_more_values_than_knots_are_exact(make) -> None:
     columns = {name: np.arange(N) // step % 4 for step, name in enumerate("abc", 1)}
     columns["d"] = np.arange(N)
     built = [make.engine(smooth, columns, n_outputs=2) for _ in range(2)]
-    found = []
+    results = []
     for effects in (Interpolated(built[0].effects, N), built[1].effects):
         singles = [(s.own.tolist(), s.others.tolist()) for s in effects.single(range(4))]
         pairs = [(j.whole.tolist(), j.pure.tolist()) for j in effects.joint([(0, 1), (1, 3)])]
-        found.append((singles, pairs))
+        results.append((singles, pairs))
 
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert built[0].model.predicted == built[1].model.predicted
 
 
@@ -128,7 +128,7 @@ def test_effects_that_add_up_do_not_interact_however_coarse_the_knots(make) -> N
     assert joint.error > 0.01
 
 
-def test_what_is_predicted_is_what_the_cost_says(make) -> None:
+def test_the_predicted_rows_equal_the_cost(make) -> None:
     random = np.random.default_rng(5)
     n = 120
     columns = {"a": random.normal(size=n), "b": random.normal(size=n), "c": np.arange(n) % 3}
@@ -157,18 +157,18 @@ def test_pairs_are_evaluated_at_their_own_values_where_that_costs_less(make) -> 
     np.testing.assert_allclose(joint.whole, exact.whole, rtol=1e-12)
 
 
-def test_the_same_question_again_predicts_nothing(make) -> None:
+def test_a_repeated_request_predicts_nothing(make) -> None:
     random = np.random.default_rng(5)
     host, columns = make.host(), {name: random.normal(size=N) for name in "abcd"}
-    found = []
+    results = []
     for _ in range(2):
         built = make.engine(smooth, columns, n_outputs=2, host=host)
         effects = Interpolated(built.effects, 5)
         singles = [(s.own, s.others, s.own_error, s.others_error) for s in effects.single(range(4))]
         joints = [(j.whole, j.pure, j.error) for j in effects.joint([(0, 1), (2, 3)])]
-        found.append(repr((singles, joints)))
+        results.append(repr((singles, joints)))
 
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert built.model.predicted == 0
 
 
@@ -212,12 +212,12 @@ def test_the_estimated_error_is_above_the_true_one_of_a_smooth_effect(
     columns = {name: getattr(random, kind)(size=200) for name in "ab"}
     built, plain = (make.engine(lambda a, b: np.tanh(a) * np.cos(b), columns) for _ in range(2))
 
-    (found,) = Interpolated(built.effects, count).single([0])
+    (interpolated,) = Interpolated(built.effects, count).single([0])
 
     (exact,) = plain.effects.single([0])
     for error, ours, theirs in (
-        (found.own_error, found.own, exact.own),
-        (found.others_error, found.others, exact.others),
+        (interpolated.own_error, interpolated.own, exact.own),
+        (interpolated.others_error, interpolated.others, exact.others),
     ):
         true = np.std(ours - theirs)
         assert error is not None
@@ -228,10 +228,10 @@ def test_a_straight_line_has_no_error(make) -> None:
     random = np.random.default_rng(5)
     columns = {name: random.uniform(-2, 2, N) for name in "ab"}
 
-    (found,) = Interpolated(make.engine(lambda a, b: 2 * a + b, columns).effects, 3).single([0])
+    (single,) = Interpolated(make.engine(lambda a, b: 2 * a + b, columns).effects, 3).single([0])
 
-    assert found.own_error is not None
-    assert found.own_error < 1e-12
+    assert single.own_error is not None
+    assert single.own_error < 1e-12
 
 
 def test_knots_are_values_of_the_rows_and_missing_and_infinite_ones_are_their_own() -> None:

@@ -1,4 +1,4 @@
-"""What was planned, done, predicted and found is counted as it happened."""
+"""Ledger: progress, predicted rows and cache hits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from onnxplain_server.effects.ledger import Ledger
 
 
-def test_plans_are_told_beside_what_is_done(make) -> None:
+def test_progress_reports_done_and_planned_rows(make) -> None:
     host = make.host()
     ledger = Ledger(host)
 
@@ -19,7 +19,7 @@ def test_plans_are_told_beside_what_is_done(make) -> None:
     assert ledger.predicted == 15
 
 
-def test_more_may_never_be_done_than_planned(make) -> None:
+def test_the_plan_is_never_below_the_rows_done(make) -> None:
     host = make.host()
     ledger = Ledger(host)
 
@@ -28,7 +28,7 @@ def test_more_may_never_be_done_than_planned(make) -> None:
     assert host.progress == [(10, 10)]
 
 
-def test_an_effect_of_several_arrays_is_found_only_whole(make) -> None:
+def test_an_effect_with_a_missing_array_is_a_cache_miss(make) -> None:
     host = make.host()
     ledger = Ledger(host)
     ledger.cache_put({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
@@ -42,7 +42,7 @@ def test_an_effect_of_several_arrays_is_found_only_whole(make) -> None:
     assert (ledger.hits, ledger.misses) == (1, 2)
 
 
-def test_nothing_is_asked_of_the_cache_for_nothing(make) -> None:
+def test_an_empty_lookup_makes_no_round_trip(make) -> None:
     host = make.host()
 
     assert Ledger(host).cache_get([], []) == []

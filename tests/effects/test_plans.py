@@ -1,4 +1,4 @@
-"""Plans of rows: an upper bound at every moment, which follows what has been measured."""
+"""Plans of rows: an upper bound at every moment, which falls as the engine learns more."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def progress_of(
     names = tuple(name for name in columns if name != "target")
     model = make.model(function, names, ["double"] * len(names), n_outputs=n_outputs)
     answer = make.answer(model, make.table(columns), *methods, host=host, **question)
-    told = [step for step in host.progress if step[1]]
-    plans = [planned for _, planned in told]
+    progress = [step for step in host.progress if step[1]]
+    plans = [planned for _, planned in progress]
     assert plans == sorted(plans, reverse=True)
-    assert all(done <= planned for done, planned in told)
-    assert told[-1] == (answer.predicted_row_count, answer.predicted_row_count)
-    return told
+    assert all(done <= planned for done, planned in progress)
+    assert progress[-1] == (answer.predicted_row_count, answer.predicted_row_count)
+    return progress
 
 
 def test_pairs_of_features_with_few_values_are_planned_by_their_values(make) -> None:
@@ -53,15 +53,15 @@ def test_the_plan_falls_while_features_drop_out_of_the_pairs(make) -> None:
         return np.stack([score, 1 - score], axis=1)
 
     options = interactions.Options(pairwise_feature_count=2)
-    told = progress_of(make, both, ROWS, options, n_outputs=2)
+    progress = progress_of(make, both, ROWS, options, n_outputs=2)
 
     n = len(ROWS["a"])
     singles = n + 8 * n * n
-    assert told[0][1] == singles + 6 * n * n
-    while_singles = {planned for done, planned in told if done < singles}
+    assert progress[0][1] == singles + 6 * n * n
+    while_singles = {planned for done, planned in progress if done < singles}
     assert len(while_singles) > 1
     assert min(while_singles) <= singles + 3 * n * n
-    assert told[-1][1] == singles + n * n
+    assert progress[-1][1] == singles + n * n
 
 
 def test_rows_that_differ_in_moved_features_only_are_not_planned_once_that_is_known(
@@ -69,9 +69,9 @@ def test_rows_that_differ_in_moved_features_only_are_not_planned_once_that_is_kn
 ) -> None:
     columns = {name: RANDOM.integers(0, 4, 60) * 1.0 for name in "abc"}
 
-    told = progress_of(make, products, columns, interactions.Options())
+    progress = progress_of(make, products, columns, interactions.Options())
 
-    assert told[-1][1] < told[0][1]
+    assert progress[-1][1] < progress[0][1]
 
 
 @pytest.mark.parametrize("knot_count", [0, 5])
@@ -95,9 +95,9 @@ def test_weights_that_were_tried_before_leave_the_plan_at_once(make, search) -> 
     table["target"] = np.array(["y0", "y1"], dtype=object)[(ROWS["a"] > 0).astype(int)]
     options = swarm.Options(search=search)
 
-    told = progress_of(make, chances, table, options, n_outputs=2, target_column="target")
+    progress = progress_of(make, chances, table, options, n_outputs=2, target_column="target")
 
-    assert len({planned for _, planned in told}) > 3
+    assert len({planned for _, planned in progress}) > 3
 
 
 def test_as_many_pairs_are_planned_as_an_engine_counts_rows_for(make) -> None:

@@ -1,4 +1,4 @@
-"""How many rows the engine predicts: what it need not ask, it does not ask."""
+"""Number of rows that the black-box engine predicts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_rows_that_differ_in_the_moved_feature_only_are_predicted_once_for_each_
     assert engine.model.predicted == n * apart
 
 
-def test_of_two_ways_to_save_the_better_one_is_taken(make) -> None:
+def test_the_cheaper_of_two_savings_is_used(make) -> None:
     """Merged apart from x, 60 rows are 20: 3 · 20, where skipping known values asks 2 · 60."""
     n = 60
     engine = make.engine(total, {"x": np.arange(n) % 3, "y": np.arange(n) // 3})
@@ -87,7 +87,7 @@ def test_pairs_merge_rows_that_differ_in_both_features_only(make) -> None:
     assert engine.model.predicted - before == n * apart
 
 
-def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make) -> None:
+def test_a_pair_of_few_values_costs_only_rows_that_differ_in_both(make) -> None:
     n = 60
     columns = {"x": np.arange(n) % 2, "y": np.arange(n) % 3, "z": np.arange(n)}
     engine = make.engine(total, columns)
@@ -100,7 +100,7 @@ def test_a_pair_of_few_values_costs_the_rows_that_have_neither(make) -> None:
     assert engine.model.predicted - before == 6 * (60 - 30 - 20 + 10)
 
 
-def test_a_pair_of_which_few_rows_are_known_is_predicted_whole(make) -> None:
+def test_a_pair_with_few_reusable_rows_is_predicted_in_full(make) -> None:
     """Only a third: less than it takes to put the others together."""
     n = 60
     columns = {"x": np.arange(n) % 4, "y": np.arange(n) % 6, "z": np.arange(n)}
@@ -136,7 +136,7 @@ def test_two_valued_features_cost_n_for_each_group_of_any_size(make) -> None:
     assert np.diff(predicted).tolist() == [n * len(of_one_size) for of_one_size in groups]
 
 
-def test_a_pair_with_a_feature_of_many_values_is_predicted_whole(make) -> None:
+def test_a_pair_with_a_feature_of_many_values_is_predicted_in_full(make) -> None:
     n = 60
     columns = {"b": np.arange(n) % 2, "many": np.arange(n), "z": np.arange(n) * 2.0}
     engine = make.engine(total, columns)
@@ -194,7 +194,7 @@ def test_a_curve_costs_its_distinct_points(make) -> None:
     assert engine.model.predicted == 2 * 30
 
 
-def test_predictions_of_the_rows_are_asked_for_once(make) -> None:
+def test_the_rows_are_predicted_once(make) -> None:
     engine = make.engine(total, rows(30, 2))
 
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Quantiles of two kinds, and the bins between them."""
+"""Quantiles of types 1 and 7, and bins between them."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def test_bins_hold_their_lower_edge_and_the_last_one_both() -> None:
 
 def test_edges_lie_between_values_by_straight_lines() -> None:
     """Type 7 thirds of 0, 1, 2, 10, 20: 4/3 and 14/3, by hand."""
-    found = to_bin_midpoints(np.array([0.0, 1, 2, 10, 20]), 3)
+    binned = to_bin_midpoints(np.array([0.0, 1, 2, 10, 20]), 3)
 
     low, middle, high = 4 / 6, (4 / 3 + 2 + 16 / 3) / 2, (2 + 16 / 3 + 20) / 2
-    np.testing.assert_allclose(found, [low, low, middle, high, high])
+    np.testing.assert_allclose(binned, [low, low, middle, high, high])
 
 
 def test_missing_values_stay_missing_and_move_no_edge() -> None:
     without = to_bin_midpoints(np.arange(9.0), 4)
-    found = to_bin_midpoints(np.array([NAN, *range(9), NAN]), 4)
+    binned = to_bin_midpoints(np.array([NAN, *range(9), NAN]), 4)
 
-    assert np.isnan(found[[0, -1]]).all()
-    assert found[1:-1].tolist() == without.tolist()
+    assert np.isnan(binned[[0, -1]]).all()
+    assert binned[1:-1].tolist() == without.tolist()
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def test_missing_values_stay_missing_and_move_no_edge() -> None:
     [([1.0, 2, 3, 3], 3), ([1.0, 2, NAN, NAN], 3), ([5.0, 5, 5, NAN], 2)],
 )
 def test_values_with_few_distinct_ones_are_left_alone(values: list[float], bin_count: int) -> None:
-    given = np.array(values)
+    sample = np.array(values)
 
-    assert to_bin_midpoints(given, bin_count).tobytes() == given.tobytes()
+    assert to_bin_midpoints(sample, bin_count).tobytes() == sample.tobytes()
 
 
 def test_missing_counts_as_a_distinct_value() -> None:
-    found = to_bin_midpoints(np.array([1.0, 2, 3, NAN]), 3)
+    binned = to_bin_midpoints(np.array([1.0, 2, 3, NAN]), 3)
 
-    assert found[:3].tolist() != [1, 2, 3]
+    assert binned[:3].tolist() != [1, 2, 3]
 
 
 def test_edges_that_coincide_are_one_edge() -> None:
     """Thirds of these are 0, 0, 1/3, 3: two bins, [0, 1/3) and [1/3, 3]."""
-    found = to_bin_midpoints(np.array([0.0] * 6 + [1, 2, 3]), 3)
+    binned = to_bin_midpoints(np.array([0.0] * 6 + [1, 2, 3]), 3)
 
-    np.testing.assert_allclose(found, [1 / 6] * 6 + [5 / 3] * 3)
+    np.testing.assert_allclose(binned, [1 / 6] * 6 + [5 / 3] * 3)
 
 
 @given(SAMPLES, st.integers(2, 10))
@@ -95,17 +95,17 @@ def test_binning_agrees_with_numpys_quantiles_and_histogram_bins(
     values: npt.NDArray[np.float64], bin_count: int
 ) -> None:
     edges = np.unique(np.quantile(values, np.linspace(0, 1, bin_count + 1), method="linear"))
-    found = to_bin_midpoints(values, bin_count)
+    binned = to_bin_midpoints(values, bin_count)
 
-    assert len(np.unique(found)) <= max(bin_count, 1)
+    assert len(np.unique(binned)) <= max(bin_count, 1)
     if len(np.unique(values)) > bin_count:
         expected, _ = np.histogram(values, edges)
-        counted, _ = np.histogram(found, edges)
+        counted, _ = np.histogram(binned, edges)
         assert counted.tolist() == expected.tolist()
 
 
 @given(SAMPLES, st.integers(2, 10))
 def test_binning_keeps_the_order_of_values(values: npt.NDArray[np.float64], bin_count: int) -> None:
-    found = to_bin_midpoints(np.sort(values), bin_count)
+    binned = to_bin_midpoints(np.sort(values), bin_count)
 
-    assert (np.diff(found) >= 0).all()
+    assert (np.diff(binned) >= 0).all()

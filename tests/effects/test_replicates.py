@@ -66,10 +66,10 @@ def test_replicates_of_features_with_few_values_equal_tables_with_their_weights_
             + [j.pure for j in (*pairs, *triples)]
         )
 
-    found = effects(together, weights)
+    replicates = effects(together, weights)
     for replicate, given in enumerate(weights):
         alone = effects(make.engine(rough, columns | {"w": np.arange(23)}, weights=given))
-        for ours, theirs in zip(found, alone, strict=True):
+        for ours, theirs in zip(replicates, alone, strict=True):
             np.testing.assert_allclose(ours[replicate][given > 0], theirs, rtol=1e-9, atol=1e-12)
 
 

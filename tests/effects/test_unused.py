@@ -1,4 +1,4 @@
-"""A feature that a model certainly does not use has exactly no effect, and costs nothing."""
+"""Unused features: exactly no effect, and no predictions."""
 
 import numpy as np
 import pytest
@@ -26,62 +26,62 @@ def engines(make):
     ]
 
 
-def test_its_effect_is_the_mean_and_that_of_all_others_the_prediction(engines) -> None:
-    known, _ = engines
+def test_an_unused_feature_has_the_mean_as_its_effect(engines) -> None:
+    engine, _ = engines
 
-    (single,) = known.effects.single([1])
+    (single,) = engine.effects.single([1])
 
-    outputs = known.effects.outputs()
+    outputs = engine.effects.outputs()
     assert np.ptp(single.own) == 0
     assert single.own[0] == pytest.approx(np.average(outputs, axis=0, weights=WEIGHTS))
     assert single.others.tolist() == outputs.tolist()
-    assert known.model.predicted == N
+    assert engine.model.predicted == N
 
 
-def test_every_effect_is_what_predicting_gives(engines) -> None:
+def test_effects_with_unused_features_equal_those_by_prediction(engines) -> None:
     random = np.random.default_rng(4)
     groups = [(0, 1), (0, 2), (1, 3)], [(0, 1, 2), (0, 1, 3)]
     pairs = {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)} - set(groups[0])
     for weights in (None, random.uniform(1, 2, (3, N))):
-        found = []
+        effects = []
         for engine in engines:
             singles = list(engine.effects.single(range(4), weights))
             joints = list(engine.effects.joint([*groups[0], *sorted(pairs)], weights))
             joints += engine.effects.joint(groups[1], weights)
-            found.append(
+            effects.append(
                 [
                     *((s.own, s.others) for s in singles),
                     *((j.whole, centered(j.pure)) for j in joints),
                 ]
             )
-        for ours, theirs in zip(*found, strict=True):
+        for ours, theirs in zip(*effects, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_it_takes_part_in_no_interaction_at_all(engines) -> None:
-    known, _ = engines
-    list(known.effects.single(range(4)))
-    before = known.model.predicted
+def test_an_unused_feature_has_no_interaction(engines) -> None:
+    engine, _ = engines
+    list(engine.effects.single(range(4)))
+    before = engine.model.predicted
 
-    joints = list(known.effects.joint([(0, 1), (1, 3), (2, 3)]))
+    joints = list(engine.effects.joint([(0, 1), (1, 3), (2, 3)]))
 
     assert all((joint.pure == 0).all() for joint in joints)
-    assert known.model.predicted == before
+    assert engine.model.predicted == before
 
 
 @pytest.mark.parametrize(("moved", "new"), [((1,), 0), ((1, 3), 0), ((0, 1), 2 * N)])
 def test_curves_move_only_what_is_used(engines, moved, new: int) -> None:
     points = [np.array([0.0, 0.0, 1.0])] * len(moved)
-    known, plain = engines
-    known.effects.outputs()
+    engine, plain = engines
+    engine.effects.outputs()
 
-    curve = known.effects.curve(moved, points)
+    curve = engine.effects.curve(moved, points)
 
     np.testing.assert_allclose(curve, plain.effects.curve(moved, points), rtol=1e-12)
-    assert known.model.predicted == N + new
+    assert engine.model.predicted == N + new
 
 
-def test_where_it_is_moved_to_no_number_the_model_is_asked(make) -> None:
+def test_an_unused_feature_moved_to_a_non_finite_value_is_predicted(make) -> None:
     """A coefficient of 0 times infinity is no number."""
     engine = make.engine(lambda a, b: a + 0 * b, {"a": [1.0, 2.0], "b": [1, 2]}, without={0: [1]})
 
@@ -89,20 +89,22 @@ def test_where_it_is_moved_to_no_number_the_model_is_asked(make) -> None:
         engine.effects.curve([1], [np.array([np.inf])])
 
 
-def test_predictions_of_single_rows_stay_where_they_are(engines) -> None:
-    known, plain = engines
+def test_individual_curves_of_an_unused_feature_are_flat(engines) -> None:
+    engine, plain = engines
     points, order = np.array([0.0, 5.0]), np.arange(N)[::-1]
 
     # Exponentials may differ in their last digit by where a row lies in a call.
     np.testing.assert_allclose(
-        known.effects.individual([1], [points]), plain.effects.individual([1], [points]), rtol=1e-12
+        engine.effects.individual([1], [points]),
+        plain.effects.individual([1], [points]),
+        rtol=1e-12,
     )
     np.testing.assert_allclose(
-        known.effects.permuted([1, 3], [order]),
+        engine.effects.permuted([1, 3], [order]),
         plain.effects.permuted([1, 3], [order]),
         rtol=1e-12,
     )
-    assert known.model.predicted == N
+    assert engine.model.predicted == N
 
 
 def test_rows_that_differ_in_unused_features_only_are_predicted_once(make) -> None:
@@ -114,7 +116,7 @@ def test_rows_that_differ_in_unused_features_only_are_predicted_once(make) -> No
     assert engine.model.predicted == 20 * 2
 
 
-def test_it_is_unused_only_if_no_wanted_output_depends_on_it(make) -> None:
+def test_a_feature_is_unused_only_if_no_selected_output_depends_on_it(make) -> None:
     def both(a, b):
         return np.stack([a, a * b], axis=1)
 

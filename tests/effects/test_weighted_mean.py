@@ -14,7 +14,7 @@ def test_averages_worked_by_hand() -> None:
     assert mean_square(VALUES, WEIGHTS).tolist() == [0.75, 0]
 
 
-def test_a_missing_number_makes_its_output_missing_and_no_other() -> None:
+def test_nan_stays_in_its_own_output() -> None:
     broken = VALUES.copy()
     broken[0, 0] = np.nan
 
@@ -22,7 +22,7 @@ def test_a_missing_number_makes_its_output_missing_and_no_other() -> None:
     assert np.isnan(mean_square(broken, WEIGHTS)).tolist() == [True, False]
 
 
-def test_what_is_the_same_in_all_rows_becomes_exactly_zero() -> None:
+def test_a_constant_centers_to_exactly_zero() -> None:
     for constant in (0.1, 1e9 / 3, -1e-300):
         centered = center(np.full((3, 1), constant), np.array([0.7, 1.9, 2.3]))
         assert centered.tolist() == [[0], [0], [0]]

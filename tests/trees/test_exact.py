@@ -41,8 +41,8 @@ def drawn(rng, n, width, missing=True):
     return rows
 
 
-def close(found, expected):
-    return found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+def close(actual, expected):
+    return actual == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 def check(engine, brute, trees, rows, weights=None, groups=3) -> None:
@@ -100,7 +100,7 @@ def test_effects_are_those_of_their_definitions(
 
 @FORMS
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 129, 200])
-def test_rows_need_not_fill_words(form, regressor, engine, brute, counting, n) -> None:
+def test_row_counts_that_do_not_fill_a_word(form, regressor, engine, brute, counting, n) -> None:
     """Bits after the last row must not be counted where few conditions are left."""
     form(counting)
     rng = np.random.default_rng(n)
@@ -151,7 +151,7 @@ def test_features_that_share_no_leaf_do_not_interact_at_all(
 
 
 @FORMS
-def test_a_path_may_hold_a_hundred_features(form, regressor, engine, counting) -> None:
+def test_a_path_with_a_hundred_features(form, regressor, engine, counting) -> None:
     """A chain of conditions: the product of 100 indicators, whose effects are known."""
     form(counting)
     tree: Any = [1.0]
@@ -169,7 +169,7 @@ def test_a_path_may_hold_a_hundred_features(form, regressor, engine, counting) -
     assert joint.whole.tolist() == [[0.75], [0.0], [0.75]]
 
 
-def test_ten_outputs(regressor, engine, brute) -> None:
+def test_ten_outputs_have_the_effects_of_their_definitions(regressor, engine, brute) -> None:
     rng = np.random.default_rng(3)
     trees = [grown(rng, 3, 3, 10) for _ in range(4)]
     rows = drawn(rng, 30, 3)

@@ -96,11 +96,11 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
     return make
 
 
-def close(found, expected) -> bool:
-    return bool(found == pytest.approx(expected, rel=1e-10, abs=1e-12))
+def close(actual, expected) -> bool:
+    return bool(actual == pytest.approx(expected, rel=1e-10, abs=1e-12))
 
 
-def check(bound: Linked, reference, most: int = 3) -> None:
+def check(bound: Linked, reference, max_order: int = 3) -> None:
     """Compare all effects up to an order with their definitions."""
     at = reference.rows
     width = at.shape[1]
@@ -111,7 +111,7 @@ def check(bound: Linked, reference, most: int = 3) -> None:
         effects[j,] = reference.partial_dependence([j], at[:, [j]])
         assert close(single.own, effects[j,])
         assert close(single.others, reference.partial_dependence(others, at[:, others]))
-    for order in range(2, most + 1):
+    for order in range(2, max_order + 1):
         for joint in bound.joint(list(combinations(range(width), order))):
             group = joint.features
             effects[group] = reference.partial_dependence(group, at[:, list(group)])
@@ -156,9 +156,9 @@ def test_curves_are_right_at_any_points_in_any_order(bind, seed: int, link: Link
     points = points.astype(np.float32)
     expected = reference.partial_dependence([1], points[:, None])
     assert close(bound.curve([1], [points]), expected)
-    both = np.stack([points, points[::-1]])
-    expected = reference.partial_dependence([0, 1], both.T)
-    assert close(bound.curve([0, 1], list(both)), expected)
+    pairs = np.stack([points, points[::-1]])
+    expected = reference.partial_dependence([0, 1], pairs.T)
+    assert close(bound.curve([0, 1], list(pairs)), expected)
 
     moved = np.repeat(reference.rows[:, None], len(points), axis=1)
     moved[:, :, 0] = points
@@ -174,7 +174,7 @@ def test_a_stump_by_hand(bind) -> None:
     assert close(single.others[:, 0], [low / 3 + 2 * high / 3] * 2)
 
 
-def test_outputs_are_chosen_after_the_link(bind) -> None:
+def test_outputs_are_selected_after_the_link(bind) -> None:
     """Probabilities of some classes depend on the scores of all."""
     rows = [[-1.0, 0.5], [1.0, 2.0], [0.5, -1.0]]
     trees = [STUMP, ((1, "LEQ", 0.0), [1.0, 2.0], [-1.0, 0.3])]
@@ -193,7 +193,7 @@ def test_outputs_are_chosen_after_the_link(bind) -> None:
     )
 
 
-def test_scores_beyond_all_powers_give_zero_and_one(bind) -> None:
+def test_extreme_scores_give_probabilities_of_zero_and_one(bind) -> None:
     trees = [((0, "LEQ", 0.0), [-2000.0, 0.0], [2000.0, 0.0])]
     for link, second in ((LinkFunction.LOGISTIC, [0.5, 0.5]), (LinkFunction.SOFTMAX, [1.0, 0.0])):
         bound, _ = bind(link, trees, [[-1.0], [1.0]])
@@ -218,11 +218,11 @@ def test_permuted_features_are_those_of_the_trees(bind) -> None:
     order = rng.permutation(20)
     moved = reference.rows.copy()
     moved[:, [0, 2]] = moved[order][:, [0, 2]]
-    (found,) = bound.permuted([0, 2], [order])
-    assert close(found, reference.predict(moved))
+    (predictions,) = bound.permuted([0, 2], [order])
+    assert close(predictions, reference.predict(moved))
 
 
-def test_pairs_of_many_rows_are_those_of_a_draw(bind) -> None:
+def test_pairs_are_computed_on_a_sample_of_many_rows(bind) -> None:
     """All parts of a pair share the background that was drawn."""
     rng = np.random.default_rng(3)
     trees = [grown(rng, 4, 3, 2) for _ in range(4)]
@@ -243,16 +243,18 @@ def test_pairs_of_many_rows_are_those_of_a_draw(bind) -> None:
     assert close(joint.pure, whole - first - second)
 
 
-def test_pairs_too_large_for_a_table_are_the_same(bind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_too_large_for_a_table_have_the_same_effects(
+    bind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(6)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
-    found = []
-    for most in (planes._MAX_ENTRIES, 0):
-        monkeypatch.setattr(planes, "_MAX_ENTRIES", most)
+    joints = []
+    for limit in (planes._MAX_ENTRIES, 0):
+        monkeypatch.setattr(planes, "_MAX_ENTRIES", limit)
         bound, _ = bind(LinkFunction.SOFTMAX, trees, drawn(np.random.default_rng(7), 30, 3))
-        found += bound.joint([(0, 2)])
-    assert close(found[0].whole, found[1].whole)
-    assert np.ptp(found[0].pure) > 1e-3
+        joints += bound.joint([(0, 2)])
+    assert close(joints[0].whole, joints[1].whole)
+    assert np.ptp(joints[0].pure) > 1e-3
 
 
 def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
@@ -267,9 +269,9 @@ def test_resampled_pairs_use_the_weights_of_their_own_rows(bind) -> None:
     sampled = bound.for_joint()
     own = weights[:, sampled.background.source]
     (joint,) = sampled.joint([(0, 1)], own)
-    found = measure.parts["pairwise", (0, 1)][1]
-    assert close(found.numerators, mean_square(joint.pure, own))
-    assert found.numerators[0, 0] > 0
+    part = measure.parts["pairwise", (0, 1)][1]
+    assert close(part.numerators, mean_square(joint.pure, own))
+    assert part.numerators[0, 0] > 0
 
 
 def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
@@ -282,15 +284,15 @@ def test_pairs_are_tested_with_the_true_values_of_their_own_rows(bind) -> None:
     actual[own] = bound.outputs()[own]
     options = interactions.Options(("x0", "x1"), permutation_count=200)
 
-    found = interactions.compute(bound, options, 0, actual)
+    result = interactions.compute(bound, options, 0, actual)
     resampled = replace(options, resampling=Resampling(10))
     again = interactions.compute(bound, resampled, 0, actual)
 
-    assert found.pairwise[0].p_values == pytest.approx(1 / 201, abs=0.01)
-    assert found.total.p_values is not None
-    assert found.total.p_values[0] > 0.05
+    assert result.pairwise[0].p_values == pytest.approx(1 / 201, abs=0.01)
+    assert result.total.p_values is not None
+    assert result.total.p_values[0] > 0.05
     for order in ("overall", "pairwise", "importance"):
-        for one, other in zip(getattr(found, order), getattr(again, order), strict=True):
+        for one, other in zip(getattr(result, order), getattr(again, order), strict=True):
             assert one.p_values == other.p_values
 
 
@@ -299,7 +301,7 @@ def test_few_rows_are_all_used_for_pairs(bind) -> None:
     assert bound.for_joint() is bound
 
 
-def test_effects_under_other_weights_are_those_of_rows_that_weigh_so(bind) -> None:
+def test_effects_under_replicate_weights_equal_those_of_reweighted_rows(bind) -> None:
     rng = np.random.default_rng(4)
     trees = [grown(rng, 4, 3, 2) for _ in range(3)]
     rows = rng.normal(size=(15, 3))
@@ -324,7 +326,7 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
     monkeypatch.setattr(linked, "_MAX_HYBRID_ROWS", 100)
     rng = np.random.default_rng(5)
     trees = [grown(rng, 4, 3, 3) for _ in range(4)]
-    rows, found = drawn(rng, 130, 3), []
+    rows, results = drawn(rng, 130, 3), []
     for count in (1, 3):
         with ThreadPoolExecutor(count) as pool:
             host = Host()
@@ -335,5 +337,5 @@ def test_results_do_not_depend_on_threads_and_progress_ends_where_it_was_planned
             pairs = [j.pure for j in bound.joint([(0, 1)])]
             assert host.done == 3 * n + bound.cost((0, 1))
             triples = [j.pure for j in bound.for_joint().joint([(0, 1, 2)])]
-            found.append(np.hstack(singles + pairs + triples).tobytes())
-    assert found[0] == found[1]
+            results.append(np.hstack(singles + pairs + triples).tobytes())
+    assert results[0] == results[1]

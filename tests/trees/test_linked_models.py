@@ -44,10 +44,10 @@ Engines = tuple[Linked, BlackBox]
 def engines(request: pytest.FixtureRequest, nowhere: ComputationHost) -> Iterator[Engines]:
     """Both engines on noisy weighted rows of a fixture, some of their values missing."""
     model = load((MODELS / f"{request.param}.onnx").read_bytes())
-    known = json.loads((MODELS / f"{request.param}.json").read_text())
+    fixture = json.loads((MODELS / f"{request.param}.json").read_text())
     random = np.random.default_rng(0)
     columns = {}
-    for name, values in known["columns"].items():
+    for name, values in fixture["columns"].items():
         drawn = random.choice(np.array(values, float), N_ROWS)
         columns[name] = drawn + random.normal(size=N_ROWS) * np.nanstd(drawn)
         columns[name][random.random(N_ROWS) < 0.1] = np.nan
@@ -63,17 +63,17 @@ def engines(request: pytest.FixtureRequest, nowhere: ComputationHost) -> Iterato
         yield trees, BlackBox(predictor, background, "RESPONSE")
 
 
-def close(found, expected) -> bool:
-    return bool(found == pytest.approx(expected, rel=1e-5, abs=1e-6))
+def close(actual, expected) -> bool:
+    return bool(actual == pytest.approx(expected, rel=1e-5, abs=1e-6))
 
 
 def test_predictions_and_effects_at_the_rows(engines: Engines) -> None:
     trees, black_box = engines
     assert close(trees.outputs(), black_box.outputs())
     every = range(len(trees.background.columns))
-    for found, expected in zip(trees.single(every), black_box.single(every), strict=True):
-        assert close(found.own, expected.own)
-        assert close(found.others, expected.others)
+    for actual, expected in zip(trees.single(every), black_box.single(every), strict=True):
+        assert close(actual.own, expected.own)
+        assert close(actual.others, expected.others)
     (ours,), (theirs,) = (engine.joint([(0, 1)]) for engine in engines)
     assert close(ours.whole, theirs.whole)
     assert close(ours.pure, theirs.pure)
@@ -89,8 +89,8 @@ def test_curves_and_individual_curves(engines: Engines) -> None:
         assert np.isnan(points[-1])
         assert close(trees.curve([j], [points]), black_box.curve([j], [points]))
         assert close(trees.individual([j], [points]), black_box.individual([j], [points]))
-    both = [
+    points = [
         np.quantile(own[~np.isnan(own)], [0.1, 0.5, 0.9]).astype(own.dtype) for own in levels[:2]
     ]
-    assert close(trees.curve([0, 1], both), black_box.curve([0, 1], both))
-    assert close(trees.individual([0, 1], both), black_box.individual([0, 1], both))
+    assert close(trees.curve([0, 1], points), black_box.curve([0, 1], points))
+    assert close(trees.individual([0, 1], points), black_box.individual([0, 1], points))

@@ -1,4 +1,4 @@
-"""How loops are compiled."""
+"""Bit instructions of compiled kernels."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,6 @@ def bits_of(word) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("places", [(0,), (63,), (5, 17, 40), tuple(range(64))])
-def test_bits_of_a_word(places: tuple[int, ...]) -> None:
+def test_popcount_and_lowest_set_bit(places: tuple[int, ...]) -> None:
     word = np.uint64(sum(1 << place for place in places))
     assert bits_of(word) == (len(places), places[0])

@@ -1,4 +1,4 @@
-"""Machine code that was made elsewhere, and where nothing can be written."""
+"""Compile cache: shipped machine code, read-only disks and stale entries."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def hits(loop) -> int:
 
 
 @pytest.mark.usefixtures("nowhere")
-def test_code_of_an_image_is_used_by_another_processor_where_nothing_can_be_written(
+def test_shipped_code_is_used_on_another_processor_with_a_read_only_root(
     module: Path,
 ) -> None:
     assert hits(run(module)) == 1
@@ -85,7 +85,7 @@ def test_code_of_an_image_is_used_by_another_processor_where_nothing_can_be_writ
 @pytest.mark.usefixtures("nowhere")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="every ARM has all of its level")
 @pytest.mark.parametrize("lacks", ["avx2", "popcnt"])
-def test_a_processor_that_lacks_a_feature_compiles_for_itself_in_memory(
+def test_a_processor_without_a_required_feature_compiles_in_memory(
     module: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
     features = binding.get_host_cpu_features()
@@ -95,7 +95,7 @@ def test_a_processor_that_lacks_a_feature_compiles_for_itself_in_memory(
 
 
 @pytest.mark.usefixtures("nowhere")
-def test_loops_compile_in_memory_where_no_code_is_and_none_can_be_written(tmp_path: Path) -> None:
+def test_kernels_compile_in_memory_without_shipped_code_on_a_read_only_disk(tmp_path: Path) -> None:
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
 
@@ -103,7 +103,7 @@ def test_loops_compile_in_memory_where_no_code_is_and_none_can_be_written(tmp_pa
     assert not [*tmp_path.glob("**/*.nb?")]
 
 
-def test_where_code_can_be_written_later_processes_find_it(
+def test_a_writable_cache_serves_later_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
@@ -115,7 +115,7 @@ def test_where_code_can_be_written_later_processes_find_it(
     assert [hits(run(file)) for _ in range(2)] == [0, 1]
 
 
-def test_code_of_an_older_version_with_a_type_that_has_moved_is_compiled_anew(
+def test_a_stale_index_that_names_a_moved_type_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
@@ -130,9 +130,7 @@ def test_code_of_an_older_version_with_a_type_that_has_moved_is_compiled_anew(
     assert [hits(run(file)) for _ in range(2)] == [0, 1]
 
 
-def test_a_disk_that_is_full_by_then_fails_no_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_fails_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "loops.py"
     file.write_text(MODULE, encoding="utf-8")
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", _full)

@@ -1,11 +1,11 @@
-"""The engine's check on itself."""
+"""Check of an ensemble against the predictions of the runtime."""
 
 import numpy as np
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
-def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor) -> None:
+def test_float32_rounding_passes_the_check_and_a_wrong_leaf_fails_it(regressor) -> None:
     trees = [((0, "LEQ", 0.0), [1000.0], [-1000.0]), ((0, "LEQ", 0.0), [-999.5], [1000.0])]
     view = read_ensemble(regressor(trees, 1))
     assert isinstance(view, Ensemble)
@@ -16,7 +16,7 @@ def test_rounding_is_no_disagreement_and_a_wrong_leaf_is(regressor) -> None:
     assert refusal.reason == "its trees add up to 0.01 where the runtime predicts 0"
 
 
-def test_nan_is_a_disagreement(regressor) -> None:
+def test_nan_fails_the_check(regressor) -> None:
     view = read_ensemble(regressor([[1.0]], 1))
     assert isinstance(view, Ensemble)
     assert disagreement(view, np.array([[1.0]]), np.array([[np.nan]])) is not None

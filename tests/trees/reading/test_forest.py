@@ -1,4 +1,4 @@
-"""A model's own trees, and whether they are a forest."""
+"""Trees of a model: boosted or a forest, and the rows that reach each leaf."""
 
 from pathlib import Path
 
@@ -24,25 +24,25 @@ BOOSTED = [
 
 
 @pytest.mark.parametrize("path", FORESTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_forests_are_forests(path: Path) -> None:
-    found = read_forest(onnx.load(path))
+def test_random_forests_are_not_boosted(path: Path) -> None:
+    forest = read_forest(onnx.load(path))
 
-    assert isinstance(found, Forest)
-    assert not found.is_boosted
+    assert isinstance(forest, Forest)
+    assert not forest.is_boosted
 
 
 @pytest.mark.parametrize("path", BOOSTED, ids=lambda path: path.stem)
 def test_boosted_trees_are_boosted_whatever_follows_their_sum(path: Path) -> None:
-    found = read_forest(onnx.load(path), 5)
+    forest = read_forest(onnx.load(path), 5)
 
-    assert isinstance(found, Forest)
-    assert found.is_boosted
+    assert isinstance(forest, Forest)
+    assert forest.is_boosted
 
 
-def test_a_model_without_trees_has_none() -> None:
-    found = read_forest(onnx.load(MODELS / "sklearn_linear.onnx"))
+def test_a_model_without_trees_is_refused_as_a_forest() -> None:
+    refusal = read_forest(onnx.load(MODELS / "sklearn_linear.onnx"))
 
-    assert found == Refusal("the model has no trees")
+    assert refusal == Refusal("the model has no trees")
 
 
 @pytest.mark.parametrize("path", FORESTS[:2], ids=lambda path: path.parent.name)
@@ -65,6 +65,6 @@ def test_rows_reach_the_leaves_that_scikit_learns_rules_lead_to(path: Path) -> N
                 node = place[tree, attributes[f"nodes_{side}nodeids"][node]]
             expected[node] += 1
 
-    found = count_leaf_visits(ensemble, tuple(rows.T))
+    counts = count_leaf_visits(ensemble, tuple(rows.T))
 
-    assert found.tolist() == expected[ensemble.leaf].tolist()
+    assert counts.tolist() == expected[ensemble.leaf].tolist()

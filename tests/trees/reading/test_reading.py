@@ -1,4 +1,4 @@
-"""Reading models: what the view predicts is what onnxruntime predicts, or the view is refused."""
+"""Tree reader: the ensemble predicts as onnxruntime does, or the model is refused."""
 
 import json
 from pathlib import Path
@@ -56,8 +56,8 @@ def exported(scale):
     for path in sorted(MODELS.glob("*.onnx")):
         graph = read_graph(path.read_bytes())
         trees = [n for n in graph.model.graph.node if n.op_type.startswith("TreeEnsemble")]
-        known = json.loads(path.with_suffix(".json").read_text())
-        if trees and (scale is Scale.RESPONSE or known["margin"] is not None):
+        fixture = json.loads(path.with_suffix(".json").read_text())
+        if trees and (scale is Scale.RESPONSE or fixture["margin"] is not None):
             yield path.stem
 
 
@@ -73,16 +73,16 @@ def view_of(name, scale):
 @pytest.mark.parametrize(
     ("name", "scale"), [(name, scale) for scale in Scale for name in exported(scale)]
 )
-def test_views_of_exported_models_predict_as_the_runtime(name, scale, sums) -> None:
+def test_exported_models_are_read_with_the_predictions_of_the_runtime(name, scale, sums) -> None:
     view = view_of(name, scale)
     if isinstance(view, Refusal):
         assert scale is Scale.RESPONSE
         assert any(word in view.reason for word in ("LOGISTIC", "SOFTMAX", "Exp"))
         return
     model = load((MODELS / f"{name}.onnx").read_bytes(), scale)
-    known = json.loads((MODELS / f"{name}.json").read_text())
+    fixture = json.loads((MODELS / f"{name}.json").read_text())
     dtype = view.axes[0].dtype
-    rows = np.array(list(known["columns"].values()), dtype=float).T.astype(dtype)
+    rows = np.array(list(fixture["columns"].values()), dtype=float).T.astype(dtype)
     predicted = model.predict({model.inputs[0].name: rows})
     assert sums(view, rows.T) == pytest.approx(
         predicted.astype(float), rel=1e-5, abs=1e-6 * float(np.abs(predicted).max())
@@ -112,7 +112,7 @@ def test_every_mode_compares_as_the_runtime(regressor, sums, mode, missing) -> N
     assert sums(read_ensemble(model), rows.T).tolist() == runtime(model, rows).tolist()
 
 
-def test_modes_may_be_mixed(regressor, sums) -> None:
+def test_nodes_of_several_modes_in_one_tree(regressor, sums) -> None:
     rng = np.random.default_rng(1)
     trees = [
         ((0, a, 0.1, True), ((0, b, 0.5), [1.0], [2.0]), ((0, b, -0.1, True), [4.0], [8.0]))
@@ -154,9 +154,9 @@ def test_classifiers_with_one_column_of_weights(
         **collected([((0, "LEQ", 0.5), [0.2], [sign * 0.7])], "class"),
         **bases,
     )
-    made = model([node], 1, ["scores"])
+    proto = model([node], 1, ["scores"])
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read_ensemble(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
+    assert sums(read_ensemble(proto), rows.T) == pytest.approx(runtime(proto, rows), abs=1e-7)
 
 
 def test_classifiers_with_two_columns_of_weights(collected, model, sums) -> None:
@@ -168,9 +168,9 @@ def test_classifiers_with_two_columns_of_weights(collected, model, sums) -> None
         classlabels_int64s=[0, 1],
         **collected([((0, "LEQ", 0.5), [0.2, 0.8], [0.7, 0.3])], "class"),
     )
-    made = model([node], 1, ["scores"])
+    proto = model([node], 1, ["scores"])
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read_ensemble(made), rows.T) == pytest.approx(runtime(made, rows), abs=1e-7)
+    assert sums(read_ensemble(proto), rows.T) == pytest.approx(runtime(proto, rows), abs=1e-7)
 
 
 def test_two_classes_that_the_runtime_treats_row_by_row_are_refused(collected, model) -> None:
@@ -231,11 +231,11 @@ def test_preparation_folds_exactly(regressor, model, sums, steps) -> None:
         ((int(rng.integers(2)), str(rng.choice(MODES)), t, bool(k % 2)), [2.0**-k], [-(2.0**-k)])
         for k, t in enumerate(rng.normal(size=12))
     ]
-    made = prepared(regressor, model, trees, steps)
-    view = read_ensemble(made)
+    proto = prepared(regressor, model, trees, steps)
+    view = read_ensemble(proto)
     assert isinstance(view, Ensemble)
     rows = np.column_stack([column_around_cuts(rng, axis) for axis in view.axes])
-    assert sums(view, rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(view, rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def column_around_cuts(rng, axis):
@@ -261,12 +261,12 @@ def test_other_types_of_input(collected, model, sums, input_type, dtype) -> None
         classlabels_int64s=[0, 1, 2],
         **collected(trees, "class"),
     )
-    made = model([node], 2, ["y"], input_type)
+    proto = model([node], 2, ["y"], input_type)
     exact = float(np.float32(0.1))
     rows = np.array(
         [[exact, 2**24], [np.nextafter(exact, 1), 2**24 + 1], [0.1, 2**24 + 2], [-3, 2**24 + 3]]
     ).astype(dtype)
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def pipeline(regressor, zeros):
@@ -295,11 +295,11 @@ def pipeline(regressor, zeros):
 
 
 def test_one_hot_columns_are_one_feature(regressor, sums) -> None:
-    made = pipeline(regressor, zeros=1)
+    proto = pipeline(regressor, zeros=1)
     city = np.array(["a", "b", "c", "", "a", "b"], dtype=object)
     size = np.array([0.0, 1.0, 0.1, 0.2, np.nan, -1.0], dtype=np.float32)
-    expected = runtime(made, {"city": city[:, None], "size": size[:, None]})
-    assert sums(read_ensemble(made), [city, size]).tolist() == expected.tolist()
+    expected = runtime(proto, {"city": city[:, None], "size": size[:, None]})
+    assert sums(read_ensemble(proto), [city, size]).tolist() == expected.tolist()
 
 
 def test_a_category_that_the_model_refuses_is_an_error(regressor, sums) -> None:
@@ -322,12 +322,12 @@ def test_label_encoders(regressor, model, sums) -> None:
             },
         )
     ]
-    made = prepared(regressor, model, trees, steps)
+    proto = prepared(regressor, model, trees, steps)
     rows = varied(np.random.default_rng(4), 200, 2, [1.0, 2.0, 0.5])
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
-def test_what_follows_the_trees_may_be_affine(regressor, model, sums) -> None:
+def test_affine_operators_after_the_trees_are_read(regressor, model, sums) -> None:
     tree = regressor([((0, "LEQ", 0.5), [1.0, 2.0], [4.0, 8.0])], 1).graph.node[0]
     constants = [
         numpy_helper.from_array(np.array([3.0, -2.0], np.float32), "k"),
@@ -343,18 +343,18 @@ def test_what_follows_the_trees_may_be_affine(regressor, model, sums) -> None:
         helper.make_node("Div", ["all", "k3"], ["given"]),
     ]
     constants.append(numpy_helper.from_array(np.array([4.0], np.float32), "k3"))
-    made = model(nodes, 1, ["given"], TensorProto.FLOAT, constants)
+    proto = model(nodes, 1, ["given"], TensorProto.FLOAT, constants)
     rows = np.array([[0.0], [1.0]], dtype=np.float32)
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def test_several_tree_operators_are_summed(regressor, model, sums) -> None:
     first = regressor([STUMP], 2).graph.node[0]
     second = regressor([((1, "GT", 0.0), [3.0], [5.0])], 2).graph.node[0]
     second.output[0] = "z"
-    made = model([first, second, helper.make_node("Add", ["y", "z"], ["total"])], 2, ["total"])
+    proto = model([first, second, helper.make_node("Add", ["y", "z"], ["total"])], 2, ["total"])
     rows = varied(np.random.default_rng(5), 50, 2, [0.5, 0.0])
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def ensemble_5(**changed):
@@ -393,29 +393,29 @@ def ensemble_5(**changed):
 
 
 def test_tree_ensembles_of_opset_5_with_members(sums) -> None:
-    made = ensemble_5()
+    proto = ensemble_5()
     rows = varied(np.random.default_rng(6), 300, 2, [0.5, 1.0, 2.0, 3.0, 2.5])
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def test_node_ids_may_be_any_numbers(regressor, sums) -> None:
-    made = regressor([((0, "LEQ", 0.5), ((1, "GT", 0.0), [1.0], [2.0]), [4.0]), STUMP], 2)
-    for attribute in made.graph.node[0].attribute:
+    proto = regressor([((0, "LEQ", 0.5), ((1, "GT", 0.0), [1.0], [2.0]), [4.0]), STUMP], 2)
+    for attribute in proto.graph.node[0].attribute:
         if attribute.name.endswith("nodeids"):
             attribute.ints[:] = [(3 * i + 2) % 5 for i in attribute.ints]
         if attribute.name.endswith("treeids"):
             attribute.ints[:] = [7 - 3 * i for i in attribute.ints]
     rows = varied(np.random.default_rng(7), 50, 2, [0.5, 0.0])
-    assert sums(read_ensemble(made), rows.T).tolist() == runtime(made, rows).tolist()
+    assert sums(read_ensemble(proto), rows.T).tolist() == runtime(proto, rows).tolist()
 
 
 def damaged(regressor, **changed):
     """Two trees of three nodes each, with some entries overwritten: name -> {position: value}."""
-    made = regressor([STUMP, ((0, "GT", 1.0), [3.0], [4.0])], 1)
-    for attribute in made.graph.node[0].attribute:
+    proto = regressor([STUMP, ((0, "GT", 1.0), [3.0], [4.0])], 1)
+    for attribute in proto.graph.node[0].attribute:
         for position, value in changed.get(attribute.name, {}).items():
             attribute.ints[position] = value
-    return made
+    return proto
 
 
 @pytest.mark.parametrize(
@@ -440,19 +440,19 @@ def test_damaged_trees_are_refused_by_tree_and_node(regressor, changed, reason) 
 
 def test_a_cycle_is_refused(regressor) -> None:
     tree = ((0, "LEQ", 0.0), [1.0], ((0, "LEQ", 1.0), ((0, "LEQ", 2.0), [2.0], [3.0]), [4.0]))
-    made = regressor([tree], 1)
-    nodes = {a.name: a for a in made.graph.node[0].attribute}
+    proto = regressor([tree], 1)
+    nodes = {a.name: a for a in proto.graph.node[0].attribute}
     # Node 0 leads to its leaf and to leaf 6; node 2 and node 3 lead to each other.
     nodes["nodes_falsenodeids"].ints[0] = 6
     nodes["nodes_falsenodeids"].ints[2] = 3
     nodes["nodes_truenodeids"].ints[2] = 4
     nodes["nodes_truenodeids"].ints[3] = 2
-    assert "is part of a cycle" in reason_of(made)
+    assert "is part of a cycle" in reason_of(proto)
 
 
 def test_a_model_without_trees_is_refused(model) -> None:
-    made = model([helper.make_node("Identity", ["X"], ["y"])], 1, ["y"])
-    assert read_ensemble(made) == Refusal("the model has no trees")
+    proto = model([helper.make_node("Identity", ["X"], ["y"])], 1, ["y"])
+    assert read_ensemble(proto) == Refusal("the model has no trees")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Nodes with several parents: chains are one condition, other shared subtrees are copied."""
+"""Shared nodes: chains become one condition, other shared subtrees are copied."""
 
 from itertools import combinations
 from pathlib import Path
@@ -47,14 +47,14 @@ def sums(threads, ledger):
     return predict
 
 
-def view_of(made) -> Ensemble:
-    view = read_ensemble(made)
+def view_of(proto) -> Ensemble:
+    view = read_ensemble(proto)
     assert isinstance(view, Ensemble), view.reason
     return view
 
 
-def reason_of(made) -> str:
-    view = read_ensemble(made)
+def reason_of(proto) -> str:
+    view = read_ensemble(proto)
     assert isinstance(view, Refusal)
     return view.reason
 
@@ -94,20 +94,20 @@ class Grower:
         if self.rng.random() < 0.5:
             values = self.rng.choice(CATEGORIES, self.rng.integers(1, 6), replace=False)
             missing = self.flip() if self.mixed else self.missing[column]
-            made = chain(column, values, self.target(depth), self.grow(depth - 1), missing)
+            subtree = chain(column, values, self.target(depth), self.grow(depth - 1), missing)
         else:
             mode = str(self.rng.choice(["LEQ", "LT", "GTE", "GT", "NEQ"]))
             test = (column, mode, float(self.rng.choice([-0.5, 0.5, 2.5, 31.5])), self.flip())
-            made = (test, self.target(depth), self.grow(depth - 1))
-        return made
+            subtree = (test, self.target(depth), self.grow(depth - 1))
+        return subtree
 
     def target(self, depth: int):
         """A true branch: onnxruntime takes no other that is shared."""
         if self.shared and self.rng.random() < 0.4:
             return self.shared[self.rng.integers(len(self.shared))]
-        made = self.grow(depth - 1)
-        self.shared.append(made)
-        return made
+        subtree = self.grow(depth - 1)
+        self.shared.append(subtree)
+        return subtree
 
     def flip(self) -> bool:
         return bool(self.rng.random() < 0.3)
@@ -129,9 +129,9 @@ def test_random_graphs_predict_as_the_runtime_and_by_hand(
     regressor, brute, sums, seed: int
 ) -> None:
     trees, rows = grown(seed, 4, 3)
-    made = regressor(trees, 3, shared=True)
-    predicted = sums(view_of(made), rows)
-    assert predicted.tolist() == runtime(made, rows).tolist()
+    proto = regressor(trees, 3, shared=True)
+    predicted = sums(view_of(proto), rows)
+    assert predicted.tolist() == runtime(proto, rows).tolist()
     assert predicted.tolist() == brute(trees, rows).predict(rows).tolist()
 
 
@@ -141,12 +141,12 @@ def test_where_tests_differ_on_missing_values_the_runtime_decides_or_trees_are_r
     regressor, sums, seed: int
 ) -> None:
     trees, rows = grown(seed, 2, 2, mixed=True)
-    made = regressor(trees, 2, shared=True)
-    view = read_ensemble(made)
+    proto = regressor(trees, 2, shared=True)
+    view = read_ensemble(proto)
     if isinstance(view, Refusal):
         assert "leads elsewhere" in view.reason
     else:
-        assert sums(view, rows).tolist() == runtime(made, rows).tolist()
+        assert sums(view, rows).tolist() == runtime(proto, rows).tolist()
 
 
 @RANDOMLY
@@ -228,7 +228,7 @@ def test_a_chain_is_a_set_of_values(regressor) -> None:
     assert (np.diff(view.truth.start)[0], view.depth) == (4, 1)
 
 
-def test_a_chain_may_be_entered_in_its_middle(regressor, sums) -> None:
+def test_a_chain_with_a_second_parent_in_its_middle(regressor, sums) -> None:
     """Above 50 of the other column, 3 is asked for and 7 is not."""
     target = [1.0]
     end = ((0, "EQ", 3), target, [2.0])
@@ -305,7 +305,7 @@ def ensemble_5(*, modes, splits, true, false, missing, roots=(0,), **more):
 
 def test_nodes_of_a_tree_ensemble_5_may_be_shared(sums) -> None:
     """3 and 5 lead to node 2, which asks for members, and so does above 4; leaves are 1, 2, 4."""
-    made = ensemble_5(
+    proto = ensemble_5(
         modes=[4, 4, 6, 3],
         splits=[3.0, 5.0, 0.0, 4.0],
         true=[(2, 0), (2, 0), (0, 1), (2, 0)],
@@ -314,13 +314,13 @@ def test_nodes_of_a_tree_ensemble_5_may_be_shared(sums) -> None:
         membership_values=numpy_helper.from_array(np.array([3.0, 7.0, np.nan], np.float32)),
     )
     rows = np.array([[3], [5], [7], [8], [4], [-1], [np.nan]], np.float32)
-    view = view_of(made)
+    view = view_of(proto)
     assert sums(view, rows)[:, 0].tolist() == [1, 2, 1, 2, 4, 4, 4]
     assert len(view.feature) == 5  # nodes 0, 1 and 3 are one: 3, or above 4
 
 
 def test_a_node_of_several_trees_is_refused() -> None:
-    made = ensemble_5(
+    proto = ensemble_5(
         modes=[0, 0, 0],
         splits=[3.0, 5.0, 1.0],
         true=[(2, 0), (2, 0), (0, 1)],
@@ -328,7 +328,7 @@ def test_a_node_of_several_trees_is_refused() -> None:
         missing=[0, 0, 0],
         roots=[0, 1],
     )
-    assert reason_of(made) == "its node 2 belongs to several of its tree_roots"
+    assert reason_of(proto) == "its node 2 belongs to several of its tree_roots"
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -344,13 +344,13 @@ def test_chains_hold_for_other_types_of_input(collected, model, sums, missing: b
         **collected([tree], "class", shared=True),
     )
     values = [3, 5, 2**24, 2**24 + 1, 64, 4, -3, 0]
-    given = {
+    columns = {
         TensorProto.DOUBLE: np.array([*values, 3 + 1e-15, 5 - 1e-12, 3.5, np.nan]),
         TensorProto.INT64: np.array(values),
     }
-    for kind, column in given.items():
-        made, rows = model([node], 1, ["y"], kind), column[:, np.newaxis]
-        assert sums(view_of(made), rows).tolist() == runtime(made, rows).tolist()
+    for kind, column in columns.items():
+        proto, rows = model([node], 1, ["y"], kind), column[:, np.newaxis]
+        assert sums(view_of(proto), rows).tolist() == runtime(proto, rows).tolist()
 
 
 def test_a_thousand_categories_make_no_deep_tree(regressor, sums) -> None:
@@ -386,9 +386,9 @@ def test_several_operators_may_share_nodes(regressor, model, sums) -> None:
         node.output[0] = f"y{number}"
     for order in (nodes, nodes[::-1]):
         total = helper.make_node("Add", ["y0", "y1"], ["total"])
-        made = model([*order, total], 2, ["total"])
+        proto = model([*order, total], 2, ["total"])
         rows = np.random.default_rng(0).choice(around([1, 2.5, 3, 30, 40]), (300, 2))
-        assert sums(view_of(made), rows).tolist() == runtime(made, rows).tolist()
+        assert sums(view_of(proto), rows).tolist() == runtime(proto, rows).tolist()
 
 
 def ladder(steps: int):
@@ -399,16 +399,16 @@ def ladder(steps: int):
     return tree
 
 
-def test_copies_are_made_up_to_a_limit(regressor, monkeypatch) -> None:
-    made = regressor([ladder(6)], 1, shared=True)
+def test_shared_subtrees_are_copied_up_to_a_limit(regressor, monkeypatch) -> None:
+    proto = regressor([ladder(6)], 1, shared=True)
     monkeypatch.setattr(shared_nodes, "MAX_NODES", 127)
-    assert len(view_of(made).feature) == 127
+    assert len(view_of(proto).feature) == 127
     monkeypatch.setattr(shared_nodes, "MAX_NODES", 126)
-    assert "written out without sharing they have more than 126 nodes" in reason_of(made)
+    assert "written out without sharing they have more than 126 nodes" in reason_of(proto)
 
 
 @pytest.mark.parametrize("steps", [25, 100, 400])
-def test_more_copies_than_there_are_numbers_are_refused(regressor, steps: int) -> None:
+def test_exponentially_many_copies_are_refused(regressor, steps: int) -> None:
     reason = reason_of(regressor([ladder(steps)], 1, shared=True))
     assert reason == (
         "its trees share subtrees, and written out without sharing they have more than "
@@ -418,15 +418,15 @@ def test_more_copies_than_there_are_numbers_are_refused(regressor, steps: int) -
 
 def test_a_cycle_that_the_root_leads_to_is_refused(regressor) -> None:
     """Preorder: 0, 1 and 2 are tests, one above the other; 3 to 6 their leaves."""
-    made = regressor(
+    proto = regressor(
         [((0, "LEQ", 1), ((0, "LEQ", 2), ((0, "LEQ", 3), [1.0], [2.0]), [3.0]), [4.0])], 1
     )
-    nodes = {attribute.name: attribute for attribute in made.graph.node[0].attribute}
+    nodes = {attribute.name: attribute for attribute in proto.graph.node[0].attribute}
     assert nodes["nodes_truenodeids"].ints[:3] == [1, 2, 3]
     nodes["nodes_truenodeids"].ints[2] = 1
     nodes["nodes_falsenodeids"].ints[0] = 3
     nodes["nodes_treeids"].ints[6] = nodes["target_treeids"].ints[3] = 1  # a tree by itself
-    assert "is part of a cycle" in reason_of(made)
+    assert "is part of a cycle" in reason_of(proto)
 
 
 def below(missing: bool):
@@ -447,13 +447,13 @@ def test_tests_that_the_runtime_merges_by_mistake_are_refused(
     """The runtime gives another answer than ONNX defines, so neither is taken for exact."""
     (one, target), (other, end) = first, second
     tree = ((0, "EQ", 3, one), target, ((0, "EQ", 5, other), end, [9.0, 9.0]))
-    made, rows = regressor([tree], 2), np.array([row], np.float32)
-    assert runtime(made, rows).tolist() != brute([tree], rows).predict(rows).tolist()
-    assert "for a part of the node before, which leads elsewhere" in reason_of(made)
+    proto, rows = regressor([tree], 2), np.array([row], np.float32)
+    assert runtime(proto, rows).tolist() != brute([tree], rows).predict(rows).tolist()
+    assert "for a part of the node before, which leads elsewhere" in reason_of(proto)
 
 
 @pytest.mark.parametrize("threshold", [65, 0, -5, 5.5])
 def test_tests_that_the_runtime_does_not_merge_are_read(regressor, sums, threshold: float) -> None:
     tree = ((0, "EQ", 3, False), [1.0], ((0, "EQ", threshold, True), [1.0], [9.0]))
-    made, rows = regressor([tree], 1), around([3, threshold])[:, np.newaxis]
-    assert sums(view_of(made), rows).tolist() == runtime(made, rows).tolist()
+    proto, rows = regressor([tree], 1), around([3, threshold])[:, np.newaxis]
+    assert sums(view_of(proto), rows).tolist() == runtime(proto, rows).tolist()

@@ -1,4 +1,4 @@
-"""Pieces of a feature's line, on trees of one split; models' own are in `test_explain_swarm.py`."""
+"""Pieces of constant label on trees of one split; `test_swarm.py` covers exported models."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def pieces(regressor, trees, value: float, *, with_outputs: bool = False) -> Pie
     return profiles.profiles(view, codes, ranges, pool, with_outputs=with_outputs)
 
 
-def test_a_piece_begins_where_another_output_becomes_the_largest(regressor) -> None:
+def test_a_piece_starts_where_another_output_becomes_the_largest(regressor) -> None:
     for value in (-1.0, 1.0, 5.0):
-        found = pieces(regressor, TREES, value)
+        result = pieces(regressor, TREES, value)
 
-        assert found.label.tolist() == [0, 1, 0]
-        assert np.diff(found.cell).tolist() == [1, 1]
+        assert result.label.tolist() == [0, 1, 0]
+        assert np.diff(result.cell).tolist() == [1, 1]
 
 
 def test_outputs_are_those_of_each_cell(regressor) -> None:
-    found = pieces(regressor, TREES, 1.0, with_outputs=True)
+    result = pieces(regressor, TREES, 1.0, with_outputs=True)
 
-    assert found.outputs.tolist() == [[1, 0], [0, 1], [3, 1]]
+    assert result.outputs.tolist() == [[1, 0], [0, 1], [3, 1]]
 
 
-def test_outputs_that_are_equal_leave_the_label_in_doubt(regressor) -> None:
+def test_nearly_equal_outputs_make_the_label_doubtful(regressor) -> None:
     equal = [((0, "LEQ", 0.0), [1.0, 1.0 + 1e-7], [0.0, 1.0])]
 
     assert pieces(regressor, equal, 1.0).label.tolist() == [DOUBTFUL, 1]
 
 
-def test_one_use_compiles_all_that_others_need(regressor) -> None:
+def test_the_kernel_compiles_once_for_both_kinds_of_pieces(regressor) -> None:
     pieces(regressor, TREES, 1.0)
     before = list(profile_kernel.find_pieces.signatures)  # type: ignore[attr-defined] # of numba
 

@@ -1,4 +1,4 @@
-"""Grids of steps: between two of their points nothing happens, and at each something may."""
+"""Step grids: tree models are constant between two points of the grid."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ def breakpoints_of(model, feature: int = 0):
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_curve_is_level_from_each_point_until_the_next(
-    regressor, engine, brute, seed: int
-) -> None:
+def test_the_curve_is_constant_between_breakpoints(regressor, engine, brute, seed: int) -> None:
     """Against the definition, just before each point, at it, and anywhere in between."""
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 3, 2) for _ in range(3)]
@@ -62,12 +60,12 @@ def test_the_curve_is_level_from_each_point_until_the_next(
     for feature in (0, 1):
         column = rows[:, feature].astype(np.float32).astype(float)
         points = make_step_grid(column, bound.breakpoints(feature), WHOLE)
-        found = bound.curve([feature], [points.astype(np.float32)])
+        curve = bound.curve([feature], [points.astype(np.float32)])
 
         assert points[[0, -1]].tolist() == [np.nanmin(column), np.nanmax(column)]
         assert (np.diff(points) > 0).all()
         expected = reference.partial_dependence([feature], points[:, None])
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(curve, expected, rtol=1e-10, atol=1e-12)
         for place, (_, between) in enumerate(within(rng, points, np.float32)):
             level = reference.partial_dependence([feature], between[:, None])
             np.testing.assert_allclose(level, expected[[place]].repeat(6, 0), atol=1e-12)
@@ -78,7 +76,7 @@ def test_the_curve_is_level_from_each_point_until_the_next(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32 - 1))
-def test_single_rows_are_level_too(regressor, engine, seed: int) -> None:
+def test_individual_curves_are_constant_between_breakpoints(regressor, engine, seed: int) -> None:
     rng = np.random.default_rng(seed)
     trees = [grown(rng, 4, 3) for _ in range(3)]
     rows = rng.integers(-8, 9, (9, 3)) / 2
@@ -92,16 +90,14 @@ def test_single_rows_are_level_too(regressor, engine, seed: int) -> None:
         assert (inside == at_points[:, [place]]).all()
 
 
-def test_rows_may_be_moved_a_few_at_a_time(
-    regressor, engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_block_size_changes_nothing(regressor, engine, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     bound = engine(regressor([grown(rng, 4, 2) for _ in range(3)], 2), rng.normal(size=(11, 2)))
     points = np.linspace(-2, 2, 5, dtype=np.float32)
     together = bound.individual([0], [points])
 
-    for most in (1, 10, 13):
-        monkeypatch.setattr(bound_rows, "_MAX_HYBRID_ROWS", most)
+    for limit in (1, 10, 13):
+        monkeypatch.setattr(bound_rows, "_MAX_HYBRID_ROWS", limit)
         assert (bound.individual([0], [points]) == together).all()
     assert together.shape == (11, 5, 2)
 
@@ -117,7 +113,7 @@ def test_rows_may_be_moved_a_few_at_a_time(
         ("NEQ", [0.5, np.nextafter(np.float32(0.5), np.float32(1))]),
     ],
 )
-def test_a_step_starts_at_the_first_number_on_the_other_side(
+def test_a_breakpoint_is_the_first_number_beyond_the_threshold(
     regressor, mode: str, expected
 ) -> None:
     model = regressor([((0, mode, 0.5), [1.0], [2.0])], 1)
@@ -134,7 +130,7 @@ def test_a_step_starts_at_the_first_number_on_the_other_side(
         pytest.param(TensorProto.INT64, 1.0, id="int64"),
     ],
 )
-def test_starts_are_numbers_of_the_type_that_the_model_takes(
+def test_breakpoints_are_exact_in_the_type_of_the_input(
     model, collected, input_type: int, expected
 ) -> None:
     trees = [((0, "LEQ", t), [1.0], [2.0]) for t in (-2.5, 0.5, 0.7)]
@@ -148,11 +144,11 @@ def test_starts_are_numbers_of_the_type_that_the_model_takes(
             **{"n_targets": 1, **collected(trees)},
         ),
     ]
-    found = breakpoints_of(model(nodes, 1, ["y"], input_type=input_type))
+    breakpoints = breakpoints_of(model(nodes, 1, ["y"], input_type=input_type))
 
-    assert found[1] == float(expected)
-    assert len(found) == (2 if input_type == TensorProto.INT64 else 3)
-    assert found[0] == (-2.0 if input_type == TensorProto.INT64 else pytest.approx(-2.5))
+    assert breakpoints[1] == float(expected)
+    assert len(breakpoints) == (2 if input_type == TensorProto.INT64 else 3)
+    assert breakpoints[0] == (-2.0 if input_type == TensorProto.INT64 else pytest.approx(-2.5))
 
 
 def test_a_feature_without_thresholds_has_one_step(regressor, engine) -> None:
@@ -169,10 +165,10 @@ def test_steps_outside_the_trimming_quantiles_are_left_out() -> None:
     column = np.append(np.arange(1.0, 11), np.nan)
     starts = np.array([-np.inf, 0.5, 1.0, 1.0001, 4.0, 8.9999, 9.0, 9.5, 11.0, np.inf])
 
-    found = make_step_grid(column, starts, layout)
+    grid = make_step_grid(column, starts, layout)
 
-    assert found[:-1].tolist() == [1, 1.0001, 4, 8.9999, 9]
-    assert np.isnan(found[-1])
+    assert grid[:-1].tolist() == [1, 1.0001, 4, 8.9999, 9]
+    assert np.isnan(grid[-1])
 
 
 def test_a_feature_that_does_not_vary_is_one_point() -> None:
@@ -188,7 +184,7 @@ def test_text_is_evaluated_at_its_distinct_values() -> None:
 @pytest.mark.parametrize(
     ("column", "expected"), [(0, [1.0, 2.0]), (1, [1.0, 2.0, 5.0]), (2, [1.0, 5.0])]
 )
-def test_steps_start_at_numbers_that_the_model_takes(
+def test_breakpoints_are_categories_that_a_strict_encoder_accepts(
     model, collected, column: int, expected
 ) -> None:
     """A strict encoder knows 1, 2 and 5 only; after 2 the next number is 5."""
