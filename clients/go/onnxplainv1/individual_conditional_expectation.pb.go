@@ -24,7 +24,8 @@ const (
 // Asks how the prediction of single rows changes with a feature, or with
 // several features together.
 //
-// Cost: grid points times `curve_count` predictions per entry of `curves`.
+// Cost: grid points times `curve_count` predictions per entry of `features` and
+// `joint_features`.
 type IndividualConditionalExpectationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features to vary, one at a time, none twice.

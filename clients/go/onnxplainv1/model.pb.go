@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Scale of the predictions. Nested because enums are kept in a message.
+// Scale of the predictions.
 type ModelDescription_Scale int32
 
 const (

@@ -17,7 +17,7 @@ from onnxplain.transport.uploads import File, files_of
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 
 Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
-"""Scale of the predictions. Nested because enums are kept in a message.
+"""Scale of the predictions.
 
 - "RESPONSE": What the model answers: a value, or a probability per class.
 - "MARGIN": The additive score before a classifier's logistic or softmax. Only tree and linear

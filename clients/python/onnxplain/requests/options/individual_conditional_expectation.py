@@ -21,7 +21,7 @@ class IndividualConditionalExpectation:
     Asks how the prediction of single rows changes with a feature, or with several features
     together.
 
-    Cost: grid points times `curve_count` predictions per entry of `curves`.
+    Cost: grid points times `curve_count` predictions per entry of `features` and `joint_features`.
 
     Attributes
     ----------
