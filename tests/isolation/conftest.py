@@ -1,4 +1,4 @@
-"""A runner with workers, requests for it, and a look at what they leave behind."""
+"""Fixtures: a runner with workers, requests for it, and checks of their remains."""
 
 from __future__ import annotations
 
@@ -41,56 +41,62 @@ MEMORY_BYTES = 512 * 2**20
 TIMEOUTS = WorkerTimeouts(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
 
 
-def order(**given) -> WorkerSettings:
+def order(**overrides) -> WorkerSettings:
     usual: dict[str, Any] = {
         "thread_count": 2,
         "arena_bytes": 32 * 2**20,
         "budget": Budget(MEMORY_BYTES, 3_600),
         "limits": ModelLimits(),
     }
-    return WorkerSettings(**(usual | given))
+    return WorkerSettings(**(usual | overrides))
 
 
-def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **given) -> bytes:
+def request(content: bytes, csv: bytes = ROWS, *methods: MethodOptions, **overrides) -> bytes:
     """Ask for a curve of two points of each feature."""
     usual = MethodOptions(partial_dependence=PartialDependenceOptions(grid_size=2))
-    asked = ExplainRequest(
+    serialised = ExplainRequest(
         model=Model(content=content),
         table=Table(csv=csv),
         methods=methods or [usual],
-        **({"plots": False} | given),
+        **({"plots": False} | overrides),
     )
-    return asked.SerializeToString()
+    return serialised.SerializeToString()
 
 
-def call(seconds: float = 10 * LONG_SECONDS, model_key: str = "a model", **given) -> RequestContext:
+def call(
+    seconds: float = 10 * LONG_SECONDS, model_key: str = "a model", **overrides
+) -> RequestContext:
     return RequestContext(
-        MemoryCache(0, Signer(b"a secret of the tests")), "", seconds, model_key=model_key, **given
+        MemoryCache(0, Signer(b"a secret of the tests")),
+        "",
+        seconds,
+        model_key=model_key,
+        **overrides,
     )
 
 
-def same(found, expected) -> bool:
-    """Whether answers are equal but for the last digits, which follow the alignment of memory.
+def same(actual, expected) -> bool:
+    """Compare answers up to the last digits, which depend on memory alignment.
 
     Differences of large numbers keep their last digits: those of the largest one in the answer.
     """
-    if isinstance(found, Message):
-        found, expected = MessageToDict(found), MessageToDict(expected)
-    return _same(found, expected, 1e-12 * max(1.0, *map(abs, _numbers(expected))))
+    if isinstance(actual, Message):
+        actual, expected = MessageToDict(actual), MessageToDict(expected)
+    return _same(actual, expected, 1e-12 * max(1.0, *map(abs, _numbers(expected))))
 
 
-def _same(found, expected, digit: float) -> bool:
-    if isinstance(found, dict):
-        return found.keys() == expected.keys() and all(
-            _same(found[key], expected[key], digit) for key in found
+def _same(actual, expected, digit: float) -> bool:
+    if isinstance(actual, dict):
+        return actual.keys() == expected.keys() and all(
+            _same(actual[key], expected[key], digit) for key in actual
         )
-    if isinstance(found, list):
-        return len(found) == len(expected) and all(
-            _same(*pair, digit) for pair in zip(found, expected, strict=True)
+    if isinstance(actual, list):
+        return len(actual) == len(expected) and all(
+            _same(*pair, digit) for pair in zip(actual, expected, strict=True)
         )
-    if isinstance(found, float):
-        return bool(found == pytest.approx(expected, rel=1e-9, abs=digit))
-    return bool(found == expected)
+    if isinstance(actual, float):
+        return bool(actual == pytest.approx(expected, rel=1e-9, abs=digit))
+    return bool(actual == expected)
 
 
 def _numbers(answer) -> list[float]:
@@ -108,21 +114,21 @@ class Ask:
 
     runner: Runner
 
-    def __call__(self, content: bytes, **given) -> ExplainResponse:
-        return self.with_call(call(model_key=str(hash(content))), content, **given)
+    def __call__(self, content: bytes, **overrides) -> ExplainResponse:
+        return self.with_call(call(model_key=str(hash(content))), content, **overrides)
 
-    def with_call(self, host: RequestContext, content: bytes, **given) -> ExplainResponse:
-        reply = self.runner.explain(request(content, **given), {}, host)
+    def with_call(self, host: RequestContext, content: bytes, **overrides) -> ExplainResponse:
+        reply = self.runner.explain(request(content, **overrides), {}, host)
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
         return answer
 
     same = staticmethod(same)
 
-    def refusal(self, content: bytes, **given) -> ExplainError | None:
+    def refusal(self, content: bytes, **overrides) -> ExplainError | None:
         """Return why there is no answer; None where there is one."""
         try:
-            self(content, **given)
+            self(content, **overrides)
         except ExplainError as error:
             return error
         return None
@@ -162,12 +168,12 @@ def reference() -> Iterator[Ask]:
 
 def family(pid: int) -> set[int]:
     """Processes below this one."""
-    found: set[int] = set()
+    actual: set[int] = set()
     with suppress(OSError):  # of a process or a thread that ends meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
-                found |= {int(child) for child in (thread / "children").read_text().split()}
-    return found.union(*map(family, found))
+                actual |= {int(child) for child in (thread / "children").read_text().split()}
+    return actual.union(*map(family, actual))
 
 
 def processor_seconds(pids: set[int]) -> float:
@@ -193,10 +199,10 @@ class Own:
     same = staticmethod(same)
     answer = staticmethod(ExplainResponse.FromString)
 
-    def __call__(self, **given) -> Isolated:
+    def __call__(self, **overrides) -> Isolated:
         usual: dict[str, Any] = {"spare_count": 1, "warm_bytes": 2**28, "timeouts": TIMEOUTS}
-        chosen = usual | {name: given.pop(name) for name in list(given) if name in usual}
-        runner = Isolated(order(**given), **chosen)
+        chosen = usual | {name: overrides.pop(name) for name in list(overrides) if name in usual}
+        runner = Isolated(order(**overrides), **chosen)
         self.made.append(runner)
         return runner
 
@@ -224,7 +230,7 @@ class Own:
 
     @staticmethod
     def soon(holds, seconds: float = LONG_SECONDS) -> bool:
-        """Whether something comes true in time, on a machine that has much else to do."""
+        """Wait for a condition, with a time limit for a busy machine."""
         end = time.monotonic() + seconds
         while not holds() and time.monotonic() < end:
             time.sleep(0.005)

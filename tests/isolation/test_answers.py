@@ -1,4 +1,4 @@
-"""Workers answer what the same code answers in this process."""
+"""Equal answers from workers and from the same code in this process."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def title(request: bytes) -> str:
 def test_every_method_is_answered_as_without_isolation(
     isolated, reference, request_: bytes
 ) -> None:
-    found, expected = (
+    actual, expected = (
         ExplainResponse.FromString(runner.explain(request_, {}, warm_up.NullHost()))
         for runner in (isolated, reference.runner)
     )
-    for answer in (found, expected):
+    for answer in (actual, expected):
         answer.receipt.ClearField("elapsed")
-    assert reference.same(found, expected)
+    assert reference.same(actual, expected)

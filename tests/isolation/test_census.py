@@ -1,4 +1,4 @@
-"""Workers are counted from their start to their end, by how that came."""
+"""Worker census: starts and ends are counted, by the reason of the end."""
 
 from __future__ import annotations
 

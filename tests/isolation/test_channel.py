@@ -1,4 +1,4 @@
-"""What a worker sends is not believed: anything malformed ends it, and nothing else."""
+"""Protocol errors: a worker that sends anything malformed is killed, and nothing else happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker can do once it is confined: compute, and talk to its parent."""
+"""Sandbox of a worker: it can compute, and talk to its parent, and nothing else."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def test_everything_but_computing_is_refused(outcomes: Outcomes, attempt: str) -
     if protections <= set(missing):
         pytest.skip(f"this kernel lacks {' and '.join(sorted(protections))}")
 
-    _, found = outcomes({attempt: code})
+    _, actual = outcomes({attempt: code})
 
-    assert found[attempt].endswith("Error")
-    assert found[attempt] not in {"FileExistsError", "ConnectionRefusedError"}
+    assert actual[attempt].endswith("Error")
+    assert actual[attempt] not in {"FileExistsError", "ConnectionRefusedError"}
 
 
 def test_computing_is_not(outcomes: Outcomes) -> None:
@@ -106,21 +106,21 @@ def test_what_the_kernel_lacks_is_told_and_the_rest_still_protects(
 ) -> None:
     lacking, _ = outcomes({})
     tried = ("read a file", "make a link", "take 4 GiB")
-    kept = {name: ATTEMPTS[name] for name in tried if ATTEMPTS[name][1] - {gone, *lacking}}
-    missing, found = outcomes(
-        {name: code for name, (code, _) in kept.items()},
+    stored = {name: ATTEMPTS[name] for name in tried if ATTEMPTS[name][1] - {gone, *lacking}}
+    missing, actual = outcomes(
+        {name: code for name, (code, _) in stored.items()},
         before=f"{gone}.restrict = lambda: False",
     )
 
     assert set(missing) == {gone, *lacking}
-    assert set(found.values()) <= {"PermissionError", "MemoryError"}
+    assert set(actual.values()) <= {"PermissionError", "MemoryError"}
 
 
 def test_limits_are_on_top_of_what_is_mapped_already(outcomes: Outcomes) -> None:
     read = {"limit": "resource.getrlimit(resource.RLIMIT_AS)[0]"}
-    _, found = outcomes(read, before="seccomp.restrict = lambda: False")
+    _, actual = outcomes(read, before="seccomp.restrict = lambda: False")
 
-    assert 2**29 < int(found["limit"]) < 2**29 + 2**31
+    assert 2**29 < int(actual["limit"]) < 2**29 + 2**31
 
 
 def test_an_unknown_machine_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:

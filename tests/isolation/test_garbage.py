@@ -1,4 +1,4 @@
-"""What is no model, or only the beginning of one: refused, and nothing worse."""
+"""Truncated models and bytes that are no model: refused, and nothing worse."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def beginnings(draw: st.DrawFn) -> bytes:
 @given(st.binary(max_size=2_000) | beginnings())
 def test_bytes_that_are_no_model_are_an_invalid_argument(isolated, calls, content: bytes) -> None:
     """Some beginnings are models: what is missing was not needed. Their description is right."""
-    asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
+    serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
     try:
-        answer = DescribeModelResponse.FromString(isolated.describe(asked, {}, calls()))
+        answer = DescribeModelResponse.FromString(isolated.describe(serialised, {}, calls()))
     except ExplainError as error:
         refused = error
     else:

@@ -1,4 +1,4 @@
-"""What onnxruntime never sees: refused by looking at the model, in milliseconds."""
+"""Gate for models: dangerous ones are refused by inspection in milliseconds."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def refusal(content: bytes, limits: ModelLimits | None = None) -> ExplainError:
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
 def test_a_model_that_would_hurt_is_refused_with_its_reason(hostile: Hostile) -> None:
-    found = refusal(hostile.content)
+    actual = refusal(hostile.content)
 
-    assert found.reason in hostile.reasons, found.message
-    assert found.message.isprintable()
-    assert found.field == "model"
+    assert actual.reason in hostile.reasons, actual.message
+    assert actual.message.isprintable()
+    assert actual.field == "model"
 
 
 @pytest.mark.parametrize("hostile", NEVER_LOADED, ids=lambda hostile: hostile.name)

@@ -1,4 +1,4 @@
-"""Models that mean harm: each is refused with a reason, or answered right, and the next is too."""
+"""Hostile models: each is refused with a reason or answered right, and so is the next request."""
 
 from __future__ import annotations
 

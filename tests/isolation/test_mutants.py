@@ -1,4 +1,4 @@
-"""Changed models of real exporters: the answer of the runtime alone, or a reason."""
+"""Mutants of real models: the answer of the plain runtime, or a reason."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def test_changed_models_are_refused_or_answered_right(own, reference) -> None:
     runner = own(spare_count=2, timeouts=own.timeouts(load=LOAD_SECONDS, quarantine=1e-6))
     outcomes: Counter[str] = Counter()
     for hostile in mutate.mutants(COUNT, START):
-        found = _outcome(own, runner, hostile.content)
-        if isinstance(found, ExplainError):
-            outcomes[found.reason.name] += 1
-            assert not PRIVATE.search(found.message), (hostile.name, found.message)
-            assert found.reason is not Reason.INTERNAL, (hostile.name, found.message)
+        actual = _outcome(own, runner, hostile.content)
+        if isinstance(actual, ExplainError):
+            outcomes[actual.reason.name] += 1
+            assert not PRIVATE.search(actual.message), (hostile.name, actual.message)
+            assert actual.reason is not Reason.INTERNAL, (hostile.name, actual.message)
         else:
             expected = _outcome(own, reference.runner, hostile.content, 600)
             if _is_unsteady(expected):
                 outcomes["unsteady"] += 1
             else:
                 outcomes["answers"] += 1
-                assert own.same(found, expected), hostile.name
+                assert own.same(actual, expected), hostile.name
     print(dict(outcomes))  # noqa: T201 - shown by `make torture`
 
     # Of two classes with weights for one in most leaves, onnxruntime sometimes reads no number.
@@ -52,8 +52,8 @@ def test_changed_models_are_refused_or_answered_right(own, reference) -> None:
     assert min(outcomes["answers"], outcomes["INVALID_MODEL"]) > COUNT / 100
 
 
-def _is_unsteady(found) -> bool:
-    return isinstance(found, ExplainError) and found.reason is Reason.INCONSISTENT_MODEL
+def _is_unsteady(actual) -> bool:
+    return isinstance(actual, ExplainError) and actual.reason is Reason.INCONSISTENT_MODEL
 
 
 def _outcome(own, runner, content: bytes, seconds: float = 60):
@@ -72,8 +72,8 @@ def _answer(own, runner, content: bytes, seconds: float):
 
     # Each model is described first: that alone loads it and tries rows.
     call = own.call(seconds, model_key=f"mutants {hash(content) % 8}")
-    asked = DescribeModelRequest(model=Model(content=content)).SerializeToString()
-    described = DescribeModelResponse.FromString(runner.describe(asked, {}, call))
+    serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
+    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, call))
     reply = runner.explain(own.request(content, table_for(described.model)), {}, call)
     answer = own.answer(reply)
     answer.receipt.ClearField("elapsed")

@@ -1,4 +1,4 @@
-"""What a worker needs is loaded and compiled before it is confined: afterwards it cannot be."""
+"""Preloading: all code that a worker needs is loaded and compiled before the sandbox."""
 
 from __future__ import annotations
 

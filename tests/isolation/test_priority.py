@@ -1,4 +1,4 @@
-"""Who of the workers gets the processor first."""
+"""CPU priority of workers: short requests go before long ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def work_long(own, runner: Isolated, caller_key: str) -> None:
 
 
 def levels(worker: Worker) -> set[int]:
-    """How far the threads of a worker step back behind where workers begin."""
+    """Return the niceness of a worker's threads relative to that of new workers."""
     threads = Path(f"/proc/{worker.pid}/task").iterdir()
     first = os.getpriority(os.PRIO_PROCESS, 0) + WORKER_NICENESS
     return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) - first for thread in threads}
@@ -52,38 +52,38 @@ def levels(worker: Worker) -> set[int]:
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
     """Levels of the workers when they were asked."""
-    found: list[set[int]] = []
+    actual: list[set[int]] = []
     ask = Worker.ask
 
     def watched(worker: Worker, *given) -> bytes:
-        found.append(levels(worker))
+        actual.append(levels(worker))
         return ask(worker, *given)
 
     monkeypatch.setattr(Worker, "ask", watched)
-    return found
+    return actual
 
 
 def test_who_works_longer_steps_back_further() -> None:
-    found = [niceness(seconds) for seconds in (0, 0.01, 0.25, 1, 4, 1e9)]
+    actual = [niceness(seconds) for seconds in (0, 0.01, 0.25, 1, 4, 1e9)]
 
-    assert found == sorted(found)
-    assert (found[0], found[1], found[-1]) == (0, 0, 15)
+    assert actual == sorted(actual)
+    assert (actual[0], actual[1], actual[-1]) == (0, 0, 15)
     # By the kernel's weights a tenth, and more for all that differ more.
     assert niceness(4.0) - niceness(0.0) >= 10
 
 
 def test_a_worker_steps_back_the_longer_it_works(own, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, found = own(), []
+    runner, actual = own(), []
     end = Priorities.end
 
     def watched(priorities: Priorities, share, caller_key) -> None:
-        found.append(levels(share._worker))
+        actual.append(levels(share._worker))
         end(priorities, share, caller_key)
 
     monkeypatch.setattr(Priorities, "end", watched)
     work_long(own, runner, "eve")
 
-    (after,) = found
+    (after,) = actual
     assert len(after) == 1
     assert min(after) > 0
 
@@ -105,7 +105,7 @@ def test_who_asked_for_long_work_begins_behind_others(own, seen: list[set[int]])
 def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
     own, seen: list[set[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who may not step forward again gives way to a new worker."""
+    """Without the permission to lower niceness, a new worker takes over."""
     set_priority = os.setpriority
 
     def unprivileged(which: int, who: int, level: int) -> None:

@@ -1,4 +1,4 @@
-"""Workers, their zygote and the server die in every way; the others carry on."""
+"""Process deaths: workers, zygote and server die in every way; the others carry on."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def zygote(runner: Isolated) -> int:
 
 
 def workers(own, runner: Isolated) -> set[int]:
-    found: set[int] = own.family(zygote(runner))
-    return found
+    actual: set[int] = own.family(zygote(runner))
+    return actual
 
 
 def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
@@ -73,18 +73,18 @@ def test_a_kill_in_mid_call_fails_that_call_alone(own) -> None:
 @pytest.fixture
 def at_work(monkeypatch: pytest.MonkeyPatch) -> set[Worker]:
     """Workers that are being asked."""
-    found: set[Worker] = set()
+    actual: set[Worker] = set()
     ask = Worker.ask
 
     def watched(worker: Worker, *given) -> bytes:
-        found.add(worker)
+        actual.add(worker)
         try:
             return ask(worker, *given)
         finally:
-            found.discard(worker)
+            actual.discard(worker)
 
     monkeypatch.setattr(Worker, "ask", watched)
-    return found
+    return actual
 
 
 @pytest.mark.slow
@@ -97,8 +97,8 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     `make torture` runs it with ONNXPLAIN_TEST_KILLS=1000.
     """
     runner = own(spare_count=2)
-    asked = own.request(GOOD, MANY_ROWS)
-    expected = own.answer(runner.explain(asked, {}, own.call())).explanations
+    message = own.request(GOOD, MANY_ROWS)
+    expected = own.answer(runner.explain(message, {}, own.call())).explanations
     failures: list[Reason] = []
     retries: list[bool] = []
     stop, no_kill = threading.Event(), threading.Lock()
@@ -106,11 +106,11 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     def load(name: str) -> None:
         while not stop.is_set():
             try:
-                runner.explain(asked, {}, own.call(model_key=name))
+                runner.explain(message, {}, own.call(model_key=name))
             except ExplainError as error:
                 failures.append(error.reason)
                 with no_kill:
-                    again = own.answer(runner.explain(asked, {}, own.call(model_key=name)))
+                    again = own.answer(runner.explain(message, {}, own.call(model_key=name)))
                 retries.append(own.same(list(again.explanations), list(expected)))
 
     threads = [threading.Thread(target=load, args=(name,)) for name in ("one", "other")]
@@ -288,9 +288,9 @@ def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
 
     runner = own(budget=Budget(2**29, 2))
     few_rows = b"".join(MANY_ROWS.splitlines(keepends=True)[:2_000])
-    asked, host = own.request(GOOD, few_rows), own.call()
+    message, host = own.request(GOOD, few_rows), own.call()
     for _ in range(1_000):
-        runner.explain(asked, {}, host)
+        runner.explain(message, {}, host)
         if runner.counts().ends["retired"]:
             break
 

@@ -1,4 +1,4 @@
-"""What a computation in a worker asks of its surroundings, as its parent hears it."""
+"""Remote host: the frames that a computation in a worker sends to its parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that the contract allows, of every method: an answer, or a reason that names a field."""
+"""Random valid requests of every method: an answer, or an error that names a field."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check(error: ExplainError) -> None:
 
 
 def exists(path: str) -> bool:
-    """Whether the contract has such a field of requests."""
+    """Check that the contract has this field of requests."""
     kind: Any = ExplainRequest.DESCRIPTOR
     for name in re.findall(r"[a-z_0-9]+", re.sub(r"\[\d+\]", "", path)):
         if kind is None or name not in kind.fields_by_name:

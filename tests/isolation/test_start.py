@@ -1,4 +1,4 @@
-"""Workers start on slow machines too, and who waits for them knows."""
+"""Start of workers: slow machines have enough time, and failures are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of every type of cell: the right answer, or a refusal that names the reason."""
+"""Tables with every type of cell: the right answer, or an error that names the reason."""
 
 from __future__ import annotations
 
@@ -112,15 +112,15 @@ def test_any_array_gives_what_numpy_gives_or_a_reason(
 ) -> None:
     """Also with a wrong number of columns, without rows, and with numbers that do not fit."""
     table = arrow({f"x{j}": rows[:, j] for j in range(rows.shape[1])})
-    found, reason = outcome(lambda: curve(linear(kind), table, "x0", [0.0, 1.0]))
-    if found is None:
+    actual, reason = outcome(lambda: curve(linear(kind), table, "x0", [0.0, 1.0]))
+    if actual is None:
         assert reason in REFUSED | {Reason.INVALID_OPTION, Reason.NON_FINITE_PREDICTION}
         return
 
     taken = rows.astype(np.float64).astype(KINDS[kind]).astype(np.float64)
     rest = taken[:, 1:] @ WEIGHT[1:, 0]
     expected = [rest.mean(), rest.mean() + WEIGHT[0, 0]]
-    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * (1 + np.abs(taken).max()))
+    assert np.allclose(actual, expected, rtol=1e-9, atol=1e-9 * (1 + np.abs(taken).max()))
 
 
 CELLS: dict[str, tuple[Any, list[str] | None]] = {
@@ -168,11 +168,11 @@ def test_cells_that_are_no_numbers_are_refused_where_a_model_takes_numbers(
     cells, _ = CELLS[name]
     table = arrow({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 0.0], "c": cells})
 
-    found, reason = outcome(lambda: curve(linear(), table, "a", [0.0, 1.0]))
+    actual, reason = outcome(lambda: curve(linear(), table, "a", [0.0, 1.0]))
 
     if name == "numbers":
-        assert found is not None
-        assert np.allclose(found, [-8.0, -7.0])
+        assert actual is not None
+        assert np.allclose(actual, [-8.0, -7.0])
     else:
         gaps = {"decimals", "truths"}  # numbers, but for one that is missing
         assert reason in ({Reason.NON_FINITE_PREDICTION} if name in gaps else REFUSED)
@@ -198,9 +198,9 @@ def test_a_model_of_one_row_answers_like_a_loop_over_the_rows(curve, content: by
         rows[:, 0] = first
         return float(np.mean([session.run(None, {"X": row[None]})[0][0, 0] for row in rows]))
 
-    found = curve(content, arrow({f"x{j}": values[:, j] for j in range(3)}), "x0", [-1.0, 2.0])
+    actual = curve(content, arrow({f"x{j}": values[:, j] for j in range(3)}), "x0", [-1.0, 2.0])
 
-    assert np.allclose(found, [loop(-1.0), loop(2.0)], rtol=1e-6)
+    assert np.allclose(actual, [loop(-1.0), loop(2.0)], rtol=1e-6)
 
 
 @pytest.mark.parametrize("type_", [">f4", ">f8", ">i4"])

@@ -1,4 +1,4 @@
-"""Work ends when it should, and its processor is free again."""
+"""Time limits: work ends when it should, and its processor is free again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reason_of(function: Callable[[], object]) -> Reason:
 
 
 def wants_processor(pid: int) -> bool:
-    """Whether a thread of a process computes, or would if others left it a processor."""
+    """Check whether a thread of a process is runnable."""
     states = set()
     with suppress(OSError):  # of a process or a thread that ends meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -49,7 +49,7 @@ def wants_processor(pid: int) -> bool:
 def test_a_call_that_never_ends_is_over_at_its_deadline(
     runner: Isolated, own, hostile: Hostile
 ) -> None:
-    """How soon after it: bench/server/isolation.py."""
+    """Delay afterwards: bench/server/isolation.py."""
     reason = reason_of(
         lambda: runner.explain(own.request(hostile.content), {}, own.call(1, model_key="bad"))
     )

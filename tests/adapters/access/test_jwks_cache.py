@@ -1,4 +1,4 @@
-"""Keys of a provider that is slow, away, or asked by many."""
+"""JWKS cache: a provider that is slow, unavailable, or asked by many requests at once."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def test_many_who_come_at_once_ask_once(keys: JwksCache, source: Source) -> None
         return keys.find("a", "RS256")
 
     with ThreadPoolExecutor(30) as threads:
-        found = list(threads.map(find, range(30)))
+        actual = list(threads.map(find, range(30)))
 
-    assert found == ["a"] * 30
+    assert actual == ["a"] * 30
     assert source.asked == 1
 
 
@@ -190,12 +190,12 @@ def test_only_some_wait_for_a_slow_provider_and_the_others_are_told_to_come_agai
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(keys.find, "a", "RS256") for _ in range(2)]
         while keys._waiters._value:
-            assert not any(found.done() for found in waiting)
+            assert not any(actual.done() for actual in waiting)
 
         assert reason_of(keys, "a") is Reason.UNAVAILABLE
         leave.set()
 
-        assert [cast("Any", found.result(120)) for found in waiting] == ["a", "a"]
+        assert [cast("Any", actual.result(120)) for actual in waiting] == ["a", "a"]
 
 
 def test_a_question_that_never_ends_is_asked_again(

@@ -1,4 +1,4 @@
-"""Tokens in a file."""
+"""Token file: bearer tokens by their digests."""
 
 from __future__ import annotations
 

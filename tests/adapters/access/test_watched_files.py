@@ -1,4 +1,4 @@
-"""Files of secrets that change while the server runs."""
+"""Hot reload of files: secrets that change while the server runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def read(file: Path) -> Callable[[], int]:
-    """What the file says, more than a second later each time."""
+    """Return the value of the file, more than a second later each time."""
     clock = Clock()
     watched = WatchedFiles([file], number, clock)
 

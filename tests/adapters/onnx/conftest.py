@@ -1,4 +1,4 @@
-"""Models of real exporters with the answers of their training libraries, and graphs by hand."""
+"""Models of real exporters with answers of their training libraries, and a builder of graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are declared for a number of rows, or cannot take several at once."""
+"""Batch sizes: models declared for a number of rows, or unable to take several at once."""
 
 from itertools import pairwise
 

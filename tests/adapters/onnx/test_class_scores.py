@@ -1,4 +1,4 @@
-"""A model's graph and metadata tell whether its outputs score classes."""
+"""Class scores: detected from a model's graph and metadata."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_the_end_of_a_network_tells(build, steps, found: bool) -> None:
         taken = {"one": f"one {last}", "half": f"{last} half", "many": f"{last} many",
                  "square": f"{last} square", "gate": f"{last} t0"}  # fmt: skip
         inputs = taken[about] if isinstance(about, str) else last
-        given = {} if isinstance(about, str) else about
+        overrides = {} if isinstance(about, str) else about
         last = "y" if k == len(steps) else f"t{k}"
-        nodes.append(build.node(operator, inputs, last, **given))
+        nodes.append(build.node(operator, inputs, last, **overrides))
     constants = {
         "weights": WEIGHTS,
         "one": np.ones(1, np.float32),

@@ -1,4 +1,4 @@
-"""What is said about broken models and rows, and what is not said."""
+"""Error texts for broken models and rows: they name the fault, and disclose nothing."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ X = np.ones((2, 3), np.float32)
 
 
 def is_presentable(message: str) -> bool:
-    """Whether it is one short line that tells nothing about this machine."""
+    """Check that a text is one short line that discloses nothing about this machine."""
     private = ("site-packages", "onnxruntime_src", "/home", "Traceback", str(Path.cwd()))
     return message.isprintable() and len(message) < 500 and not any(p in message for p in private)
 

@@ -1,4 +1,4 @@
-"""Which inputs are taken, and what is said about others."""
+"""Supported model inputs, and the errors for others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which outputs become prediction columns, and how they are named."""
+"""Model outputs that become prediction columns, and their names."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How a loaded model behaves when it is called."""
+"""Predictions of a loaded model: byte order, threads, shapes, errors."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Requests answered in this process, with a real model: messages in, messages out."""
+"""In-process runner with a real model: messages in, messages out."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_the_receipt_names_what_the_numbers_depend_on(make, runner: InProcess) -
 
 
 def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InProcess) -> None:
-    asked = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
+    serialised = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
 
-    described = DescribeModelResponse.FromString(runner.describe(asked, {}, make.host()))
+    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, make.host()))
 
     assert [i.name for i in described.model.inputs] == ["a", "b"]
     assert explain(runner, make.host(), request()).model == described.model
@@ -192,12 +192,12 @@ def test_uploaded_files_give_the_answer_of_files_sent_along(make, runner: InProc
     blobs = {identify(MODEL): Blob("onnx", MODEL), identify(CSV): Blob("csv", CSV)}
     named = request(model=Model(id=identify(MODEL)), table=Table(id=identify(CSV)))
 
-    found = explain(runner, make.host(), named, blobs)
+    actual = explain(runner, make.host(), named, blobs)
 
     sent = explain(runner, make.host(), request())
-    assert found.explanations == sent.explanations
-    assert found.receipt.model_digest == sent.receipt.model_digest
-    assert found.receipt.table_digest == sent.receipt.table_digest
+    assert actual.explanations == sent.explanations
+    assert actual.receipt.model_digest == sent.receipt.model_digest
+    assert actual.receipt.table_digest == sent.receipt.table_digest
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One computation where several threads ask the same."""
+"""Single-flight in one process: one of several equal requests computes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Askers:
         return True
 
     def wait(self, count: int) -> bool:
-        """Whether so many of them have gone on waiting, some of them perhaps twice."""
+        """Check that so many waiters have polled, some of them perhaps twice."""
         return all(self._waits.acquire(timeout=PATIENCE_SECONDS) for _ in range(count))
 
     def _fail_perhaps(self) -> None:

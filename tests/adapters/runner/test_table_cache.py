@@ -1,4 +1,4 @@
-"""An uploaded table is read once for several requests, and nobody changes what is kept."""
+"""Table cache: an uploaded table is parsed once, and cached tables are read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a service that failed is asked again."""
+"""Circuit breaker: opens at a failure, and lets one trial through per pause."""
 
 from __future__ import annotations
 

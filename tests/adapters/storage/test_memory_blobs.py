@@ -1,4 +1,4 @@
-"""Uploaded files in memory."""
+"""In-memory store of uploaded files: expiry, and eviction from the largest owner."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_file_larger_than_all_room_displaces_nothing() -> None:
     assert store.get("b") is None
 
 
-def kept(store: MemoryBlobs, *names: str) -> list[str]:
+def stored(store: MemoryBlobs, *names: str) -> list[str]:
     return [name for name in names if store.get(name) is not None]
 
 
@@ -81,8 +81,12 @@ def test_who_uploads_much_displaces_his_own_and_nobody_else_s() -> None:
     for number in range(50):
         store.put(f"eve:{number}", blob(20))
 
-    assert kept(store, "ann:1", "bob:1") == ["ann:1", "bob:1"]
-    assert kept(store, *(f"eve:{number}" for number in range(50))) == ["eve:47", "eve:48", "eve:49"]
+    assert stored(store, "ann:1", "bob:1") == ["ann:1", "bob:1"]
+    assert stored(store, *(f"eve:{number}" for number in range(50))) == [
+        "eve:47",
+        "eve:48",
+        "eve:49",
+    ]
 
 
 def test_who_holds_most_makes_room_for_others() -> None:
@@ -93,7 +97,7 @@ def test_who_holds_most_makes_room_for_others() -> None:
 
     store.put("ann:1", blob(20))
 
-    assert kept(store, "ann:1", *(f"eve:{n}" for n in range(5))) == [
+    assert stored(store, "ann:1", *(f"eve:{n}" for n in range(5))) == [
         *("ann:1", "eve:0", "eve:2", "eve:3", "eve:4")
     ]
 
@@ -106,7 +110,7 @@ def test_of_those_who_hold_as_much_the_one_who_uploads_makes_room() -> None:
 
     store.put("bob:3", blob(25))
 
-    assert kept(store, "ann:1", "bob:1", "bob:2", "bob:3") == ["ann:1", "bob:2", "bob:3"]
+    assert stored(store, "ann:1", "bob:1", "bob:2", "bob:3") == ["ann:1", "bob:2", "bob:3"]
 
 
 def test_uploading_a_file_again_takes_no_more_room(clock: Clock) -> None:
@@ -114,12 +118,12 @@ def test_uploading_a_file_again_takes_no_more_room(clock: Clock) -> None:
     for _ in range(10):
         store.put("ann:1", blob(60))
     store.put("bob:1", blob(40))
-    assert kept(store, "ann:1", "bob:1") == ["ann:1", "bob:1"]
+    assert stored(store, "ann:1", "bob:1") == ["ann:1", "bob:1"]
 
     clock.now = 61
     store.put("eve:1", blob(100))
 
-    assert kept(store, "ann:1", "bob:1", "eve:1") == ["eve:1"]
+    assert stored(store, "ann:1", "bob:1", "eve:1") == ["eve:1"]
 
 
 def test_who_holds_less_keeps_his_own_when_he_uploads_more() -> None:
@@ -130,4 +134,4 @@ def test_who_holds_less_keeps_his_own_when_he_uploads_more() -> None:
 
     store.put("ann:2", blob(20))
 
-    assert kept(store, "ann:1", "ann:2", "eve:0", "eve:1") == ["ann:1", "ann:2", "eve:1"]
+    assert stored(store, "ann:1", "ann:2", "eve:0", "eve:1") == ["ann:1", "ann:2", "eve:1"]

@@ -1,4 +1,4 @@
-"""Cached numbers in memory."""
+"""In-memory cache: LRU eviction, byte limit, signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(i) to (m): models that load, and answer what is not to be relied upon."""
+"""Cases (i) to (m): models that load, but give unreliable answers."""
 
 from __future__ import annotations
 

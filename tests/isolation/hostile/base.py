@@ -1,4 +1,4 @@
-"""A model that means harm, and what may come of it; small parts to build such models from."""
+"""Hostile model: its bytes and the allowed outcomes; helpers to build such models."""
 
 from __future__ import annotations
 

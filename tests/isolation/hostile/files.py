@@ -1,4 +1,4 @@
-"""(b) Models that point to files, by every way that a tensor can be part of a model."""
+"""Cases (b): models with external data, in every place that a tensor can have."""
 
 from __future__ import annotations
 

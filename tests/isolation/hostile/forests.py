@@ -1,4 +1,4 @@
-"""(g) Tree ensembles that contradict themselves, attribute by attribute, or are too deep."""
+"""Cases (g): tree ensembles that are inconsistent, attribute by attribute, or too deep."""
 
 from __future__ import annotations
 

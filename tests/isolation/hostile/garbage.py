@@ -1,4 +1,4 @@
-"""(a) What is no model, and (h) what is too large to be one."""
+"""Cases (a) and (h): bytes that are no model, and models above the size limit."""
 
 from __future__ import annotations
 

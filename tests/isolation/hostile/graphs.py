@@ -1,4 +1,4 @@
-"""(e) Foreign operators, and (f) graphs that take for ever to load."""
+"""Cases (e) and (f): foreign operators, and graphs that load without end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(c) Models that want more memory than there is, and (d) models that never end."""
+"""Cases (c) and (d): models that need more memory than there is, or never end."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def memory() -> Iterator[Hostile]:
             "pair": np.array([0.0, 1.0], np.float32),
         }
         used = {part for each in nodes for part in each.input}
-        kept = {key: value for key, value in {**shared, **constants}.items() if key in used}
+        stored = {key: value for key, value in {**shared, **constants}.items() if key in used}
         end = [node("ReduceMax", "z", "m", keepdims=0), node("Add", "X m")]
-        yield hostile(f"c-{name}", model([*nodes, *end], constants=kept), _MEMORY)
+        yield hostile(f"c-{name}", model([*nodes, *end], constants=stored), _MEMORY)
     yield hostile("c-doubling", doubling(40), _MEMORY)
     for name, dims in (
         ("2^32x2^32", (2**32, 2**32)),

@@ -1,4 +1,4 @@
-"""Models of real exporters with some bytes changed; the same numbers give the same models."""
+"""Mutants: models of real exporters with some bytes changed, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def mutants(count: int, start: int = 0) -> Iterator[Hostile]:
 def _change_attributes(content: bytearray, generator: random.Random) -> bytearray:
     """Change numbers where nodes have them, so that the model still parses."""
     changed = ModelProto.FromString(bytes(content))
-    found = [attribute for each in changed.graph.node for attribute in each.attribute]
-    lists: list[Any] = [values for a in found for values in (a.ints, a.floats) if values]
+    actual = [attribute for each in changed.graph.node for attribute in each.attribute]
+    lists: list[Any] = [values for a in actual for values in (a.ints, a.floats) if values]
     lists += [tensor.dims for tensor in changed.graph.initializer if tensor.dims]
     for _ in range(generator.randint(1, 3) if lists else 0):
         values = generator.choice(lists)

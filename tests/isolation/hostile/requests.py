@@ -1,4 +1,4 @@
-"""Requests that the contract allows, made from its descriptors: new methods and fields too."""
+"""Random valid requests, generated from the contract's descriptors, new fields included."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class OnnxModel:
 
     @cached_property
     def is_affine(self) -> bool:
-        """Whether each prediction column is an affine function of the features."""
+        """True if each prediction column is an affine function of the features."""
         try:
             return is_affine(self._proto)
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent

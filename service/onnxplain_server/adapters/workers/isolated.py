@@ -74,7 +74,7 @@ class Isolated:
 
     @property
     def ready(self) -> bool:
-        """Whether workers can be started."""
+        """True while workers can be started."""
         return self._pool.ready
 
     def counts(self) -> WorkerCounts:

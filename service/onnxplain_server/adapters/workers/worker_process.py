@@ -72,7 +72,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended."""
+        """True until the process ends."""
         poll = select.poll()
         poll.register(self._handle, select.POLLIN)
         return not poll.poll(0)

@@ -75,7 +75,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended."""
+        """True until the process ends."""
         return self._process.poll() is None
 
     def fork(self) -> Worker:

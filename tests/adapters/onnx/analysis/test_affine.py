@@ -1,4 +1,4 @@
-"""Which models are affine maps of their features."""
+"""Detection of affine models."""
 
 from pathlib import Path
 

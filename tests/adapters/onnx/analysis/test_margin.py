@@ -1,4 +1,4 @@
-"""Margins of graphs by hand: what exporters might write, and how the runtime treats it."""
+"""Margins of hand-made graphs: variants that exporters might write, against the runtime."""
 
 from typing import Any
 
@@ -167,11 +167,11 @@ def test_three_classes_keep_their_scores(build) -> None:
 def test_trees_of_double_type_are_read_too(build) -> None:
     weights = np.array([-1.0, 2.0])
     node = stump(build, [0.0, 0.0], [0, 0])
-    kept = [a for a in node.attribute if a.name not in {"class_weights", "nodes_values"}]
+    stored = [a for a in node.attribute if a.name not in {"class_weights", "nodes_values"}]
     extra = build.node("Any", "", "", class_weights_as_tensor=build.tensor(weights),
                        nodes_values_as_tensor=build.tensor(np.zeros(3)))  # fmt: skip
     del node.attribute[:]
-    node.attribute.extend([*kept, *extra.attribute])
+    node.attribute.extend([*stored, *extra.attribute])
     inputs = [build.input("X", [None, 3], TensorProto.DOUBLE)]
     outputs = {"label": TensorProto.INT64, "y": TensorProto.FLOAT}
     content = build([node], outputs, inputs).SerializeToString()
@@ -202,9 +202,9 @@ def test_a_linear_classifier_of_whole_numbers_has_a_margin(build) -> None:
     node = linear(build, [[0.5, -1.0, 0.25]], [0.0])
     whole = np.array([[1, 2, 3], [-4, 0, 2]])
 
-    found = margins(build([node], outputs, inputs).SerializeToString(), whole)
+    actual = margins(build([node], outputs, inputs).SerializeToString(), whole)
 
-    assert found == pytest.approx(both_signs(whole @ np.array([0.5, -1.0, 0.25])))
+    assert actual == pytest.approx(both_signs(whole @ np.array([0.5, -1.0, 0.25])))
 
 
 def test_a_regressor_that_ends_in_a_softmax_keeps_its_scores(build) -> None:
@@ -403,9 +403,9 @@ def test_several_outputs_have_margins_if_each_has_one(build) -> None:
     both = {"y": TensorProto.FLOAT, "z": TensorProto.FLOAT}
     mixed = build([classes, regressor(build, outputs="z")], both).SerializeToString()
 
-    found = margins(build([classes, copied], both).SerializeToString())
+    actual = margins(build([classes, copied], both).SerializeToString())
 
-    assert found == pytest.approx(np.tile(both_signs(after_stump(-1, 2)), 2))
+    assert actual == pytest.approx(np.tile(both_signs(after_stump(-1, 2)), 2))
     assert "already additive" in refusal(mixed)
 
 

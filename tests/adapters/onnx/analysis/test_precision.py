@@ -1,4 +1,4 @@
-"""The arithmetic that models compute in, read from their graphs."""
+"""Precision of models: the float types that they compute in, read from their graphs."""
 
 from __future__ import annotations
 

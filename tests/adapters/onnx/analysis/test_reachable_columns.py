@@ -110,11 +110,11 @@ CONSTANTS = {
 }
 
 
-def made(build, nodes, **given) -> ModelProto:
+def made(build, nodes, **overrides) -> ModelProto:
     written = [build.node(kind, read, out, **attributes) for kind, read, out, attributes in nodes]
     used = {name for node in written for name in node.input}
     constants = {name: values for name, values in CONSTANTS.items() if name in used}
-    model: ModelProto = build(written, **given, **constants)
+    model: ModelProto = build(written, **overrides, **constants)
     return model
 
 

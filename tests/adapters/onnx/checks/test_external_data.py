@@ -1,4 +1,4 @@
-"""No model reads a file."""
+"""External data: no model reads a file."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models that answer the same row differently are found out."""
+"""Row consistency: models that answer the same row differently are detected."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -92,14 +92,14 @@ def runner() -> Iterator[InProcess]:
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 
 
-def request(model, rows: bytes = ROWS, **given) -> bytes:
+def request(model, rows: bytes = ROWS, **overrides) -> bytes:
     method = MethodOptions(partial_dependence=PartialDependenceOptions())
     content = model.SerializeToString()
     table = Table(csv=rows)
-    asked = ExplainRequest(
-        model=Model(content=content), table=table, methods=[method], plots=False, **given
+    serialised = ExplainRequest(
+        model=Model(content=content), table=table, methods=[method], plots=False, **overrides
     )
-    return asked.SerializeToString()
+    return serialised.SerializeToString()
 
 
 def test_such_a_model_is_refused_with_the_reason(make, build, runner: InProcess) -> None:
@@ -114,9 +114,9 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
     make, build, runner: InProcess
 ) -> None:
     host = make.host()
-    asked = request(models(build)["noise"], allow_inconsistent_model=True)
+    serialised = request(models(build)["noise"], allow_inconsistent_model=True)
 
-    answer: Any = ExplainResponse.FromString(runner.explain(asked, {}, host))
+    answer: Any = ExplainResponse.FromString(runner.explain(serialised, {}, host))
 
     assert [warning.code for warning in answer.warnings] == [
         "INCONSISTENT_MODEL",
