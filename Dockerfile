@@ -30,7 +30,7 @@ RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /sr
       --output-file /opt/onnxplain/sbom.cdx.json /opt/onnxplain/bin/python
 # Bytecode that asks for no times of files.
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
-# Loops for processors of a level: `trees/kept.py` says which have it.
+# Kernels for a processor level: `trees/kernels/compile_cache.py` lists its features.
 RUN NUMBA_CPU_NAME=$([ "$(uname -m)" = x86_64 ] && echo x86-64-v3 || echo generic) NUMBA_CPU_FEATURES= \
       /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
 

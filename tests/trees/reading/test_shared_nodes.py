@@ -449,7 +449,7 @@ def test_tests_that_the_runtime_merges_by_mistake_are_refused(
     tree = ((0, "EQ", 3, one), target, ((0, "EQ", 5, other), end, [9.0, 9.0]))
     proto, rows = regressor([tree], 2), np.array([row], np.float32)
     assert runtime(proto, rows).tolist() != brute([tree], rows).predict(rows).tolist()
-    assert "for a part of the node before, which leads elsewhere" in reason_of(proto)
+    assert "into the node before it, which leads elsewhere" in reason_of(proto)
 
 
 @pytest.mark.parametrize("threshold", [65, 0, -5, 5.5])

@@ -97,7 +97,7 @@ class Axis:
         refused = self._next_accepted(keys) != keys
         if refused.any():
             value = values[refused][0]
-            message = f"The model refuses {value!r}: it is no category that it knows."
+            message = f"The model refuses {value!r}, which is not one of its categories."
             raise ExplainError(Reason.PREDICTION_FAILED, message)
         return np.searchsorted(self.cuts, keys, side="right")
 

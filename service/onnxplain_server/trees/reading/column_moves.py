@@ -24,7 +24,7 @@ def width(tensor: FeatureColumns | Scores) -> int:
 def select_columns(tensor: FeatureColumns | Scores, chosen: Indices) -> FeatureColumns | Scores:
     """Select columns by position."""
     if np.any((chosen < -width(tensor)) | (chosen >= width(tensor))):
-        raise RefusedError("the model picks columns that do not exist")
+        raise RefusedError("the model selects columns that do not exist")
     if isinstance(tensor, FeatureColumns):
         return FeatureColumns(tuple(tensor.columns[i] for i in chosen))
     return Scores(tensor.matrix[chosen], tensor.offset[chosen])
@@ -36,7 +36,7 @@ def gather(
     """Select columns: Gather and ArrayFeatureExtractor."""
     axis = 1 if node.op_type == "ArrayFeatureExtractor" else Attributes(node).value("axis", 0)
     if axis not in {1, -1}:
-        raise RefusedError("the model picks rows")
+        raise RefusedError("the model selects rows")
     return select_columns(operand, constant(node, inputs, 1).reshape(-1).astype(np.intp))
 
 
@@ -54,7 +54,7 @@ def slice_columns(
         axes = attributes.integers("axes") if attributes.value("axes", ()) else np.arange(2)
         steps = np.ones(len(starts))
     if len(starts) != 1 or axes[0] not in {1, -1} or steps[0] == 0:
-        raise RefusedError("the model picks rows")
+        raise RefusedError("the model selects rows")
     chosen = np.arange(width(operand))[int(starts[0]) : _end(ends[0]) : int(steps[0])]
     return select_columns(operand, chosen)
 
@@ -111,7 +111,7 @@ def multiply(node: NodeProto, inputs: Inputs) -> Scores:
             raise RefusedError("the model divides by the sum over its trees")
         factor = 1 / factor
     if len(factor) not in {1, len(scores.offset)} or not np.isfinite(factor).all():
-        raise RefusedError("the model multiplies its scores by what is no column's factor")
+        raise RefusedError("the model does not multiply its scores by one finite factor per column")
     return Scores(scores.matrix * factor[:, np.newaxis], scores.offset * factor)
 
 
@@ -137,7 +137,7 @@ def constant(node: NodeProto, inputs: Inputs, position: int) -> Array:
     """Return an input, which must be a constant."""
     tensor = inputs[position] if position < len(inputs) else None
     if not isinstance(tensor, np.ndarray):
-        raise RefusedError(f"the model computes what its {node.op_type} works with")
+        raise RefusedError(f"the model computes an input of {node.op_type} that must be constant")
     return tensor
 
 

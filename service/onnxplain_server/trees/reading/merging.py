@@ -42,11 +42,11 @@ def refuse_merged_tests(nodes: Nodes, graph: NodeGraph, values: Matrix) -> None:
     comparison = _Comparison(nodes, graph, first, values)
     loses = nodes.missing_is_true[follower] & ~nodes.missing_is_true[node]
     doubtful = loses | (graph.true[node] != graph.true[follower])
-    pairs = (each[doubtful].tolist() for each in (node, follower, loses))
+    pairs = (values[doubtful].tolist() for values in (node, follower, loses))
     for i, k, is_lost in zip(*pairs, strict=True):
         if comparison.is_mistaken(graph.true[i], graph.true[k], loses=is_lost):
             raise RefusedError(
-                f"the runtime takes {describe_node(nodes, k)} for a part of the node before, "
+                f"the runtime merges {describe_node(nodes, k)} into the node before it, "
                 "which leads elsewhere"
             )
 

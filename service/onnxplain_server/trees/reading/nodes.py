@@ -160,14 +160,14 @@ def _children(attributes: Attributes, inner: int) -> tuple[tuple[Ids, Ids], Ids]
     """Return the children as node ids, leaves numbered after the inner nodes, and the leaves."""
     ids = [attributes.integers(f"nodes_{side}nodeids") for side in ("true", "false")]
     flags = [attributes.integers(f"nodes_{side}leafs") == 1 for side in ("true", "false")]
-    if any(len(each) != inner for each in (*ids, *flags)):
+    if any(len(child_ids) != inner for child_ids in (*ids, *flags)):
         raise RefusedError("the lists that describe its trees differ in length")
-    leaves = np.concatenate([each[flag] for each, flag in zip(ids, flags, strict=True)])
+    leaves = np.concatenate([child_ids[flag] for child_ids, flag in zip(ids, flags, strict=True)])
     first = inner
-    for each, flag in zip(ids, flags, strict=True):
-        if np.any((each[~flag] < 0) | (each[~flag] >= inner)):
+    for child_ids, flag in zip(ids, flags, strict=True):
+        if np.any((child_ids[~flag] < 0) | (child_ids[~flag] >= inner)):
             raise RefusedError("its trees refer to nodes that do not exist")
-        each[flag] = np.arange(first, first + flag.sum())
+        child_ids[flag] = np.arange(first, first + flag.sum())
         first += int(flag.sum())
     return (ids[0], ids[1]), leaves
 

@@ -55,7 +55,7 @@ def leaf_values(nodes: Nodes, target_count: int) -> Matrix:
     if wrong.any():
         i = int(np.argmax(wrong))
         place = f"tree {nodes.leaf_tree_ids[i]}, node {nodes.leaf_node_ids[i]}"
-        raise RefusedError(f"{place} gives to target {nodes.targets[i]} of {target_count}")
+        raise RefusedError(f"{place} has a weight for target {nodes.targets[i]} of {target_count}")
     values = np.zeros((len(nodes.node_ids), target_count))
     np.add.at(values, (leaf_positions(nodes), nodes.targets), nodes.weights)
     return values
@@ -81,7 +81,7 @@ class _Keys:
         self._sorted = keys[self._order]
         duplicates = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(duplicates):
-            raise RefusedError(f"{describe_node(nodes, self._order[duplicates[0]])} is there twice")
+            raise RefusedError(f"{describe_node(nodes, self._order[duplicates[0]])} occurs twice")
 
     def _keys(self, tree: Indices, node_ids: Ids) -> Ids:
         return tree.astype(np.int64) * self._span + (node_ids - self._least)
@@ -129,7 +129,7 @@ def _roots(nodes: Nodes, parent_counts: Indices) -> Indices:
     wrong = parent_counts[starts] > 0
     if wrong.any():
         raise RefusedError(
-            f"{describe_node(nodes, starts[np.argmax(wrong)])} is first, but no root"
+            f"{describe_node(nodes, starts[np.argmax(wrong)])} comes first, but is no root"
         )
     others = np.setdiff1d(np.flatnonzero(parent_counts == 0), starts)
     if len(others):

@@ -184,7 +184,7 @@ class _Walker:
         """Read a tree operator and bind it to its columns."""
         operand = inputs[0]
         if not isinstance(operand, FeatureColumns):
-            raise RefusedError(f"its {node.op_type} works on what is no table of features")
+            raise RefusedError(f"its {node.op_type} takes an input that is no table of features")
         operator = self._read(node)
         self._trees.append(BoundOperator(operator, operand.columns))
         first = self._target_count
