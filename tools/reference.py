@@ -1,4 +1,4 @@
-"""Reference pages of docs/, generated from the code: settings, errors and metrics.
+"""Reference pages and tables of docs/, generated from the code: settings, errors, methods.
 
 Usage: python tools/reference.py FOLDER
 """
@@ -18,6 +18,7 @@ from onnxplain_server.cli.method_options import Method, MethodOption, methods
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.report.registry import of_method
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.metrics.state_metrics import StateCollector
@@ -110,18 +111,43 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
 
 _DOCS = Path(__file__).parents[1] / "docs"
 _OPTIONS_START = "<!-- Written by `make reference`: change proto/, not this table. -->\n"
-_OPTIONS_END = "<!-- End of the table. -->\n"
+_TABLE_END = "<!-- End of the table. -->\n"
 _VALUE = re.compile(r"^([A-Z]{2,}[A-Z_]*|true|false|-?\d[\d.,e-]*)$")
 _OPTIONS_HEAD = ("Option", "Values", "Default", "Meaning")
+
+
+_METHODS_START = "<!-- Written by `make reference` from the contract. -->\n"
+_METHODS_HEAD = ("Method", "Question")
+
+
+def index_page(page: str, names: Iterable[str]) -> str:
+    """Return the index of the documents with its table of methods made anew."""
+    rows = ((_link(name), of_method(name).question) for name in names)
+    return _with_table(page, _METHODS_START, _table(_METHODS_HEAD, rows))
+
+
+def _link(name: str) -> str:
+    page = (_DOCS / _path(name)).read_text(encoding="utf-8")
+    title = page.partition("\n")[0].removeprefix("# ").partition(":")[0]
+    return f"[{title}]({_path(name)})"
+
+
+def _path(name: str) -> str:
+    return f"methods/{name.replace('_', '-')}.md"
+
+
+def _with_table(page: str, start: str, lines: Iterable[str]) -> str:
+    """Replace the table after a marker."""
+    before, _, rest = page.partition(start)
+    _, _, after = rest.partition(_TABLE_END)
+    table = "".join(f"{line}\n" for line in lines)
+    return f"{before}{start}\n{table}\n{_TABLE_END}{after}"
 
 
 def method_page(page: str, method: Method) -> str:
     """Return the page of a method with the table of its options made anew."""
     rows = (_option_row(option, method.message) for option in method.options)
-    before, _, rest = page.partition(_OPTIONS_START)
-    _, _, after = rest.partition(_OPTIONS_END)
-    table = "".join(f"{line}\n" for line in _table(_OPTIONS_HEAD, rows))
-    return f"{before}{_OPTIONS_START}\n{table}\n{_OPTIONS_END}{after}"
+    return _with_table(page, _OPTIONS_START, _table(_OPTIONS_HEAD, rows))
 
 
 def _option_row(option: MethodOption, message: str) -> Sequence[str]:
@@ -189,9 +215,10 @@ def main(folder: Path) -> None:
         (folder / name).write_text(write(), encoding="utf-8")
     (folder / "methods").mkdir(exist_ok=True)
     for name, method in methods().items():
-        path = f"methods/{name.replace('_', '-')}.md"
-        page = method_page((_DOCS / path).read_text(encoding="utf-8"), method)
-        (folder / path).write_text(page, encoding="utf-8")
+        page = method_page((_DOCS / _path(name)).read_text(encoding="utf-8"), method)
+        (folder / _path(name)).write_text(page, encoding="utf-8")
+    index = (_DOCS / "index.md").read_text(encoding="utf-8")
+    (folder / "index.md").write_text(index_page(index, methods()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ def fields(message) -> set[str]:
 @pytest.mark.parametrize(
     "name",
     [
+        "index.md",
         "settings.md",
         "errors.md",
         "metrics.md",
