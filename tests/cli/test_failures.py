@@ -90,7 +90,7 @@ def test_a_server_that_is_not_there_is_one_line(run: Run, model: Path, table: Pa
         pytest.param(["--method", "interaction"], "there are interactions", id="method"),
         pytest.param([*ASK, "--set", "pairs=3"], "it has features", id="option"),
         pytest.param([*ASK, "--set", "pairs"], "takes OPTION=VALUE", id="no value"),
-        pytest.param(["--set", "grid_size=3", *ASK, *ASK], "after the --method", id="whose"),
+        pytest.param(["--set", "grid_size=3", *ASK, *ASK], "follow the --method", id="whose"),
         pytest.param([*ASK, "--scale", "LOG"], "RESPONSE, MARGIN", id="scale"),
         pytest.param([*ASK, "--output", "xml"], "json", id="output"),
         pytest.param([*ASK, "--colour"], "--colour", id="flag"),

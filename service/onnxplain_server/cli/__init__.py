@@ -1,7 +1,7 @@
-"""The command line: files and flags to a request, and the answer to files and people.
+"""Command line `onnxplain`: turns files and flags into a request, and prints or stores the answer.
 
-Exit codes: 0 answered; 1 refused or failed, with one line on standard error; 2 used wrongly;
-130 ended by Ctrl-C. Standard output has nothing but the answer.
+Read `explain`, `request`, `methods`, `backend`, `output`. Commands call a runner or a server and
+compute nothing themselves. Standard output has only the answer.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ app = typer.Typer(
     name="onnxplain",
     help="Explain what an ONNX model has learned.",
     epilog=(
-        "Exit codes: 0 answered; 1 refused or failed, with one line on standard error; "
-        "2 used wrongly; 130 ended by Ctrl-C."
+        "Exit codes: 0 success; 1 error, with one line on standard error; 2 usage error; "
+        "130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # errors in one line, not wrapped into a frame
+    rich_markup_mode=None,  # errors in one line, without a frame
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(cls=MethodCommand)(explain)

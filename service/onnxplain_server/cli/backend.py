@@ -1,4 +1,4 @@
-"""Who answers a command: this process, or a server."""
+"""Backend of a command: computes in this process, or calls a server over gRPC."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from onnxplain_server.cli.parts import ServiceParts
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.transport.admission.request_context import RequestContext
 
-Follow: TypeAlias = Callable[[float, float], None] | None
-"""Told rows done and planned; None where nobody looks."""
+OnProgress: TypeAlias = Callable[[float, float], None] | None
+"""Called with rows done and planned; None without a progress bar."""
 
 
 class Backend(Protocol):
-    """Answers messages by messages."""
+    """Backend of commands: takes and returns messages of the contract."""
 
-    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
-        """Answer by an explanation."""
+    def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
+        """Compute an explanation."""
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """Answer by what a model takes and gives."""
+        """Describe the inputs and outputs of a model."""
 
 
 def choose(
     parts: ServiceParts, endpoint: str | None, timeout: float | None, connection: Connection
 ) -> Backend:
-    """Return the server at the endpoint, or this process where there is none.
+    """Return a backend for the server at the endpoint, or for this process without one.
 
     Parameters
     ----------
@@ -52,53 +52,53 @@ def choose(
         For the server.
     """
     if endpoint:
-        return Remote(endpoint, timeout, connection)
+        return RemoteBackend(endpoint, timeout, connection)
     connection.check_unused()
     return LocalBackend(parts, timeout)
 
 
 class LocalBackend:
-    """Computes in this process."""
+    """Backend that computes in this process."""
 
     def __init__(self, parts: ServiceParts, timeout: float | None) -> None:
         self._parts = parts
         self._seconds = math.inf if timeout is None else timeout
 
-    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
-        """See `Backend.explain`."""
+    def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
+        """Compute an explanation."""
         runner = self._parts.runner()
-        with _interruptible(self._call(follow or _ignore)) as call:
+        with _interruptible(self._call(on_progress or _ignore)) as call:
             return ExplainResponse.FromString(
                 runner.explain(request.SerializeToString(), NO_BLOBS, call)
             )
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """See `Backend.describe`."""
+        """Describe the inputs and outputs of a model."""
         runner = self._parts.runner()
         with _interruptible(self._call(_ignore)) as call:
             reply = runner.describe(request.SerializeToString(), NO_BLOBS, call)
         return DescribeModelResponse.FromString(reply)
 
-    def _call(self, follow: Callable[[float, float], None]) -> RequestContext:
-        # The cache lives as long as the process: nobody else's names are in it.
-        return RequestContext(self._parts.cache(), "", self._seconds, follow)
+    def _call(self, on_progress: Callable[[float, float], None]) -> RequestContext:
+        # No prefix: the cache is not shared with other callers.
+        return RequestContext(self._parts.cache(), "", self._seconds, on_progress)
 
 
-class Remote:
-    """Asks a server."""
+class RemoteBackend:
+    """Backend that calls a server."""
 
     def __init__(self, endpoint: str, timeout: float | None, connection: Connection) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
         self._connection = connection
 
-    def explain(self, request: ExplainRequest, follow: Follow) -> ExplainResponse:
-        """See `Backend.explain`."""
+    def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
+        """Compute an explanation."""
         with self._connect() as client:
-            return client.messages.explain(request, progress=follow)
+            return client.messages.explain(request, progress=on_progress)
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """See `Backend.describe`."""
+        """Describe the inputs and outputs of a model."""
         with self._connect() as client:
             return client.messages.describe(request)
 
@@ -108,18 +108,18 @@ class Remote:
 
 @contextmanager
 def _interruptible(call: RequestContext) -> Iterator[RequestContext]:
-    """Let the first Ctrl-C end the computation at its next step, and a second one at once."""
+    """Let the first Ctrl-C end the computation at its next step, and the second one at once."""
 
     def cancel(number: int, _frame: FrameType | None) -> None:
         call.cancel()
         signal.signal(number, signal.default_int_handler)
 
-    before = signal.signal(signal.SIGINT, cancel)
+    previous = signal.signal(signal.SIGINT, cancel)
     try:
         yield call
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _ignore(_done: float, _planned: float) -> None:
-    """Tell nobody."""
+    """Discard progress."""

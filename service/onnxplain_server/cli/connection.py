@@ -1,4 +1,4 @@
-"""Flags of every command that asks a server: how it knows who asks, and whom it trusts."""
+"""Connection flags of every command that calls a server: token, TLS and client certificate."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from onnxplain_server.config.loading import token_variable
 
 TokenFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="The token that tells the server who asks. Or as ONNXPLAIN_TOKEN."
-    ),
+    typer.Option(metavar="FILE", help="File with the access token; or set ONNXPLAIN_TOKEN."),
 ]
 Tls: TypeAlias = Annotated[
-    bool, typer.Option("--tls", help="Encrypt, trusting the usual authorities.")
+    bool, typer.Option("--tls", help="Use TLS, with the system's certificate authorities.")
 ]
 CaFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Encrypt, trusting the authorities in this file (PEM)."),
+    typer.Option(
+        metavar="FILE", help="Use TLS, with the certificate authorities in this file (PEM)."
+    ),
 ]
 CertificateFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Encrypt, with this certificate (PEM).")
+    Path | None, typer.Option(metavar="FILE", help="Use TLS with this client certificate (PEM).")
 ]
 KeyFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The private key of that certificate (PEM).")
+    Path | None, typer.Option(metavar="FILE", help="Private key of the client certificate (PEM).")
 ]
 AllowUnencryptedToken: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--allow-unencrypted-token",
-        help="Let the token leave this machine without TLS, where something else encrypts.",
+        help="Send the token without TLS to another machine, if something else encrypts.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What the flags say."""
+    """Connection flags of a command."""
 
     token_file: Path | None = None
     tls: bool = False
@@ -53,7 +53,7 @@ class Connection:
     allow_unencrypted_token: bool = False
 
     def open(self, endpoint: str, timeout: float | None) -> onnxplain.Client:
-        """Make a client; a usage error where the flags do not fit."""
+        """Open a client; a usage error if the flags contradict each other."""
         try:
             return onnxplain.connect(
                 endpoint,
@@ -72,11 +72,13 @@ class Connection:
             raise CommandError("FILE_UNREADABLE", message) from None
 
     def check_unused(self) -> None:
-        """Refuse flags that nobody will look at, because no server is asked."""
+        """Refuse connection flags without an endpoint, which would have no effect."""
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 flag = field.name.replace("_", "-")
-                raise typer.BadParameter(f"--{flag} needs --endpoint: this process asks nobody")
+                raise typer.BadParameter(
+                    f"--{flag} needs --endpoint: without it, no server is called"
+                )
 
     def _token(self) -> str | None:
         if self.token_file is None:

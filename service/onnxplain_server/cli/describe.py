@@ -1,4 +1,4 @@
-"""The command `describe`."""
+"""Command `describe`: inputs, outputs and features of a model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import in_one_line
-from onnxplain_server.cli.tables import model_table
+from onnxplain_server.cli.output import model_table
 from onnxplain_server.wire import canonical
 
 
 class DescriptionOutput(Enum):
-    """Forms that a description can have."""
+    """Output formats of a description."""
 
     JSON = "json"
     TABLE = "table"
@@ -37,14 +37,16 @@ def describe(
         str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
     ],
     output: Annotated[
-        DescriptionOutput, typer.Option(help="Form of the description.")
+        DescriptionOutput, typer.Option(help="Output format.")
     ] = DescriptionOutput.JSON,
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="A server to ask (gRPC); default: this process."),
+        typer.Option(
+            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
+        ),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
     ] = None,
     *,
     token_file: TokenFile = None,
@@ -54,7 +56,7 @@ def describe(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """Tell what MODEL takes and gives."""
+    """Describe the inputs and outputs of MODEL."""
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )

@@ -1,16 +1,16 @@
-"""The command `explain`."""
+"""Command `explain`: computes explanations of a model on the rows of a table."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.cli import backend, files, methods, progress, request
-from onnxplain_server.cli.choices import choices, one_of
 from onnxplain_server.cli.connection import (
     AllowUnencryptedToken,
     CaFile,
@@ -24,20 +24,41 @@ from onnxplain_server.cli.failure import in_one_line
 from onnxplain_server.cli.output import Output, formatted
 
 
+def _choices(enum: Any) -> str:
+    """Return the values as in help: "A|B"."""
+    return "|".join(_names(enum))
+
+
+def _one_of(enum: Any) -> Callable[[str], str]:
+    """Return a parser of the values, in upper or lower case."""
+
+    def parse(text: str) -> str:
+        if text.upper() not in _names(enum):
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(_names(enum))}")
+        return text.upper()
+
+    return parse
+
+
+def _names(enum: Any) -> list[str]:
+    """Return the names of the values except the unspecified one, number 0."""
+    return [name for name, number in enum.items() if number]
+
+
 def explain(
     context: typer.Context,
     model: Annotated[
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help='ONNX file; "-" is standard input. Sequences that bring weights need none: "".',
+            help='ONNX file; "-" is standard input; "" if no method needs one.',
         ),
     ] = None,
     table: Annotated[
         str | None,
         typer.Argument(
             metavar="[TABLE]",
-            help='CSV, Parquet or Arrow file, .gz too; or "-". Few methods need none.',
+            help='CSV, Parquet or Arrow file, also .gz; or "-". Some methods need none.',
         ),
     ] = None,
     *,
@@ -46,13 +67,14 @@ def explain(
         typer.Option(
             "--request",
             metavar="FILE",
-            help="Canonical JSON of an ExplainRequest without model and table. Flags win over it.",
+            help="ExplainRequest as canonical JSON, without model and table. Flags override it.",
         ),
     ] = None,
     method: Annotated[  # noqa: ARG001 - MethodCommand reads it, in its order
         list[str] | None,
         typer.Option(
-            metavar="NAME", help=f"What to compute; repeatable: {', '.join(methods.METHOD_NAMES)}."
+            metavar="NAME",
+            help=f"Method to compute; repeatable: {', '.join(methods.METHOD_NAMES)}.",
         ),
     ] = None,
     set_: Annotated[  # noqa: ARG001 - likewise
@@ -60,12 +82,14 @@ def explain(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Option of the method before it, see `onnxplain options NAME`; JSON, or text.",
+            help="Option of the preceding method, as JSON or text; see `onnxplain options NAME`.",
         ),
     ] = None,
     feature_columns: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME,...", help="Columns that a one-matrix model is fed."),
+        typer.Option(
+            metavar="NAME,...", help="Input columns of a model that takes one matrix, in its order."
+        ),
     ] = None,
     target_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column with the true values.")
@@ -75,60 +99,62 @@ def explain(
     ] = None,
     output_indices: Annotated[
         list[str] | None,
-        typer.Option(metavar="INDEX,...", help="Prediction columns to explain, from 0."),
+        typer.Option(metavar="INDEX,...", help="Prediction columns to explain, counted from 0."),
     ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
-            parser=one_of(ModelDescription.Scale),
-            metavar=choices(ModelDescription.Scale),
+            parser=_one_of(ModelDescription.Scale),
+            metavar=_choices(ModelDescription.Scale),
             help="Scale of the predictions.",
         ),
     ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
-            parser=one_of(ExplainRequest.Engine),
-            metavar=choices(ExplainRequest.Engine),
-            help="What computes the effects.",
+            parser=_one_of(ExplainRequest.Engine),
+            metavar=_choices(ExplainRequest.Engine),
+            help="Engine that computes the effects.",
         ),
     ] = None,
     row_count: Annotated[
         int | None,
         typer.Option(
-            help="Rows to draw before computing.  [default: what each method can afford, from 500 "
-            "to all]"
+            help="Rows to sample before computing.  "
+            "[default: depends on the method, from 500 to all]"
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of that draw.  [default: 0]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the sample.  [default: 0]")] = None,
     class_labels: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LABEL,...",
-            help="The target's classes, in the order of the model's outputs; for one output, two, "
-            "the negative first.  [default: those of the same name or number]",
+            help="Classes of the target, in the order of the model's outputs; for one output, the "
+            "negative and the positive class.  [default: matched by name or number]",
         ),
     ] = None,
     plots: Annotated[
-        bool | None, typer.Option(help="Whether plots come with the answer.  [default: plots]")
+        bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")
     ] = None,
     allow_inconsistent_model: Annotated[
         bool | None,
         typer.Option(
             "--allow-inconsistent-model",
-            help="Explain a model that answers the same row differently; such are refused.",
+            help="Do not refuse a model that gives different predictions for the same row.",
         ),
     ] = None,
-    output: Annotated[Output, typer.Option(help="Form of the answer.")] = Output.JSON,
+    output: Annotated[Output, typer.Option(help="Output format.")] = Output.JSON,
     output_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to; default standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="A server to ask (gRPC); default: this process."),
+        typer.Option(
+            metavar="HOST:PORT", help="gRPC address of a server; default: compute in this process."
+        ),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
     ] = None,
     token_file: TokenFile = None,
     tls: Tls = False,
@@ -158,9 +184,9 @@ def explain(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     with in_one_line():
-        asked = request.build(model, table, request_file, methods.from_context(context), flags)
-        place = backend.choose(context.obj, endpoint, timeout, connection)
+        message = request.build(model, table, request_file, methods.from_context(context), flags)
+        chosen = backend.choose(context.obj, endpoint, timeout, connection)
         with files.destination(output_file) as write:
-            with progress.bar() as tell:
-                answer = place.explain(asked, tell)
+            with progress.bar() as on_progress:
+                answer = chosen.explain(message, on_progress)
             write(formatted(answer, output, Path(model or "").name))

@@ -1,4 +1,4 @@
-"""How commands fail: one line on standard error, and an exit code."""
+"""Failure of a command: one line on standard error, and an exit code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.plots.elements.labels import clean
 
 FAILED = 1
-USED_WRONGLY = 2
+USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """Something outside the request that went wrong, like a file.
+    """Failure outside the request, like an unreadable file.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class CommandError(Exception):
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """End the command where what is inside fails for a reason that its user can act upon."""
+    """Report expected errors in one line and end the command; others keep their traceback."""
     try:
         yield
     except ExplainError as error:
@@ -52,9 +52,9 @@ def in_one_line() -> Iterator[None]:
 
 
 def _fail(message: str, reason: str, field: str = "", exit_code: int = FAILED) -> None:
-    # A message that names its field already needs no second mention.
-    where = f"{field}: " if field and field not in message else ""
-    # Names inside may hold line ends or escape codes of terminals.
-    line = clean(" ".join(f"{where}{message}".split()))
-    print(f"onnxplain: error: {line} ({reason})", file=sys.stderr)  # noqa: T201 - a command's voice
+    # Do not repeat a field that the message already names.
+    prefix = f"{field}: " if field and field not in message else ""
+    # Names in the message may contain line breaks or terminal escape codes.
+    line = clean(" ".join(f"{prefix}{message}".split()))
+    print(f"onnxplain: error: {line} ({reason})", file=sys.stderr)  # noqa: T201 - output of a command
     raise typer.Exit(exit_code)

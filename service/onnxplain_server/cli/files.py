@@ -1,4 +1,4 @@
-"""Files of a command: "-" is standard input, and an output file appears whole or not at all."""
+"""Input and output files of a command. "-" is standard input; output is written atomically."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def read(path: str) -> bytes:
 
 
 def check_one_stdin(paths: Sequence[str | None]) -> None:
-    """Refuse to read two things from standard input."""
+    """Refuse to read two files from standard input."""
     if sum(path == STANDARD_INPUT for path in paths) > 1:
         raise typer.BadParameter('only one of the files can be "-", standard input')
 
 
 @contextmanager
 def destination(path: Path | None) -> Iterator[Write]:
-    """Open the place for an answer before it is computed: a bad place shows at once.
+    """Open the destination before the answer is computed, so that an unwritable one fails early.
 
-    A file takes its name only when all inside has succeeded; until then, and after a failure,
-    what had that name stays as it was.
+    A file is replaced atomically when the context succeeds; after a failure, an existing file is
+    unchanged.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _to_special(path: Path, content: bytes) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Tell whether a path is there and is no file that could be replaced, like /dev/null."""
+    """Whether a path exists but is not a regular file, like /dev/null."""
     return path.exists() and not path.is_file()
 
 
@@ -107,7 +107,7 @@ def _to_draft(path: Path, draft: BinaryIO, content: bytes) -> None:
 
 
 def _mode(final: Path) -> int:
-    """Return the permissions of the file to replace, or those of any new file."""
+    """Return the permissions of the file to replace, or the default ones."""
     if final.exists():
         return stat.S_IMODE(final.stat().st_mode)
     mask = os.umask(0)
@@ -120,7 +120,7 @@ def _unwritable(path: Path | str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # Whoever read the answer has seen enough; typer ends quietly.
+        # The reader closed the pipe; typer exits quietly.
         raise
     except OSError as error:
         raise CommandError("FILE_UNWRITABLE", f"cannot write {path}: {_cause(error)}") from None

@@ -1,4 +1,4 @@
-"""The command `health`."""
+"""Command `health`: the gRPC health check of a server."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SERVING = "SERVING"
 
 def health(
     endpoint: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="The server to ask (gRPC).")
+        str, typer.Option(metavar="HOST:PORT", help="gRPC address of the server.")
     ] = "localhost:8081",
     timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Longest time to wait.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Timeout of the call.")
     ] = 5.0,
     *,
     token_file: TokenFile = None,
@@ -35,12 +35,12 @@ def health(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """Ask a server whether it serves; exit code 0 only if it does."""
+    """Check the health of a server; exit code 0 only if it is serving."""
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     with in_one_line(), connection.open(endpoint, timeout) as client:
         status = client.health()
         if status != _SERVING:
-            raise CommandError(status, f"{endpoint} takes no requests")
+            raise CommandError(status, f"{endpoint} is not serving")
         typer.echo(status)

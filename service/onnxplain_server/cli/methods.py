@@ -1,4 +1,4 @@
-"""Methods on the command line: --method NAME, each with the --set OPTION=VALUE after it."""
+"""Methods on the command line: --method NAME, each followed by its --set OPTION=VALUE."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _KEY = "onnxplain.methods"
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A method as it was asked for: its name, and its settings as they were typed."""
+class _MethodFlags:
+    """A --method flag and the --set flags that belong to it, as typed."""
 
     name: str
     settings: list[str] = field(default_factory=list)
 
 
 class MethodCommand(TyperCommand):
-    """A command that remembers in which order --method and --set were given."""
+    """Command that keeps the order of --method and --set, which typer does not."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note the order, then parse as always."""
+        """Record the order, then parse as usual."""
         if not ctx.resilient_parsing:
             values, _, order = self.make_parser(ctx).parse_args(list(args))
             names = [param.name for param in order if param.name in ("method", "set_")]
@@ -39,42 +39,44 @@ class MethodCommand(TyperCommand):
 
 
 def from_context(context: typer.Context) -> list[MethodOptions]:
-    """Read the methods that the command line asks for.
+    """Return the methods of the command line.
 
     Raises
     ------
     typer.BadParameter
-        Where a method has no such option, or the option cannot have that value.
+        If a method has no such option, or the value is invalid.
     """
-    return [_message(asked) for asked in context.meta[_KEY]]
+    return [_message(flags) for flags in context.meta[_KEY]]
 
 
-def _grouped(names: Sequence[str | None], values: dict[str | None, list[str]]) -> list[_Asked]:
-    """Give each setting to the method before it; those before the first, to the only one."""
-    methods: list[_Asked] = []
+def _grouped(
+    names: Sequence[str | None], values: dict[str | None, list[str]]
+) -> list[_MethodFlags]:
+    """Assign each --set to the --method before it; early ones to the only method."""
+    methods: list[_MethodFlags] = []
     early: list[str] = []
     for name in names:
         value = values[name].pop(0)
         if name == "method":
-            methods.append(_Asked(value))
+            methods.append(_MethodFlags(value))
         else:
             (methods[-1].settings if methods else early).append(value)
     if early and len(methods) != 1:
-        raise typer.BadParameter(f"--set {early[0]} belongs after the --method that it is for")
+        raise typer.BadParameter(f"--set {early[0]} must follow the --method that it belongs to")
     if early:
         methods[0].settings[:0] = early
     return methods
 
 
-def _message(asked: _Asked) -> MethodOptions:
-    """Read one method: its name as in the contract, or in camelCase as JSON has it."""
-    found = [m for m in MethodOptions.DESCRIPTOR.fields if asked.name in (m.name, m.json_name)]
-    if not found:
+def _message(flags: _MethodFlags) -> MethodOptions:
+    """Parse one method; its name is as in the contract, or in camelCase as in JSON."""
+    matches = [m for m in MethodOptions.DESCRIPTOR.fields if flags.name in (m.name, m.json_name)]
+    if not matches:
         raise typer.BadParameter(
-            f"no method is named {asked.name!r}; there are {', '.join(METHOD_NAMES)}"
+            f"no method is named {flags.name!r}; there are {', '.join(METHOD_NAMES)}"
         )
-    (method,) = found
-    options = dict(_option(method, setting) for setting in asked.settings)
+    (method,) = matches
+    options = dict(_option(method, setting) for setting in flags.settings)
     return canonical.to_message({method.name: options}, MethodOptions)
 
 
@@ -91,7 +93,7 @@ def _option(method: Any, setting: str) -> tuple[str, Any]:
 
 
 def _value(option: Any, text: str) -> Any:
-    """Read a value as JSON, or else as the text itself."""
+    """Parse a value as JSON, else take the text itself."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -1,18 +1,31 @@
-"""Forms of an answer."""
+"""Output of an answer as JSON, as tables for a terminal, or as an HTML page."""
 
 from __future__ import annotations
 
+import io
+import sys
 from enum import Enum
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.model_pb2 import ModelDescription
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from onnxplain_server.cli.tables import explanation_tables
-from onnxplain_server.report import page
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report import facts, page, registry
+from onnxplain_server.report.finding import Finding
 from onnxplain_server.wire import canonical
+
+_PLAIN_WIDTH = 100
+
+# The facts before digests and versions, which only JSON shows.
+_RECEIPT_FACT_COUNT = 4
 
 
 class Output(Enum):
-    """Forms that an answer can have."""
+    """Output formats of an answer."""
 
     JSON = "json"
     TABLE = "table"
@@ -20,12 +33,71 @@ class Output(Enum):
 
 
 def formatted(answer: ExplainResponse, output: Output, model_name: str) -> bytes:
-    """Write an answer in the wanted form; `model_name` is for people."""
+    """Format an answer; `model_name` is shown in the HTML page."""
     match output:
         case Output.JSON:
             text = canonical.encode(answer, indent=2) + "\n"
         case Output.TABLE:
-            text = explanation_tables(answer)
+            text = _explanation_tables(answer)
         case Output.HTML:
             text = page.of_response(answer, model_name)
     return text.encode()
+
+
+def _explanation_tables(answer: ExplainResponse) -> str:
+    """Format warnings, findings and receipt."""
+    parts: list[RenderableType] = []
+    parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
+    for explanation in answer.explanations:
+        rows = facts.rows(explanation)
+        if rows:
+            parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))
+        for finding in registry.of_explanation(explanation):
+            parts += _finding(finding)
+    receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
+    parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
+    return _rendered(parts)
+
+
+def model_table(model: ModelDescription) -> str:
+    """Format the inputs and outputs of a model."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.model(model):
+        table.add_row(name, Text(value))
+    return _rendered([table])
+
+
+def _finding(finding: Finding) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        Text(finding.title, "bold"),
+        Text(finding.note, "dim"),
+        Text(f"Limit: {finding.limit}", "dim"),
+        _table(finding),
+    ]
+    if finding.left_out:
+        parts += [Text(finding.left_out, "dim"), Text()]
+    return parts
+
+
+def _table(finding: Finding) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in finding.columns:
+        table.add_column(
+            Text(column.title), justify="right" if column.is_number else "left", overflow="fold"
+        )
+    for row in finding.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _rendered(parts: list[RenderableType]) -> str:
+    """Render for the terminal, or as plain text if standard output is none."""
+    is_terminal = sys.stdout.isatty()
+    width = None if is_terminal else _PLAIN_WIDTH
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=width)
+    for part in parts:
+        console.print(part)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above
+    return text

@@ -1,4 +1,4 @@
-"""What the commands are given to work with; made only when a command needs it."""
+"""Parts of the service that commands use, built on demand by `__main__`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from onnxplain_server.core.interfaces import Cache, Runner
 
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
-    """The parts that `__main__` builds.
+    """Factories of the service's parts.
 
     Attributes
     ----------
     runner : callable () -> Runner
-        Makes what computes in this process.
+        Makes the runner of this process.
     cache : callable () -> Cache
-        Makes what its methods share numbers through.
+        Makes the cache of this process.
     serve : callable (flags) -> None
-        Serves until the process is told to stop.
+        Serves until SIGTERM or SIGINT.
     """
 
     runner: Callable[[], Runner]

@@ -1,24 +1,32 @@
-"""The command `plot`: pictures of an answer."""
+"""Command `plot`: renders the Vega-Lite plots of an answer as SVG, PNG or HTML."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import vl_convert
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli import files
-from onnxplain_server.cli.draw import png, svg
-from onnxplain_server.cli.failure import in_one_line
+from onnxplain_server.cli.failure import CommandError, in_one_line
 from onnxplain_server.report import page
 from onnxplain_server.wire import canonical
 
+# Newest release in vl-convert of the major version of the plots.
+_VEGA_LITE = "6.4"
+
+# Pixels per unit, for sharp print and dense screens.
+_SCALE = 2.0
+
 
 class Format(Enum):
-    """Forms of a picture."""
+    """Output formats of a plot."""
 
     VEGA_LITE = "vega-lite"
     SVG = "svg"
@@ -28,18 +36,18 @@ class Format(Enum):
 
 def plot(
     response: Annotated[
-        str, typer.Argument(metavar="RESPONSE", help='Answer of `explain` as JSON; or "-".')
+        str, typer.Argument(metavar="RESPONSE", help='JSON output of `explain`; or "-".')
     ],
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the plot; needed where there are several."),
+        typer.Option(metavar="NAME", help="Name of the plot; required if there are several."),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Form of the picture.")] = Format.SVG,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.SVG,
     output_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to; default standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
 ) -> None:
-    """Draw a plot of an answer; or, as HTML and without a name, the whole answer."""
+    """Render a plot of an answer; as HTML and without a name, the whole answer."""
     with in_one_line():
         answer = canonical.decode(files.read(response), ExplainResponse)
         with files.destination(output_file) as write:
@@ -52,12 +60,12 @@ def plot(
 def _find(answer: ExplainResponse, name: str | None) -> Plot:
     """Return the plot of that name, or the only one."""
     plots = [plot for explanation in answer.explanations for plot in explanation.plots]
-    found = [plot for plot in plots if name in (None, plot.name)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(plot.name for plot in plots) or "none; it was asked for without plots"
-    fault = f"{len(found)} plots are named {name!r}" if name else "name the plot by --name"
-    raise typer.BadParameter(f"{fault}; the answer has {names}")
+    matches = [plot for plot in plots if name in (None, plot.name)]
+    if len(matches) == 1:
+        return matches[0]
+    names = ", ".join(plot.name for plot in plots) or "none; it was computed without plots"
+    problem = f"{len(matches)} plots are named {name!r}" if name else "choose the plot by --name"
+    raise typer.BadParameter(f"{problem}; the answer has {names}")
 
 
 def _drawn(plot: Plot, form: Format) -> bytes:
@@ -65,8 +73,36 @@ def _drawn(plot: Plot, form: Format) -> bytes:
         case Format.VEGA_LITE:
             return plot.vega_lite.encode() + b"\n"
         case Format.SVG:
-            return svg(plot.vega_lite)
+            return _svg(plot.vega_lite)
         case Format.PNG:
-            return png(plot.vega_lite)
+            return _png(plot.vega_lite)
         case Format.HTML:
             return page.of_plot(plot).encode()
+
+
+def _svg(vega_lite: str) -> bytes:
+    """Draw as SVG, without network access."""
+    with _drawable():
+        text: str = vl_convert.vegalite_to_svg(
+            vega_lite, vl_version=_VEGA_LITE, allowed_base_urls=[]
+        )
+    return text.encode()
+
+
+def _png(vega_lite: str) -> bytes:
+    """Draw as PNG, without network access."""
+    with _drawable():
+        return bytes(
+            vl_convert.vegalite_to_png(
+                vega_lite, vl_version=_VEGA_LITE, allowed_base_urls=[], scale=_SCALE
+            )
+        )
+
+
+@contextmanager
+def _drawable() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        cause = str(error).strip().splitlines()[0][:200]
+        raise CommandError("INVALID_PLOT", f"the plot cannot be drawn: {cause}") from None

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, where that is a terminal."""
+"""Progress bar on standard error, shown only if that is a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 @contextmanager
 def bar() -> Iterator[Callable[[float, float], None] | None]:
-    """Give what is to be told rows done and planned; None where nobody would see it."""
+    """Yield a callback for rows done and planned; None if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -28,11 +28,13 @@ def bar() -> Iterator[Callable[[float, float], None] | None]:
         task = progress.add_task("reading", total=None, left="")
         time_left = TimeLeft()
 
-        def tell(done: float, planned: float) -> None:
+        def update(done: float, planned: float) -> None:
             if planned:
                 text = f"{done:,.0f} of at most {planned:,.0f} rows"
                 left = time_left(done, planned)
-                told = f"{spell_time(left)} left" if left is not None else ""
-                progress.update(task, completed=done, total=planned, description=text, left=told)
+                remaining = f"{spell_time(left)} left" if left is not None else ""
+                progress.update(
+                    task, completed=done, total=planned, description=text, left=remaining
+                )
 
-        yield tell
+        yield update

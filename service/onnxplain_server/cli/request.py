@@ -1,4 +1,4 @@
-"""Files and flags to an ExplainRequest."""
+"""Building of an ExplainRequest from files and flags. Flags override a --request file."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ def build(
     methods: Sequence[MethodOptions],
     flags: Mapping[str, Any],
 ) -> ExplainRequest:
-    """Read the files and put the flags on top.
+    """Read the files and apply the flags.
 
     Parameters
     ----------
     model : str or None
-        Path, or "-"; None or "" for methods that need none.
+        Path, or "-"; None or "" if no method needs one.
     table : str or None
-        Likewise; None for methods that need none.
+        Path, or "-"; None if no method needs one.
     request_file : str or None
         Path of a canonical ExplainRequest without model and table.
     methods : sequence of MethodOptions
-        From flags; not where the file has methods.
+        Methods of the flags; empty if the file has methods.
     flags : mapping of field name to value
-        None and empty values are flags that were not given; others win over the file.
+        None and empty values are absent flags; others override the file.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, where the file or a flag is not as in the contract.
+        INVALID_REQUEST if the file or a flag does not fit the contract.
     CommandError
-        Where a file cannot be read.
+        If a file cannot be read.
     typer.BadParameter
-        Where flags do not fit each other.
+        If flags contradict each other.
     """
     files.check_one_stdin([model, table, request_file])
     request = _from_file(request_file) if request_file else ExplainRequest()
@@ -56,10 +56,10 @@ def build(
     if not methods and not request.methods:
         raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
     request.methods.extend(methods)
-    given = {name: value for name, value in flags.items() if value not in (None, [], "")}
-    for name in given:
+    present = {name: value for name, value in flags.items() if value not in (None, [], "")}
+    for name in present:
         request.ClearField(name)
-    request.MergeFrom(canonical.to_message(given, ExplainRequest))
+    request.MergeFrom(canonical.to_message(present, ExplainRequest))
     if model:
         request.model.CopyFrom(Model(content=files.read(model)))
     if table is not None:
@@ -68,7 +68,7 @@ def build(
 
 
 def names(values: Sequence[str]) -> list[str]:
-    """Split comma-separated names; one with a comma inside stands in double quotes."""
+    """Split comma-separated names; double quotes protect a comma inside a name."""
     return [name for row in csv.reader(values) for name in row]
 
 

@@ -1,4 +1,4 @@
-"""The command `serve`: one flag for each setting."""
+"""Command `serve`: one flag for each setting."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
-from onnxplain_server.cli.failure import USED_WRONGLY, CommandError, in_one_line
+from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_one_line
 from onnxplain_server.config.setting_names import PREFIX, SettingsError, flag
 from onnxplain_server.config.settings import Settings
 
 
 def serve(context: typer.Context, **flags: str | bool | None) -> None:
-    """Serve gRPC and REST until told to stop.
+    """Serve gRPC and REST until SIGTERM or SIGINT.
 
-    Each flag is also a variable, and a key of the file that --config names; the first of these
-    that is there wins.
+    Each flag is also an environment variable and a key of the --config file. Flags override
+    variables, and variables override the file.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
+    values = {name: value for name, value in flags.items() if value is not None}
     with in_one_line():
         try:
-            context.obj.serve(given)
+            context.obj.serve(values)
         except SettingsError as error:
-            raise CommandError("INVALID_SETTING", str(error), exit_code=USED_WRONGLY) from None
+            raise CommandError("INVALID_SETTING", str(error), exit_code=USAGE_ERROR) from None
         except OSError as error:
             raise CommandError("CANNOT_LISTEN", error.strerror or str(error)) from None
 
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
-    """Make a flag of a setting. Its text is read by the settings, like a variable's."""
+    """Make the flag of a setting; the settings parse its text, like a variable's."""
     help_text = f"{field.description} {PREFIX}{name.upper()}{_default(field.default)}"
-    given, kind = flag(name), inspect.Parameter.KEYWORD_ONLY
-    form: Any = Annotated[str | None, typer.Option(given, metavar="VALUE", help=help_text)]
+    name_of_flag, kind = flag(name), inspect.Parameter.KEYWORD_ONLY
+    form: Any = Annotated[str | None, typer.Option(name_of_flag, metavar="VALUE", help=help_text)]
     if field.annotation is bool:
-        switch = f"{given}/--no-{given.removeprefix('--')}"
+        switch = f"{name_of_flag}/--no-{name_of_flag.removeprefix('--')}"
         form = Annotated[bool | None, typer.Option(switch, help=help_text)]
     return inspect.Parameter(name, kind, default=None, annotation=form)
 
@@ -55,5 +55,5 @@ def _signature() -> inspect.Signature:
     return inspect.Signature([context, *(_parameter(name, field) for name, field in settings)])
 
 
-# typer makes its flags from this; one for each setting can then not be forgotten.
+# typer makes the flags from this signature, so no setting lacks one.
 serve.__signature__ = _signature()  # type: ignore[attr-defined] # functions take attributes

@@ -1,4 +1,4 @@
-"""The command `token`."""
+"""Command `token`: makes an access token for a caller."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from onnxplain_server.adapters.access.tokens import is_name, new_token, token_li
 
 def token(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The caller: letters, digits and ._@/-")
+        str, typer.Argument(metavar="NAME", help="Name of the caller: letters, digits and ._@/-")
     ],
 ) -> None:
-    """Make a token: print it, and on a second line what goes into the server's --tokens-file."""
+    """Make a token: print it, and on a second line its entry for the server's --tokens-file."""
     if not is_name(name):
         raise typer.BadParameter(
             "a name needs 1 to 128 letters, digits and ._@/-, a letter or digit first"
         )
-    made = new_token()
-    typer.echo(made)
-    typer.echo(token_line(name, made))
+    secret = new_token()
+    typer.echo(secret)
+    typer.echo(token_line(name, secret))

@@ -1,4 +1,4 @@
-"""The command `version`."""
+"""Command `version`: prints the version of the server package."""
 
 from __future__ import annotations
 
