@@ -1,10 +1,14 @@
-"""The use case: a model, a table and a question in; results with plots and a receipt out."""
+"""The use case: a model, a table and a question in; results with plots and a receipt out.
 
-from onnxplain_server.explain.engine import ClassMargin, Resources
+Read `use_case`, then `bound_request`, `engine_choice`, `sample`, and `methods/` with one file per
+method. It neither reads or writes messages nor knows of transport, processes or files.
+"""
+
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import RowsUsed, bind_features
 from onnxplain_server.explain.use_case import Answer, Explanation, explain
-from onnxplain_server.explain.weighing import weigh
+from onnxplain_server.explain.weighted_table import apply_weights
 
 __all__ = [
     "Answer",
@@ -14,7 +18,7 @@ __all__ = [
     "Question",
     "Resources",
     "RowsUsed",
+    "apply_weights",
     "bind_features",
     "explain",
-    "weigh",
 ]

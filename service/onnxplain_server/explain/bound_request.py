@@ -1,7 +1,7 @@
-"""A request bound to its model and table: each part is made at its first use, by any method.
+"""A request bound to its model and table; each derived part is computed at its first use.
 
 A method that reads only the model, or only a column, never binds the table's features, draws no
-rows and chooses no engine. A missing part is refused where a method reads it.
+rows and chooses no engine. A missing model or table is refused when a method reads it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
-from onnxplain_server.explain.engine import Choice, ClassMargin, Resources, choose
+from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import Sample, bind_features, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
-from onnxplain_server.explain.weighing import Weighed, weigh
+from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -33,7 +34,7 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 
 class BoundRequest:
-    """Model, table, question and resources of one request, and what follows from them.
+    """Model, table, question and resources of one request, and all that derives from them.
 
     Parameters
     ----------
@@ -42,14 +43,14 @@ class BoundRequest:
     question : Question
     resources : Resources
     rows_once : bool
-        Whether all methods predict each row once, so that all rows are used and equal rows are
-        not merged.
+        Whether all methods predict each row once: all rows are then used, and equal rows are not
+        merged.
 
     Attributes
     ----------
     ledger : Ledger
         Rows planned and predicted, cache hits and misses.
-    choice : Choice or None
+    choice : EngineChoice or None
         The engine, once a method has needed one.
     is_model_used : bool
         Whether a method has read the model.
@@ -68,7 +69,7 @@ class BoundRequest:
         self.resources = replace(resources, host=self.host)
         self.ledger = Ledger(self.host)
         self.question = question
-        self.choice: Choice | None = None
+        self.choice: EngineChoice | None = None
         self.is_model_used = False
         self.given_model = model
         self.given_table = table
@@ -112,7 +113,7 @@ class BoundRequest:
 
     @cached_property
     def sample(self) -> Sample:
-        """The table, bound to the model, and the rows drawn from it.
+        """The table bound to the model, and the rows drawn from it.
 
         Raises
         ------
@@ -121,32 +122,32 @@ class BoundRequest:
         """
         features = self._features
         row_count = None if self._rows_once else self._tabular_choice.row_count
-        sample = take_sample(self._weighed, features, self.question, row_count)
+        sample = take_sample(self._weighted_table, features, self.question, row_count)
         check_labels(self.table, self.question, self.outputs)
         return sample
 
     @cached_property
-    def _weighed(self) -> Weighed:
-        return weigh(self.table, self.question)
+    def _weighted_table(self) -> WeightedTable:
+        return apply_weights(self.table, self.question)
 
     @cached_property
     def _features(self) -> Features:
-        return bind_features(self.model, self._weighed, self.question)
+        return bind_features(self.model, self._weighted_table, self.question)
 
     @cached_property
-    def _tabular_choice(self) -> Choice:
+    def _tabular_choice(self) -> EngineChoice:
         return self.choose(self._features)
 
     @cached_property
     def effects(self) -> Effects:
         """The engine on the rows drawn."""
-        take = self.sample.each if self._rows_once else self.sample.merged
+        take = self.sample.unmerged if self._rows_once else self.sample.merged
         return self._tabular_choice.on(take(self.sample.drawn))
 
-    def choose(self, features: Features) -> Choice:
+    def choose(self, features: Features) -> EngineChoice:
         """Choose the engine for rows of these features."""
         with span("choose"):
-            choice = choose(
+            choice = choose_engine(
                 self.model,
                 features,
                 self.output_indices,
@@ -159,7 +160,7 @@ class BoundRequest:
 
     @cached_property
     def output_indices(self) -> Indices:
-        """Indices of the outputs that are explained.
+        """Indices of the outputs to explain.
 
         Raises
         ------
@@ -169,8 +170,8 @@ class BoundRequest:
         if self.given_model is None:
             return np.zeros(0, dtype=np.intp)
         indices, count = self.question.output_indices, len(self.given_model.output_names)
-        wrong = [index for index in indices if not 0 <= index < count]
-        if wrong or len(set(indices)) < len(indices):
+        is_beyond = any(not 0 <= index < count for index in indices)
+        if is_beyond or len(set(indices)) < len(indices):
             raise ExplainError(
                 Reason.INVALID_OPTION,
                 f"output_indices are {list(indices)}; each must be in [0, {count - 1}], none twice",
@@ -180,36 +181,36 @@ class BoundRequest:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """All outputs of the model, as a target is compared with them."""
+        """All outputs of the model, to compare a target with."""
         names = self.model.output_names
         chosen = self.question.output_indices or tuple(range(len(names)))
         return Outputs(names, chosen, self.model.has_class_scores, self.question.class_labels)
 
     @cached_property
     def predictor(self) -> Predictor:
-        """Predicts all outputs of the model, whichever are explained."""
+        """Predictor of all outputs of the model, also of those not explained."""
         return self._predictor(self.ledger)
 
     @cached_property
     def unplanned(self) -> Predictor:
-        """The same, for rows that are in no plan: they count as predicted only."""
+        """The same predictor for rows outside the plan: they count as predicted only."""
         return self._predictor(self.ledger.unplanned())
 
     def _predictor(self, ledger: Ledger) -> Predictor:
-        every = np.arange(len(self.model.output_names))
+        outputs = np.arange(len(self.model.output_names))
         return Predictor(
-            self.model, every, ledger, self.resources.batch_size, self.resources.threads
+            self.model, outputs, ledger, self.resources.batch_size, self.resources.threads
         )
 
     @cached_property
     def block_pool(self) -> BlockPool:
-        """Threads that share the work on trees."""
+        """Thread pool for the work on trees."""
         return BlockPool(self.resources.threads, self.ledger)
 
     def forest(self, width: int | None) -> Forest | Refusal:
-        """Read the trees of the model, which may have to be told how many columns it takes."""
+        """Read the trees of the model; `width` is its number of columns, for models without it."""
         return self.resources.forest(width)
 
     def margin(self) -> ClassMargin | Refusal:
-        """Return the scores that decide the class."""
+        """Return the class scores of the model."""
         return self.resources.margin()

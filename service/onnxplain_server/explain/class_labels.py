@@ -1,4 +1,4 @@
-"""Class labels of the request, checked once for all methods."""
+"""Checks of the request's class labels, made once for all methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_target_given(question: Question) -> None:
 
 
 def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
-    """Refuse class labels that do not fit target and model, even where no method compares them.
+    """Refuse class labels that do not fit target and model, even if no method uses them.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
         INVALID_OPTION.
     """
     if not question.class_labels or not question.target_column or _names_targets(question):
-        return  # methods with targets of their own check these
+        return  # methods with target columns of their own check the labels themselves
     column = table.column(question.target_column, "target_column")
     is_missing = column == "" if column.dtype == object else ~np.isfinite(column)
     pair(column[~is_missing], outputs, "target_column")

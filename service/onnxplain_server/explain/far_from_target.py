@@ -1,4 +1,4 @@
-"""Predictions far from the target: no better than one constant for every row."""
+"""Warning that a model's loss is no better than that of the best constant prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CAUSES = (
 def far_from_target(
     comparison: Comparison, actual: Matrix, weights: Vector, losses: Vector, names: tuple[str, ...]
 ) -> tuple[Note, ...]:
-    """Say where a model's loss is not below that of the best constant prediction.
+    """Warn of outputs whose loss is not below that of the best constant prediction.
 
     Parameters
     ----------
@@ -35,20 +35,20 @@ def far_from_target(
     Returns
     -------
     tuple of Note
-        None where losses are lower, infinite, or the target is constant.
+        Empty if losses are lower or infinite, or if the target is constant.
     """
-    kept = weights > 0
-    actual, weights = actual[kept], weights[kept] / weights.max()
-    constant = np.broadcast_to(_best(comparison.loss, actual, weights), actual.shape)
-    limits = comparison.average(actual, constant, weights)
+    is_used = weights > 0
+    actual, weights = actual[is_used], weights[is_used] / weights.max()
+    constant = np.broadcast_to(_best_constants(comparison.loss, actual, weights), actual.shape)
+    baselines = comparison.average(actual, constant, weights)
     if comparison.one_hot_target and len(losses) > 1:
-        # One class may be rare by chance; together they say whether the model knows them.
-        losses, limits = losses.sum(keepdims=True), limits.sum(keepdims=True)
+        # A single class may be rare by chance; the sum shows whether the model tells them apart.
+        losses, baselines = losses.sum(keepdims=True), baselines.sum(keepdims=True)
         names = ("all classes",)
     parts = [
-        _compared(comparison.loss, name, loss, limit)
-        for name, loss, limit in zip(names, losses, limits, strict=True)
-        if np.isfinite(loss) and loss >= limit > 0
+        _comparison_text(comparison.loss, name, loss, baseline)
+        for name, loss, baseline in zip(names, losses, baselines, strict=True)
+        if np.isfinite(loss) and loss >= baseline > 0
     ]
     if not parts:
         return ()
@@ -60,13 +60,13 @@ def far_from_target(
     return (Note("FAR_FROM_TARGET", message),)
 
 
-def _compared(loss: Loss, name: str, value: float, limit: float) -> str:
-    share = f" (R² = {1 - value / limit:.3g})" if loss is Loss.SQUARED_ERROR else ""
-    return f"{loss.value} of {name} {value:.4g}, of the constant {limit:.4g}{share}"
+def _comparison_text(loss: Loss, name: str, value: float, baseline: float) -> str:
+    r_squared = f" (R² = {1 - value / baseline:.3g})" if loss is Loss.SQUARED_ERROR else ""
+    return f"{loss.value} of {name} {value:.4g}, of the constant {baseline:.4g}{r_squared}"
 
 
-def _best(loss: Loss, actual: Matrix, weights: Vector) -> Vector:
-    """The constants of least average loss: (n_outputs,)."""
+def _best_constants(loss: Loss, actual: Matrix, weights: Vector) -> Vector:
+    """Return the constants of least average loss: (n_outputs,)."""
     if loss is not Loss.ABSOLUTE_ERROR:
         return mean(actual, weights)
     return np.array([_median(column, weights) for column in actual.T])

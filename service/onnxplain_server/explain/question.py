@@ -1,4 +1,4 @@
-"""What to explain."""
+"""The question of a request: methods with their options, columns, scale, engine and seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnxplain_server.methods.registry import Options
 
 
 class Engine(Enum):
-    """What computes the effects."""
+    """Engine that computes the effects."""
 
     TREES = "TREES"
     BLACK_BOX = "BLACK_BOX"
@@ -18,17 +18,18 @@ class Engine(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to explain; see `ExplainRequest` in the contract.
+    """`ExplainRequest` of the contract, without model and table.
 
     Attributes
     ----------
     feature_columns, output_indices : tuple
         Empty for the default.
     row_count : int or None
-        None: as many as each method can afford.
+        None: the default of each method.
     methods : tuple of Options
     class_labels : tuple of str
-        Of the target's classes, in the order of the model's outputs; empty: paired by equality.
+        Labels of the target's classes, in the order of the model's outputs; empty: classes and
+        outputs are paired by equal names.
     """
 
     methods: tuple[Options, ...]

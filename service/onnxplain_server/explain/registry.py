@@ -1,4 +1,4 @@
-"""Registry of preparations: how each method becomes a job, and what sets it apart from others."""
+"""Registry of preparations: for each method the function that makes it a job, and its row rules."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from onnxplain_server.methods.registry import Options, method_of
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How a method is prepared.
+    """Preparation of a method.
 
     Attributes
     ----------
     prepare : callable (Task, Options) -> Job
     rows_once : bool
-        Whether it predicts each row once: it then uses all rows, and equal ones are not merged.
+        Whether it predicts each row once: it then uses all rows and does not merge equal ones.
     is_alone : bool
-        Whether it cannot stand beside other methods in a request, as it reads other tables.
+        Whether it must be the request's only method, as it reads another kind of table.
     """
 
     prepare: Callable[[Task, Any], Job[Any]]
@@ -60,7 +60,7 @@ _SEQUENCES = Preparation(sequences.prepare, is_alone=True)
 
 
 def preparation_of(options: Options) -> Preparation:
-    """Return how the method of these options is prepared."""
+    """Return the preparation of the method that has these options."""
     if isinstance(options, sequences_method.Options):
         return _SEQUENCES
     return PREPARATIONS[method_of(options).name]

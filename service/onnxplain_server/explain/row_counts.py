@@ -1,4 +1,4 @@
-"""Default numbers of rows: how many each method draws where a request names no `row_count`."""
+"""Default numbers of rows that a method draws if the request has no `row_count`."""
 
 QUADRATIC_ROWS = 500
 """For methods whose cost grows with the square of the rows, unless trees make it linear."""
@@ -10,7 +10,7 @@ FOREST_ROWS = 10_000
 """For feature vectors: rows on which a forest is grown."""
 
 SEARCHED_ROWS = 2_000
-"""For swarm's searches: each row is predicted at every weight that is tried."""
+"""For swarm's searches: each row is predicted at every candidate weight."""
 
 CONTRAST_ROWS = 500
-"""For FIRM's contrasts, some of which cost the square of the rows."""
+"""For FIRM's contrasts, whose cost may grow with the square of the rows."""

@@ -1,4 +1,7 @@
-"""One computation where several requests ask the same at once, and no cache has it yet."""
+"""Single-flight on the first cache miss: equal work of several requests runs once.
+
+Work whose numbers are all cached never waits for others.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from onnxplain_server.core.interfaces import ComputationHost
 
 
 class SingleFlightHost:
-    """A `ComputationHost` that asks for others at the same work as soon as a number is missing.
+    """`ComputationHost` that enters the single flight only when a number is not cached.
 
-    What lies in the cache is had without asking. Safe for several threads.
+    Safe for several threads.
 
     Parameters
     ----------
@@ -28,10 +31,10 @@ class SingleFlightHost:
         self._enter: Callable[[], object] | None = None
 
     @contextmanager
-    def work(self, name: Callable[[], str]) -> Iterator[None]:
-        """Do a piece of work, one at a time; `name` gives it the name that equal work has."""
+    def deduplicate(self, key: Callable[[], str]) -> Iterator[None]:
+        """Run a piece of work, one at a time; `key` returns its single-flight key."""
         with ExitStack() as stack:
-            self._enter = lambda: stack.enter_context(self._host.single_flight(name()))
+            self._enter = lambda: stack.enter_context(self._host.single_flight(key()))
             try:
                 yield
             finally:
@@ -39,10 +42,10 @@ class SingleFlightHost:
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Get cached numbers; if some are missing, enter the single flight and look again."""
-        found = self._host.cache_get(names)
+        cached = self._host.cache_get(names)
         with self._lock:
-            if None not in found or self._enter is None:
-                return found
+            if None not in cached or self._enter is None:
+                return cached
             enter, self._enter = self._enter, None
             enter()
         return self._host.cache_get(names)

@@ -26,7 +26,7 @@ class Task:
     request : BoundRequest
         Shared by all methods of the request.
     path : str
-        Of the method's options in the request, for errors.
+        Path of the method's options in the request, for errors.
     """
 
     request: BoundRequest
@@ -39,7 +39,7 @@ class Task:
 
     @property
     def sample(self) -> Sample:
-        """The table, bound to the model, and the rows drawn from it."""
+        """The table bound to the model, and the rows drawn from it."""
         return self.request.sample
 
     @property
@@ -49,7 +49,7 @@ class Task:
 
     @property
     def outputs(self) -> Outputs:
-        """Outputs of the model, as a target is compared with them."""
+        """Outputs of the model, to compare a target with."""
         return self.request.outputs
 
 
@@ -66,7 +66,7 @@ class Job(Generic[R]):
     options : Options
         After defaults.
     cost : int
-        Upper bound of the rows to predict.
+        Upper bound on the number of rows to predict.
     run : callable () -> Result
     rows : RowsUsed or None
         Rows of the table that the result is computed on; None if it needs none.
@@ -75,7 +75,7 @@ class Job(Generic[R]):
     remarks : callable (Result) -> tuple of Note
         Warnings that depend on the result.
     pairings : tuple of ClassPairing
-        Classes of the target and the outputs that score them, if the method compares them.
+        Classes of the target, each with the output that scores it; empty without a target.
     """
 
     options: Options

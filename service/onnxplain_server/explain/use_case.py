@@ -13,11 +13,11 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
-from onnxplain_server.explain.engine import Resources
-from onnxplain_server.explain.identity import work_name
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
+from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import RowsUsed, rows_drawn
+from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
@@ -29,7 +29,7 @@ from onnxplain_server.telemetry.spans import span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """Answer of one method.
+    """Answer of one method of a request.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Explanation:
     rows : RowsUsed or None
         Rows of the table that the result is computed on; None if it needs none.
     pairings : tuple of ClassPairing
-        Classes of the target and the outputs that they are compared with.
+        Classes of the target, each with the output that scores it.
     """
 
     options: Options
@@ -52,7 +52,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """Explanations, warnings, and the counts of `Receipt` in the contract."""
+    """Answer to a request: explanations, warnings, and the counts of the contract's `Receipt`."""
 
     explanations: tuple[Explanation, ...]
     notes: tuple[Note, ...]
@@ -65,7 +65,8 @@ class Answer:
     @property
     def row_count(self) -> int:
         """Largest number of rows that a method drew."""
-        return max((one.rows.drawn for one in self.explanations if one.rows), default=0)
+        counts = (e.rows.drawn for e in self.explanations if e.rows)
+        return max(counts, default=0)
 
 
 def explain(
@@ -76,14 +77,14 @@ def explain(
     Parameters
     ----------
     model : Model or None
-        None for methods that need none.
+        None if no method needs one.
     table : Table or None
-        Likewise.
+        None if no method needs one.
 
     Raises
     ------
     ExplainError
-        With the path of the request's field where there is one.
+        With the path of the request's field if one is to blame.
     """
     check_target_given(question)
     preparations = [preparation_of(options) for options in question.methods]
@@ -95,9 +96,8 @@ def explain(
         for i, (preparation, options) in enumerate(zip(preparations, question.methods, strict=True))
     ]
     request.ledger.reserve(sum(job.cost for job in jobs))
-    request.ledger.release(
-        0
-    )  # reports the plan, so that it is refused before anything is predicted
+    # Reports the plan, so that the host can refuse it before anything is predicted.
+    request.ledger.release(0)
     results = [_run(job, request) for job in jobs]
     choice = request.choice
     return Answer(
@@ -124,8 +124,8 @@ def _run(job: Job[Any], request: BoundRequest) -> Result:
     """Run a job; equal jobs on rows of a table run once at a time (single-flight)."""
     with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
         if request.is_sampled:
-            name = partial(work_name, request.effects, request.question, job.options)
-            single_flight.enter_context(request.host.work(name))
+            key = partial(single_flight_key, request.effects, request.question, job.options)
+            single_flight.enter_context(request.host.deduplicate(key))
         result: Result = job.run()
         return result
 
@@ -134,10 +134,8 @@ def _explanations(
     jobs: Sequence[Job[Any]], results: Sequence[Result], *, plots: bool
 ) -> tuple[Explanation, ...]:
     return tuple(
-        Explanation(
-            job.options, result, with_classes(pictures, job.pairings), job.rows, job.pairings
-        )
-        for job, result, pictures in zip(jobs, results, _draw(results, plots=plots), strict=True)
+        Explanation(job.options, result, with_classes(drawn, job.pairings), job.rows, job.pairings)
+        for job, result, drawn in zip(jobs, results, _draw(results, plots=plots), strict=True)
     )
 
 
@@ -149,7 +147,7 @@ def _draw(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ...
 
 
 def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[Note]:
-    """Return the warnings about model, engine and table, as far as methods used them."""
+    """Return the warnings about model, engine and table, if any method used them."""
     if request.is_model_used:
         yield from request.model.notes
     if request.choice:
@@ -164,4 +162,5 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
 def _method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:
     """Return the warnings of methods, each once."""
     pairs = zip(jobs, results, strict=True)
-    yield from dict.fromkeys(n for job, result in pairs for n in (*job.notes, *job.remarks(result)))
+    notes = (note for job, result in pairs for note in (*job.notes, *job.remarks(result)))
+    yield from dict.fromkeys(notes)

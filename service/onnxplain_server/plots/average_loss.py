@@ -10,7 +10,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.average_loss import Result
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.bars import Bars, Words, draw
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -34,7 +34,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     bars = _groups(result) if grouped else _outputs(result)
     remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped), "Smaller is better"]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    words = Words(column if grouped else "output", "average loss")
+    words = BarTitles(column if grouped else "output", "average loss")
     body = draw(bars, words, f"{name} ({loss_names.unit(result.loss)})")
     return (finish("average-loss", title, remarks, description, body),)
 

@@ -15,7 +15,7 @@ from onnxplain_server.methods.feature_vectors.result import (
     is_ill_determined,
 )
 from onnxplain_server.plots import knockoffs
-from onnxplain_server.plots.elements.bars import Lines, Words, draw
+from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -183,13 +183,13 @@ def _bars(result: Result) -> Plot:
         [(name,) for name in result.features],
         lengths,
         ("length",),
-        lines=None if errors is None else Lines(lengths - errors, lengths + errors),
+        lines=None if errors is None else ErrorBars(lengths - errors, lengths + errors),
     )
     title = "Lengths of feature vectors"
     lines = [] if errors is None else ["Lines: ± 1 standard error, over other trees"]
     remarks = [_finding(result), *lines, *counts("feature", bars, 1)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    body = draw(bars, Words("feature", "length"), "Length, as a share of the longest vector's")
+    body = draw(bars, BarTitles("feature", "length"), "Length, as a share of the longest vector's")
     return finish("feature-vector-lengths", title, remarks, description, body)
 
 

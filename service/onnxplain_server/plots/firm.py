@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.plots import firm_curves, firm_squares
-from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw, label
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, label
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
@@ -35,7 +35,7 @@ def _ranking(result: Result) -> Plot:
     remarks = _remarks(result, bars)
     sentences = [f"{_TITLE}: {finding(bars)}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = draw(bars, Words("feature", "importance"), _axis_title(result))
+    body = draw(bars, BarTitles("feature", "importance"), _axis_title(result))
     return finish("firm", _TITLE, remarks, description, body)
 
 
@@ -60,15 +60,15 @@ def _bars(result: Result, values: Matrix) -> Bars:
     )
 
 
-def _lines(result: Result, rows: Indices, columns: Indices) -> Lines:
+def _lines(result: Result, rows: Indices, columns: Indices) -> ErrorBars:
     """Give the intervals; lines that are not there keep numbers out of bars to the left."""
     shape = (len(rows), len(columns))
     if not result.confidence_level:
-        return Lines(np.full(shape, np.nan), np.full(shape, np.nan))
+        return ErrorBars(np.full(shape, np.nan), np.full(shape, np.nan))
     spreads = [result.importances[row].spread for row in rows]
     low = np.array([spread.lower if spread else np.nan for spread in spreads])
     high = np.array([spread.upper if spread else np.nan for spread in spreads])
-    return Lines(low[:, columns], high[:, columns], result.confidence_level)
+    return ErrorBars(low[:, columns], high[:, columns], result.confidence_level)
 
 
 def _axis_title(result: Result) -> str:

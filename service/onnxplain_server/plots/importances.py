@@ -6,7 +6,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.methods import interactions, permutation_importance
-from onnxplain_server.plots.elements.bars import Words, draw
+from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, shorten
 from onnxplain_server.plots.elements.ranking import counts, strongest
@@ -34,7 +34,7 @@ def compare(
     finding = _finding(features, values)
     remarks = [finding, *_MEANINGS, *counts("feature", bars, len(_WAYS))]
     description = " ".join(f"{sentence}." for sentence in [_TITLE, *remarks])
-    words = Words("feature", "share of the largest", "importance by")
+    words = BarTitles("feature", "share of the largest", "importance by")
     body = draw(bars, words, "Importance, as a share of the most important feature's")
     return (finish("importances", _TITLE, remarks, description, body),)
 

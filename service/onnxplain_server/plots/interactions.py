@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
-from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
 
@@ -98,7 +98,7 @@ def _plot(order: _Order, result: Result, relative: bool) -> Plot:
         title,
         remarks,
         " ".join(f"{sentence}." for sentence in [f"{title}: {finding(bars)}", *remarks]),
-        draw(bars, Words(order.noun), order.share if relative else order.size),
+        draw(bars, BarTitles(order.noun), order.share if relative else order.size),
     )
 
 
@@ -106,14 +106,14 @@ def _presented(statistic: Statistic, relative: bool) -> Vector:
     return statistic.values if relative else np.sqrt(statistic.numerators)
 
 
-def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> Lines | None:
+def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> ErrorBars | None:
     """Confidence intervals, where rows were resampled; none for what was not computed."""
     if not any(statistic.spread for statistic in statistics):
         return None
     nothing = np.full_like(statistics[0].values, np.nan)
     low = [s.spread.lower if s.spread else nothing for s in statistics]
     high = [s.spread.upper if s.spread else nothing for s in statistics]
-    return Lines(np.array(low), np.array(high), confidence)
+    return ErrorBars(np.array(low), np.array(high), confidence)
 
 
 def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
@@ -122,7 +122,7 @@ def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
     return np.array(found) if found else None
 
 
-def _interval_words(lines: Lines) -> str:
+def _interval_words(lines: ErrorBars) -> str:
     return f"Lines: {100 * lines.confidence:.3g} % intervals by resampling the rows"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.bars import Bars, Lines, Words, draw
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
 from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
@@ -25,7 +25,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
         values,
         result.output_names,
         joint=" + ",
-        lines=Lines(values - errors, values + errors),
+        lines=ErrorBars(values - errors, values + errors),
     )
     remarks = [_baseline(result, bars), *_lines(bars)]
     remarks += counts(_noun(result), bars, len(result.output_names))
@@ -34,7 +34,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     found = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
     sentences = [f"{_TITLE}: {found}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = draw(bars, Words("shuffled", "increase of the loss"), _axis_title(result))
+    body = draw(bars, BarTitles("shuffled", "increase of the loss"), _axis_title(result))
     return (finish("permutation-importance", _TITLE, remarks, description, body),)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots import swarm_detail, swarm_similarity
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.bars import Words, draw
+from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.ranking import counts, finding, strongest
@@ -58,7 +58,7 @@ def _importances(result: Result) -> Plot:
     ]
     sentences = [f"{_TITLE}: {finding(bars)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = draw(bars, Words("feature", "importance", "class"), _unit(result))
+    body = draw(bars, BarTitles("feature", "importance", "class"), _unit(result))
     return finish("swarm-importance", _TITLE, remarks, description, body)
 
 

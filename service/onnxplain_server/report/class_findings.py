@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from onnxplain.v1.explanation_service_pb2 import ClassPairing
 
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.report.finding import Finding, Heading, first
+from onnxplain_server.report.finding import Finding, Heading, truncate
 
 
 def of_pairings(pairings: Sequence[ClassPairing]) -> Iterator[Finding]:
     """Write which output was compared with 1 in the rows of a class."""
-    kept, left_out = first(pairings, 1, "other classes")
+    kept, left_out = truncate(pairings, 1, "other classes")
     yield Finding(
         "Classes of the target",
         "each output was compared with 1 in the rows of its class, and with 0 in all others",

@@ -19,10 +19,10 @@ from onnxplain_server.plots.elements.selection import ascending
 from onnxplain_server.report.finding import (
     Finding,
     Heading,
-    first,
     if_several,
     joined,
     number,
+    truncate,
     unit,
 )
 
@@ -92,7 +92,7 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         Heading("highest", is_number=True),
         Heading("at"),
     )
-    kept, left_out = first(result.curves, len(outputs), "further curves")
+    kept, left_out = truncate(result.curves, len(outputs), "further curves")
     yield Finding(
         "Average predictions",
         "lowest and highest average prediction along each curve, and where",
@@ -118,7 +118,7 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
     )
     ranked = sorted(result.curves, key=lambda c: -float(_changes(c, outputs).sum(axis=1).mean()))
     rows = [row for curves in ranked for row in _individual(curves, outputs)]
-    kept, left_out = first(rows, 1, "further rows")
+    kept, left_out = truncate(rows, 1, "further rows")
     yield Finding(
         "Change along the curves of single rows",
         "change = highest less lowest prediction as the feature moves, or those named together "
@@ -134,7 +134,7 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
 def _statistics(
     statistics: Sequence[InteractionStatistic], outputs: Sequence[str], words: _Words
 ) -> Finding:
-    ranked, left_out = first(
+    ranked, left_out = truncate(
         sorted(statistics, key=lambda s: -sum(s.numerators)), len(outputs), "weaker ones"
     )
     shares: Matrix = np.array([s.values for s in ranked])

@@ -51,7 +51,7 @@ class Finding:
     left_out: str = ""
 
 
-def first(entries: Sequence[_Entry], width: int, kind: str) -> tuple[Sequence[_Entry], str]:
+def truncate(entries: Sequence[_Entry], width: int, kind: str) -> tuple[Sequence[_Entry], str]:
     """Keep as many entries as somebody reads, and say what is left out.
 
     Parameters

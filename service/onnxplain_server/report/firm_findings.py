@@ -8,7 +8,7 @@ import numpy as np
 from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult, FirmSequencesResult
 
 from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside
-from onnxplain_server.report.finding import Finding, Heading, first, if_several, unit
+from onnxplain_server.report.finding import Finding, Heading, if_several, truncate, unit
 
 
 def of_firm(result: FirmResult) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def of_firm(result: FirmResult) -> Iterator[Finding]:
 def _importances(result: FirmResult) -> Finding:
     outputs = distinguish(result.output_names)
     ranked = sorted(result.importances, key=lambda i: -np.nansum(np.abs(i.values)))
-    kept, left_out = first(ranked, len(outputs), "less important ones")
+    kept, left_out = truncate(ranked, len(outputs), "less important ones")
     values = np.array([one.values for one in kept])
     has_interval = result.confidence_level > 0
     rows = [
@@ -66,7 +66,7 @@ def _importances(result: FirmResult) -> Finding:
 
 def _contrasts(result: FirmResult) -> Finding:
     outputs = distinguish(result.output_names)
-    kept, left_out = first(result.contrasts, len(outputs), "others")
+    kept, left_out = truncate(result.contrasts, len(outputs), "others")
     rows = [
         (
             FirmOptions.Contrast.Name(one.contrast).replace("_", " ").lower(),
@@ -95,7 +95,7 @@ def _contrasts(result: FirmResult) -> Finding:
 
 def _strings(result: FirmResult, found: FirmSequencesResult) -> Finding:
     outputs = distinguish(result.output_names)
-    kept, left_out = first(found.top, 1, "less important ones")
+    kept, left_out = truncate(found.top, 1, "less important ones")
     importances = np.array([top.importance for top in kept])
     differences = np.array([top.difference for top in kept])
     rows = [

@@ -15,7 +15,7 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside, spell_whole
-from onnxplain_server.report.finding import Finding, Heading, first, if_several, joined
+from onnxplain_server.report.finding import Finding, Heading, if_several, joined, truncate
 
 
 def of_permutation_importance(
@@ -25,7 +25,7 @@ def of_permutation_importance(
     outputs = distinguish(result.output_names)
     loss = _loss(options.loss)
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
-    kept, left_out = first(ranked, len(outputs), "weaker ones")
+    kept, left_out = truncate(ranked, len(outputs), "weaker ones")
     values = np.array([importance.values for importance in kept])
     rows = [
         (
@@ -61,7 +61,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     outputs = distinguish(result.output_names)
     loss = _loss(options.loss)
     grouped = any(one.group for one in result.losses)
-    kept, left_out = first(result.losses, len(outputs), "further groups")
+    kept, left_out = truncate(result.losses, len(outputs), "further groups")
     values = np.array([one.values for one in kept])
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
@@ -100,7 +100,7 @@ def _baseline(result: PermutationImportanceResult, loss: Loss) -> Finding:
         (*if_several(outputs, output), spell_beside(value, losses))
         for output, value in zip(outputs, losses, strict=True)
     ]
-    kept, left_out = first(rows, 1, "further outputs")
+    kept, left_out = truncate(rows, 1, "further outputs")
     return Finding(
         "Loss before shuffling",
         "what the increases are to be compared with",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from onnxplain.v1.swarm_pb2 import SwarmEffect, SwarmOptions, SwarmResult
 
 from onnxplain_server.plots.elements.labels import clean, spell_whole
-from onnxplain_server.report.finding import Finding, Heading, first
+from onnxplain_server.report.finding import Finding, Heading, truncate
 
 _NONE = "–"
 
@@ -36,7 +36,7 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
         Heading("holds from–to" if options.search == SwarmOptions.EXACT else "searches that agree"),
         Heading("then predicted"),
     )
-    shown, left_out = first(effects, 1, "less important ones")
+    shown, left_out = truncate(effects, 1, "less important ones")
     rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
     note = (
         f"{measured} before: {_number(result.baseline_score)}; best weight: "
@@ -105,7 +105,7 @@ def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
 
 def _importances(result: SwarmResult, options: SwarmOptions) -> Finding:
     entries = sorted(result.importances, key=lambda one: -one.value)
-    shown, left_out = first(entries, 1, "less important ones")
+    shown, left_out = truncate(entries, 1, "less important ones")
     columns = (
         Heading("feature"),
         Heading(f"importance ({_unit(options)})", is_number=True),
@@ -128,7 +128,7 @@ def _similarities(result: SwarmResult) -> Finding:
     ranked: Sequence[tuple[float, str, str]] = sorted(
         (pair for pair in pairs if not math.isnan(pair[0])), reverse=True
     )
-    shown, left_out = first(ranked, 1, "weaker ones")
+    shown, left_out = truncate(ranked, 1, "weaker ones")
     columns = (Heading("class"), Heading("taken for"), Heading("similarity", is_number=True))
     rows = tuple((source, target, _number(value)) for value, source, target in shown)
     note = "share of the rows, over all weights and features, weights near 0 counting most"

@@ -13,7 +13,7 @@ from onnxplain.v1.feature_vectors_pb2 import (
 )
 
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.report.finding import Finding, Heading, first
+from onnxplain_server.report.finding import Finding, Heading, truncate
 
 _NONE = "–"
 
@@ -44,7 +44,7 @@ def _vectors(result: FeatureVectorsResult) -> Finding:
         "short vectors point anywhere, and independent features may share a direction: which ones "
         "could stand in for each other is told below"
     )
-    shown, left_out = first(order, 1, "shorter ones")
+    shown, left_out = truncate(order, 1, "shorter ones")
     rows = tuple(_row(result, j, repeated=repeated) for j in shown)
     return Finding("Feature vectors", note, limit, columns, rows, left_out)
 
@@ -77,7 +77,7 @@ def _interchangeable(result: FeatureVectorsResult) -> Finding:
         Heading("lift over own", is_number=True),
         *([Heading("share of repetitions", is_number=True)] if repeated else []),
     )
-    shown, left_out = first(result.interchangeable, 1, "less similar pairs")
+    shown, left_out = truncate(result.interchangeable, 1, "less similar pairs")
     rows = tuple(
         (
             clean(pair.first),
@@ -125,7 +125,7 @@ def _basis(result: FeatureVectorsResult) -> Finding:
 def _knockoffs(check: KnockoffCheck, names: list[str]) -> Finding:
     longest = max([*check.norms, *check.knockoff_norms])
     order = np.argsort(-np.array(check.norms), kind="stable").tolist()
-    shown, left_out = first(order, 1, "shorter ones")
+    shown, left_out = truncate(order, 1, "shorter ones")
     rows = tuple(
         (
             names[j],

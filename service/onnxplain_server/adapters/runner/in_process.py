@@ -34,9 +34,9 @@ from onnxplain_server.explain import (
     ClassMargin,
     Question,
     Resources,
+    apply_weights,
     bind_features,
     explain,
-    weigh,
 )
 from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.trees.reading.ensemble import Ensemble
@@ -177,7 +177,7 @@ class InProcess:
     def _checked(self, loaded: _Loaded, rows: Table, parsed: Question) -> OnnxModel:
         """Check a model's consistency on a sample of the table's rows; memoized by their digest."""
         try:
-            weighted = weigh(rows, parsed)
+            weighted = apply_weights(rows, parsed)
             features = bind_features(loaded.model, weighted, parsed)
             last = weighted.table.n_rows - 1
             positions = np.unique(np.linspace(0, last, _CHECKED_ROWS).astype(np.intp))

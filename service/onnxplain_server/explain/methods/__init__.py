@@ -1,1 +1,4 @@
-"""Preparation of each method: options resolved, rows chosen, cost bounded; one file per method."""
+"""Preparation of each method: options resolved, rows drawn, cost bounded; one file per method.
+
+A file here neither computes statistics, which `methods/` does, nor reads messages.
+"""

@@ -20,7 +20,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     sample, outputs, path = task.sample, task.outputs, task.path
     options = average_loss.resolve(
@@ -30,7 +30,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     rows = sample.draw(sample.rows, len(sample.rows))
     actual, weights = truth.values[rows], sample.weights[rows]
     groups = _ascending_groups(task, options, rows)
-    effects = task.effects.restrict(sample.each(rows))
+    effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
         by_group = np.stack([loss.values for loss in result.losses])
@@ -56,5 +56,5 @@ def _ascending_groups(task: Task, options: Options, rows: Indices) -> list[Group
     groups = task.sample.groups(
         options.group_column, options.group_count, f"{task.path}.group_column"
     )
-    placed = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
-    return [group for group in placed if len(group.rows)]
+    drawn = [Group(g.label, np.flatnonzero(np.isin(rows, g.rows))) for g in groups]
+    return [group for group in drawn if len(group.rows)]

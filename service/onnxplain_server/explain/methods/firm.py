@@ -1,4 +1,4 @@
-"""Preparation of FIRM: features are parsed, scores chosen, rows and cost determined."""
+"""Preparation of FIRM: features parsed, scores chosen, rows drawn, cost bounded."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from onnxplain_server.methods.firm.language import ColumnValues, Expression, for
 from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
 
-_MOST_CLASSES = 100
+_MAX_CLASSES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Labels:
-    """The target as scores: (n_rows, n_scores), of all rows, and their names."""
+class _TargetScores:
+    """The target as scores: (n_rows, n_scores) for all rows of the table, and their names."""
 
     scores: Matrix
     names: tuple[str, ...]
@@ -47,16 +47,16 @@ class _Labels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scoring:
-    """What all parts of the work need.
+    """Model, target and rows that give the scores.
 
     Attributes
     ----------
     effects : Effects
-        On the rows that are used.
+        The engine on the rows used.
     rows : (n,)
-        These, in the table.
-    labels : _Labels or None
-        Where the source is not the model alone.
+        Numbers of these rows in the table.
+    target : _TargetScores or None
+        None if the source is MODEL.
     """
 
     effects: Effects
@@ -65,7 +65,7 @@ class _Scoring:
     options: Options
     rows: Indices
     path: str
-    labels: _Labels | None = None
+    target: _TargetScores | None = None
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -82,8 +82,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     kinds = columns.kinds
     features = expand(options, sample.features.names, kinds, path)
     expressions = [
-        parse(text, kinds, where)
-        for text, where in zip(features.texts, features.paths, strict=True)
+        parse(text, kinds, feature_path)
+        for text, feature_path in zip(features.texts, features.paths, strict=True)
     ]
     options = replace(options, features=tuple(features.texts))
     rows = sample.draw(sample.rows, len(sample.rows))
@@ -91,10 +91,10 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     scoring = _Scoring(effects, sample, task.question, options, rows, path)
     _check(scoring)
     if options.source is not ScoreSource.MODEL:
-        labels = _read_labels(task, options)
-        options = replace(options, one_hot_target=labels.is_class)
-        scoring = replace(scoring, options=options, labels=labels)
-    contrasted, contrast_features = _contrasted(scoring, expressions)
+        target_scores = _read_target(task, options)
+        options = replace(options, one_hot_target=target_scores.is_class)
+        scoring = replace(scoring, options=options, target=target_scores)
+    contrast_effects, contrast_features = _contrast_inputs(scoring, expressions)
     run_blocks = task.request.block_pool.run
 
     def run() -> Result:
@@ -103,46 +103,48 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         result = firm.compute(
             expressions, scored_rows, options, moments, task.question.seed, run_blocks
         )
-        compared = contrasts.compare(contrasted, contrast_features, options, path)
+        compared = contrasts.compare(contrast_effects, contrast_features, options, path)
         return firm.complete(result, compared, tuple(features.pair_grids))
 
     return Job(
         options,
-        _cost(scoring, contrasted, contrast_features),
+        _cost(scoring, contrast_effects, contrast_features),
         run,
         sample.used(rows),
-        _sampled(options, contrasted, rows),
-        pairings=scoring.labels.pairings if scoring.labels else (),
+        _contrasts_sampled_notes(options, contrast_effects, rows),
+        pairings=scoring.target.pairings if scoring.target else (),
     )
 
 
-def _sampled(options: Options, beside: Effects, rows: Indices) -> tuple[Note, ...]:
-    """Say where other measures are taken of fewer rows."""
-    taken = len(beside.background)
-    if not options.contrasts or taken == len(rows):
+def _contrasts_sampled_notes(
+    options: Options, contrast_effects: Effects, rows: Indices
+) -> tuple[Note, ...]:
+    """Warn if contrasts are computed on fewer rows than FIRM."""
+    row_count = len(contrast_effects.background)
+    if not options.contrasts or row_count == len(rows):
         return ()
     message = (
-        f"Contrasts were computed on {taken:,} of {len(rows):,} rows, as the time of some grows "
-        "with the square of the rows; set row_count for more."
+        f"Contrasts were computed on {row_count:,} of {len(rows):,} rows, as the time of some "
+        "grows with the square of the rows; set row_count for more."
     )
     return (Note("CONTRASTS_SAMPLED", message),)
 
 
 def _on(effects: Effects, sample: Sample, rows: Indices) -> Effects:
-    """Bring the engine onto rows, unless it is there."""
+    """Restrict the engine to rows, unless it already has exactly these."""
     if np.array_equal(effects.background.source, sample.table.as_sent(rows)):
         return effects
-    return effects.restrict(sample.each(rows))
+    return effects.restrict(sample.unmerged(rows))
 
 
 def _check(scoring: _Scoring) -> None:
-    """Refuse what the model or the table cannot give."""
+    """Refuse options that do not apply to this model or table."""
     options, path = scoring.options, scoring.path
-    wanted = contrasts.wants_gradient(options)
-    if wanted:
-        gradients.check_smooth(scoring.effects, wanted, path)
-    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
-    if closed and options.source is not ScoreSource.MODEL:
+    gradient_option = contrasts.wants_gradient(options)
+    if gradient_option:
+        gradients.check_smooth(scoring.effects, gradient_option, path)
+    is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    if is_closed_form and options.source is not ScoreSource.MODEL:
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"{options.estimator.value if options.estimator else ''} reads the model, so source "
@@ -150,7 +152,7 @@ def _check(scoring: _Scoring) -> None:
             f"{path}.estimator",
         )
     is_weighted = len(np.unique(scoring.effects.background.weights)) > 1
-    if closed and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
+    if is_closed_form and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "LEDOIT_WOLF takes no case weights; ask for SHRUNK",
@@ -158,74 +160,71 @@ def _check(scoring: _Scoring) -> None:
         )
 
 
-def _contrasted(
+def _contrast_inputs(
     scoring: _Scoring, expressions: Sequence[Expression]
 ) -> tuple[Effects, tuple[str, ...]]:
-    """Choose the rows and the columns of which other measures are taken."""
+    """Return the engine on the rows of the contrasts, and the columns that they measure."""
     names = scoring.sample.features.names
     features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
     if not scoring.options.contrasts:
         return scoring.effects, features
     count = scoring.question.row_count or CONTRAST_ROWS
-    some = scoring.rows[sample_rows(len(scoring.rows), count, scoring.question.seed)]
-    return _on(scoring.effects, scoring.sample, some), features
+    rows = scoring.rows[sample_rows(len(scoring.rows), count, scoring.question.seed)]
+    return _on(scoring.effects, scoring.sample, rows), features
 
 
-def _cost(scoring: _Scoring, beside: Effects, features: tuple[str, ...]) -> int:
+def _cost(scoring: _Scoring, contrast_effects: Effects, features: tuple[str, ...]) -> int:
     options = scoring.options
-    scored = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
-    closed = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
-    probed = gradients.gradient_cost(scoring.effects) if closed else 0
-    return scored + probed + contrasts.cost(beside, features, options)
+    score_cost = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
+    is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
+    gradient_cost = gradients.gradient_cost(scoring.effects) if is_closed_form else 0
+    return score_cost + gradient_cost + contrasts.cost(contrast_effects, features, options)
 
 
 def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
-    """Predict, or read the target, or both."""
-    every = len(scoring.rows) == scoring.sample.table.n_rows
-    taken = columns if every else columns.take(scoring.rows)
+    """Score the rows by the model, the target or both."""
+    has_all_rows = len(scoring.rows) == scoring.sample.table.n_rows
+    drawn_columns = columns if has_all_rows else columns.take(scoring.rows)
     parts: list[Matrix] = []
     names: tuple[str, ...] = ()
     if scoring.options.source is not ScoreSource.LABELS:
         parts.append(scoring.effects.outputs())
         names += scoring.effects.output_names
-    if scoring.labels is not None:
-        parts.append(scoring.labels.scores[scoring.rows])
-        names += scoring.labels.names
+    if scoring.target is not None:
+        parts.append(scoring.target.scores[scoring.rows])
+        names += scoring.target.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
-    return ScoredRows(taken, scoring.sample.weights[scoring.rows], scores, names)
+    return ScoredRows(drawn_columns, scoring.sample.weights[scoring.rows], scores, names)
 
 
-def _read_labels(task: Task, options: Options) -> _Labels:
-    """Read the target as scores.
-
-    A target that names classes becomes one score for each, or one alone where there are two.
-    """
+def _read_target(task: Task, options: Options) -> _TargetScores:
+    """Read the target as scores; classes become one score each, two classes a single one."""
     column, outputs = task.question.target_column, task.outputs
     values, pairings, is_class = target.read_labels(
         task.sample.table, column, outputs, options.one_hot_target, task.path
     )
     if not is_class:
-        return _Labels(values[:, None], (column,), False)
+        return _TargetScores(values[:, None], (column,), False)
     if pairings:
-        places = pair(values, outputs, "target_column").outputs
-        named = [pairing.label for pairing in pairings]
-        codes = places + len(named) - len(outputs.names)
+        output_positions = pair(values, outputs, "target_column").outputs
+        labels = [pairing.label for pairing in pairings]
+        codes = output_positions + len(labels) - len(outputs.names)
     else:
         classes, codes = np.unique(values, return_inverse=True)
-        named = [format_label(label) for label in classes]
-    if len(named) > _MOST_CLASSES:
+        labels = [format_label(label) for label in classes]
+    if len(labels) > _MAX_CLASSES:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"the target has {len(named):,} classes; at most {_MOST_CLASSES} can be scores",
+            f"the target has {len(labels):,} classes; at most {_MAX_CLASSES} can be scores",
             "target_column",
         )
-    kept = range(len(named))[-1:] if len(named) == 2 else range(len(named))
-    scores = np.stack([(codes == k).astype(np.float64) for k in kept], axis=1)
-    return _Labels(scores, tuple(f"{column} = {named[k]}" for k in kept), True, pairings)
+    scored = range(len(labels))[-1:] if len(labels) == 2 else range(len(labels))
+    scores = np.stack([(codes == k).astype(np.float64) for k in scored], axis=1)
+    return _TargetScores(scores, tuple(f"{column} = {labels[k]}" for k in scored), True, pairings)
 
 
 def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | None:
-    """Read what closed forms need: the gradient, and the columns of model and features."""
+    """Return the inputs of closed forms: the gradient, and the columns of model and features."""
     options, features = scoring.options, scoring.effects.background.features
     if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
         return None
@@ -233,19 +232,19 @@ def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | 
         gradient = gradients.weights(scoring.effects, f"{scoring.path}.estimator")
     else:
         gradient = gradients.gradient_at_mean(scoring.effects)
-    others = tuple(dict.fromkeys(_needed(expressions, features.names)))
+    extra_names = tuple(dict.fromkeys(_extra_columns(expressions, features.names)))
     table = scoring.sample.table
-    beside = {name: table.column(name)[scoring.rows] for name in others}
-    _check_known(beside, options.estimator, f"{scoring.path}.estimator")
-    rows = [*features.columns, *beside.values()]
-    # A column that the model does not take has no weight in it.
-    whole = np.vstack([gradient, np.zeros((len(others), gradient.shape[1]))])
-    names = (*features.names, *others)
-    return Moments(names, np.stack(rows, axis=1), whole, options.covariance)
+    extra = {name: table.column(name)[scoring.rows] for name in extra_names}
+    _check_finite(extra, options.estimator, f"{scoring.path}.estimator")
+    columns = [*features.columns, *extra.values()]
+    # The gradient is 0 in columns that are no input of the model.
+    padded = np.vstack([gradient, np.zeros((len(extra), gradient.shape[1]))])
+    names = (*features.names, *extra)
+    return Moments(names, np.stack(columns, axis=1), padded, options.covariance)
 
 
-def _check_known(columns: Mapping[str, Array], estimator: Estimator, path: str) -> None:
-    """Refuse columns with missing values, whose covariances nothing tells."""
+def _check_finite(columns: Mapping[str, Array], estimator: Estimator, path: str) -> None:
+    """Refuse columns with missing or infinite values, which have no covariance."""
     missing = tuple(name for name, values in columns.items() if not np.isfinite(values).all())
     if missing:
         raise ExplainError(
@@ -256,11 +255,11 @@ def _check_known(columns: Mapping[str, Array], estimator: Estimator, path: str) 
         )
 
 
-def _needed(expressions: Sequence[Expression], names: Sequence[str]) -> list[str]:
-    """Name the columns that features need beside those of the model."""
-    needed = []
+def _extra_columns(expressions: Sequence[Expression], names: Sequence[str]) -> list[str]:
+    """Return the columns of features that are no inputs of the model."""
+    extra = []
     for expression in expressions:
         form = form_of(expression)
         linear = form.linear if isinstance(form, Threshold) else form
-        needed += [name for name in (linear.coefficients if linear else ()) if name not in names]
-    return needed
+        extra += [name for name in (linear.coefficients if linear else ()) if name not in names]
+    return extra

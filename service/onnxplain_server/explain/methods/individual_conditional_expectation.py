@@ -19,7 +19,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     sample, path = task.sample, task.path
     options = method.resolve(options, sample.features.names, path)
@@ -29,7 +29,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         _labels(sample.groups(column, options.group_count, f"{path}.group_columns"), rows)
         for column in options.group_columns
     )
-    effects = task.effects.restrict(sample.each(rows))
+    effects = task.effects.restrict(sample.unmerged(rows))
     return Job(
         options,
         method.cost(effects, points),

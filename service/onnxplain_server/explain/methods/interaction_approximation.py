@@ -1,4 +1,4 @@
-"""Approximations of interactions: applied where they save predictions, and judged afterwards."""
+"""Approximation of interactions: interpolation between knots, and warnings about its error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNNECESSARY = "APPROXIMATION_UNNECESSARY"
 def approximated(
     effects: Effects, options: interactions.Options
 ) -> tuple[Effects, tuple[Note, ...]]:
-    """Interpolate between knots where asked for, unless effects are exact without predicting."""
+    """Interpolate between knots if requested, unless effects are exact without predicting."""
     if isinstance(effects, BlackBox):
         return (Interpolated(effects, options.knot_count) if options.knot_count else effects), ()
     if options.knot_count:
@@ -33,10 +33,10 @@ def approximated(
 
 def remarks(result: interactions.Result) -> tuple[Note, ...]:
     """Return the warnings about interactions that depend on the result."""
-    return (*result.notes, *too_coarse(result))
+    return (*result.notes, *_coarse_knots_notes(result))
 
 
-def too_coarse(result: interactions.Result) -> tuple[Note, ...]:
+def _coarse_knots_notes(result: interactions.Result) -> tuple[Note, ...]:
     """Warn of statistics for which interpolation between knots may be too coarse."""
     statistics = (result.total, *result.overall, *result.pairwise, *result.threeway)
     names = doubtful(iter((*statistics, *result.importance)))

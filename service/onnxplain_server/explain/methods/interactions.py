@@ -20,35 +20,35 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     sample = task.sample
     options = interactions.resolve(options, sample.features.names, task.path)
-    actual = _tested_against(task, options)
+    truth = _test_target(task, options)
     rows = sample.drawn
-    truth = None if actual is None else actual.values[rows]
+    actual = None if truth is None else truth.values[rows]
     features = interactions.approximate(sample.features.take(rows), options)
-    # Resampling and tests are about single rows; otherwise equal ones are merged.
+    # Resampling and permutation tests draw single rows; otherwise equal rows are merged.
     take = unmerged if options.resampling.repeat_count or options.permutation_count else merge
     background = take(
-        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighed.unit
+        features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit
     )
-    # An engine of its own, so that what is planned for this method is done in it.
+    # An engine of its own, whose plan holds only the predictions of this method.
     effects, unnecessary = approximated(task.effects.restrict(background), options)
     notes = _pairs_sampled(effects) if options.pairwise_feature_count else ()
     return Job(
         options,
         interactions.cost(effects, options),
-        lambda: interactions.compute(effects, options, sample.seed, truth),
+        lambda: interactions.compute(effects, options, sample.seed, actual),
         sample.used(rows),
         (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights)),
         remarks,
-        actual.pairings if actual else (),
+        truth.pairings if truth else (),
     )
 
 
-def _tested_against(task: Task, options: Options) -> Target | None:
-    """Read the true values of all rows of the table, if terms are tested."""
+def _test_target(task: Task, options: Options) -> Target | None:
+    """Read the target of all rows of the table, if permutation tests are requested."""
     if not options.permutation_count:
         return None
     question, path = task.question, f"{task.path}.permutation_count"

@@ -19,7 +19,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     effects, sample = task.effects, task.sample
     options = partial_dependence.resolve(options, sample.features.names, task.path)
@@ -36,7 +36,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 def castable_grids(
     effects: Effects, features: Features, options: Options, path: str
 ) -> list[tuple[Array, ...]]:
-    """Lay grids, and refuse points that the model cannot take."""
+    """Lay grids, and refuse points that the model's input types cannot hold."""
     points = lay_grids(effects, features, options, path)
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         for name, values in zip(names, grid, strict=True):

@@ -16,7 +16,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     sample, outputs, path = task.sample, task.outputs, task.path
     names, table, column = sample.features.names, sample.table, task.question.target_column
@@ -24,7 +24,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     truth = target.read(options.comparison, table, outputs, path)
     rows = sample.draw(sample.rows, SHUFFLED_ROWS)
     actual, weights = truth.values[rows], sample.weights[rows]
-    effects = task.effects.restrict(sample.each(rows))
+    effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
         losses, names = result.baseline_losses, result.output_names

@@ -1,4 +1,4 @@
-"""A model asked about sequences: one-hot encoded, and read as a sum over letters if it is one."""
+"""One-hot encoding of sequences for a model, and a test whether its score is a sum over letters."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from onnxplain_server.effects.background import unmerged
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.methods.sequences import Options, SequenceLayout, Setting, Weights
 
-_BLOCK_ROWS = 20_000
+_BATCH_ROWS = 20_000
 _CHECKED_ROWS = 64
 """Random sequences on which a sum over letters must agree with the model."""
-_LINEAR = 1e-4
-"""By how much it may miss, as a share of the spread of their scores."""
+_TOLERANCE = 1e-4
+"""Largest error of the sum, as a share of the standard deviation of the scores."""
 
 
 class Scorer:
-    """Predicts sequences, one-hot encoded."""
+    """Predictor of sequences, one-hot encoded."""
 
     def __init__(self, request: BoundRequest, model: Model, options: Options, length: int) -> None:
         self._model = model
@@ -35,11 +35,11 @@ class Scorer:
 
     def __call__(self, letters: Array) -> Matrix:
         """Predict sequences, (n, length) numbers of letters: (n, n_outputs)."""
-        parts = [
-            self._predict(letters[start : start + _BLOCK_ROWS])
-            for start in range(0, len(letters), _BLOCK_ROWS)
+        batches = [
+            self._predict(letters[start : start + _BATCH_ROWS])
+            for start in range(0, len(letters), _BATCH_ROWS)
         ]
-        return np.concatenate(parts)
+        return np.concatenate(batches)
 
     def _predict(self, letters: Array) -> Matrix:
         rows = np.arange(len(letters))
@@ -48,40 +48,40 @@ class Scorer:
 
     def _features(self, letters: Array) -> Features:
         """Encode sequences: a column for each letter at each position."""
-        held = letters[:, :, None] == np.arange(self._size)
+        one_hot = letters[:, :, None] == np.arange(self._size)
         if self._layout is SequenceLayout.LETTER_MAJOR:
-            held = held.transpose(0, 2, 1)
-        columns = held.reshape(len(letters), -1).T.astype(np.float64)
+            one_hot = one_hot.transpose(0, 2, 1)
+        columns = one_hot.reshape(len(letters), -1).T.astype(np.float64)
         table = Table({f"f{j}": column for j, column in enumerate(columns)}, len(letters))
-        inputs = [replace(taken, columns=()) for taken in self._model.inputs]
+        inputs = [replace(model_input, columns=()) for model_input in self._model.inputs]
         return bind(inputs, table, tuple(table.columns), ())
 
 
-def probed(setting: Setting) -> int:
-    """Return the rows that `sum_over_letters` predicts."""
+def additivity_cost(setting: Setting) -> int:
+    """Return the number of rows that `sum_over_letters` predicts."""
     return 1 + setting.length * (setting.background.size - 1) + _CHECKED_ROWS
 
 
 def sum_over_letters(scorer: Scorer, setting: Setting, seed: int) -> list[Weights] | None:
-    """Find the weight of each letter at each position, if the score is their sum.
+    """Return the weight of each letter at each position; None if the score is not their sum.
 
-    One letter is exchanged at a time; random sequences then tell whether exchanges add up.
+    Substitutes one letter at a time, then checks the sum on random sequences.
     """
     size, length = setting.background.size, setting.length
-    changed = np.zeros((1 + length * (size - 1), length), dtype=np.int8)
-    places = [(place, letter) for place in range(length) for letter in range(1, size)]
-    for row, (place, letter) in enumerate(places, 1):
-        changed[row, place] = letter
+    mutants = np.zeros((1 + length * (size - 1), length), dtype=np.int8)
+    substitutions = [(place, letter) for place in range(length) for letter in range(1, size)]
+    for row, (place, letter) in enumerate(substitutions, 1):
+        mutants[row, place] = letter
     random = np.random.default_rng([seed, 8])
     checked = random.integers(0, size, (_CHECKED_ROWS, length)).astype(np.int8)
-    scores = scorer(np.concatenate([changed, checked]))
-    base, exchanged, seen = scores[0], scores[1 : len(changed)], scores[len(changed) :]
+    scores = scorer(np.concatenate([mutants, checked]))
+    base, substituted, actual = scores[0], scores[1 : len(mutants)], scores[len(mutants) :]
     # (position, letter, output)
     table = np.zeros((length, size, scores.shape[1]))
-    table[:, 1:] = (exchanged - base).reshape(length, size - 1, -1)
-    summed = base + table[np.arange(length), checked].sum(axis=1)
-    allowed = _LINEAR * np.maximum(seen.std(axis=0), _LINEAR * np.abs(seen).max(axis=0))
-    if (np.abs(summed - seen).max(axis=0) > allowed).any():
+    table[:, 1:] = (substituted - base).reshape(length, size - 1, -1)
+    sums = base + table[np.arange(length), checked].sum(axis=1)
+    tolerance = _TOLERANCE * np.maximum(actual.std(axis=0), _TOLERANCE * np.abs(actual).max(axis=0))
+    if (np.abs(sums - actual).max(axis=0) > tolerance).any():
         return None
     return [
         Weights((table[:, :, output],), length, float(base[output]))

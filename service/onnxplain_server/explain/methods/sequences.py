@@ -1,8 +1,7 @@
-"""Preparation of FIRM of sequences: score, background model, lengths, rows to predict."""
+"""Preparation of FIRM on sequences: score, background model, length, rows to predict."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +12,11 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.ledger import Ledger
-from onnxplain_server.explain.methods.sequence_encoding import Scorer, probed, sum_over_letters
+from onnxplain_server.explain.methods.sequence_encoding import (
+    Scorer,
+    additivity_cost,
+    sum_over_letters,
+)
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import sequences
@@ -32,31 +35,31 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     request, path = task.request, f"{task.path}.sequences"
     table, model = request.given_table, request.given_model
     sequences.check(options, path)
-    column = _read(table, options, path)
-    rows = _rows(table, options, len(column), task.question.seed)
-    length = _length(model, options, column, path)
-    background = _background(options, column, path)
+    sample = _read(table, options, path)
+    rows = _rows_used(table, options, len(sample), task.question.seed)
+    length = _length(model, options, sample, path)
+    background = _background(options, sample, path)
     options = replace(options, length=length)
     output_count = max(len(request.output_indices), 1)
     sequences.check_sizes(options, length, background.order, output_count, path)
     ledger = request.ledger
     if options.weights is not None:
         setting = Setting(background, length, ("score",))
-        return Job(options, 0, lambda: _of_weights(options, setting, ledger), rows)
+        return Job(options, 0, lambda: _compute_from_weights(options, setting, ledger), rows)
     if model is None:
         raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
     scorer = Scorer(request, model, options, length)
     setting = Setting(background, length, scorer.output_names)
     return Job(
         options,
-        probed(setting) + sequences.cost(options, length),
-        lambda: _of_model(scorer, setting, options, task.question.seed, ledger),
+        additivity_cost(setting) + sequences.cost(options, length),
+        lambda: _compute_from_model(scorer, setting, options, task.question.seed, ledger),
         rows,
     )
 
 
 def _read(table: Table | None, options: Options, path: str) -> list[Array]:
-    """Read the column: the sequences, as numbers of letters; missing ones are left out."""
+    """Read the column of sequences as letter indices; missing ones are left out."""
     if not options.column:
         return []
     if table is None:
@@ -68,35 +71,37 @@ def _read(table: Table | None, options: Options, path: str) -> list[Array]:
         raise ExplainError(
             Reason.WRONG_TYPE, f"column {options.column!r} holds no text", f"{path}.column"
         )
-    place = {letter: i for i, letter in enumerate(options.alphabet)}
-    found = []
+    letter_index = {letter: i for i, letter in enumerate(options.alphabet)}
+    sample = []
     for row, text in enumerate(texts):
-        wrong = next((letter for letter in text if letter not in place), "")
-        if wrong:
+        unknown = next((letter for letter in text if letter not in letter_index), "")
+        if unknown:
             raise ExplainError(
                 Reason.INVALID_TABLE,
-                f"column {options.column!r} has {wrong!r} in row {row} (counted from 0), which is "
-                f"not of the alphabet {options.alphabet!r}",
+                f"column {options.column!r} has {unknown!r} in row {row} (counted from 0), which "
+                f"is not of the alphabet {options.alphabet!r}",
                 f"{path}.alphabet",
             )
         if text:
-            found.append(np.array([place[letter] for letter in text], dtype=np.int8))
-    return found
+            sample.append(np.array([letter_index[letter] for letter in text], dtype=np.int8))
+    return sample
 
 
-def _rows(table: Table | None, options: Options, used: int, seed: int) -> RowsUsed | None:
-    """Count the rows of the column, of which so many hold a sequence."""
+def _rows_used(
+    table: Table | None, options: Options, sequence_count: int, seed: int
+) -> RowsUsed | None:
+    """Count the rows of the table, and those that hold a sequence."""
     if table is None or not options.column:
         return None
-    return RowsUsed(table.n_rows, used, float(used), seed)
+    return RowsUsed(table.n_rows, sequence_count, float(sequence_count), seed)
 
 
-def _length(model: Model | None, options: Options, found: Sequence[Array], path: str) -> int:
-    """Find the number of letters of a sequence."""
+def _length(model: Model | None, options: Options, sample: Sequence[Array], path: str) -> int:
+    """Return the length of sequences, by weights, model, options or sample."""
     if options.weights is not None:
         pairs = zip(options.weights.kmers, options.weights.positions, strict=True)
         end = max(position + len(kmer) for kmer, position in pairs)
-        length = options.length or _common(found) or end
+        length = options.length or _common_length(sample) or end
         if end > length:
             raise ExplainError(
                 Reason.INVALID_OPTION,
@@ -106,7 +111,7 @@ def _length(model: Model | None, options: Options, found: Sequence[Array], path:
         return length
     width = _width(model)
     if width is None:
-        length = options.length or _common(found)
+        length = options.length or _common_length(sample)
         if not length:
             raise ExplainError(
                 Reason.INVALID_OPTION,
@@ -126,7 +131,7 @@ def _length(model: Model | None, options: Options, found: Sequence[Array], path:
 
 
 def _width(model: Model | None) -> int | None:
-    """Tell how many columns the model takes, all in one matrix of numbers."""
+    """Return the number of columns of the model's only input; None if it is not fixed."""
     if model is None:
         return None
     if len(model.inputs) != 1 or model.inputs[0].type == "string":
@@ -139,13 +144,13 @@ def _width(model: Model | None) -> int | None:
     return model.inputs[0].width
 
 
-def _common(found: Sequence[Array]) -> int:
-    """Length of all sequences; 0 where they differ, or there are none."""
-    lengths = Counter(map(len, found))
-    return next(iter(lengths)) if len(lengths) == 1 else 0
+def _common_length(sample: Sequence[Array]) -> int:
+    """Return the length that all sequences have; 0 if lengths differ or there are none."""
+    lengths = {len(letters) for letters in sample}
+    return lengths.pop() if len(lengths) == 1 else 0
 
 
-def _background(options: Options, found: Sequence[Array], path: str) -> MarkovChain:
+def _background(options: Options, sample: Sequence[Array], path: str) -> MarkovChain:
     order = options.background.order
     if order is None:
         return sequences.chain(options, path)
@@ -155,27 +160,31 @@ def _background(options: Options, found: Sequence[Array], path: str) -> MarkovCh
             "a background is either given or fitted; leave out transitions and initial, or order",
             f"{path}.background",
         )
-    if not any(len(letters) > order for letters in found):
+    if not any(len(letters) > order for letters in sample):
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"no sequence in column {options.column!r} is long enough for order {order}",
             "table",
         )
-    return fit(found, order, len(options.alphabet), options.background.pseudo_count)
+    return fit(sample, order, len(options.alphabet), options.background.pseudo_count)
 
 
-def _of_weights(options: Options, setting: Setting, ledger: Ledger) -> Result:
-    listed = options.weights
-    if listed is None:
+def _compute_from_weights(options: Options, setting: Setting, ledger: Ledger) -> Result:
+    kmer_weights = options.weights
+    if kmer_weights is None:
         raise ValueError("no weights")
     tables = sequences.tables(
-        listed.kmers, listed.positions, listed.values, setting.length, options.alphabet
+        kmer_weights.kmers,
+        kmer_weights.positions,
+        kmer_weights.values,
+        setting.length,
+        options.alphabet,
     )
-    weights = Weights(tables, setting.length, listed.constant)
+    weights = Weights(tables, setting.length, kmer_weights.constant)
     return sequences.from_weights([weights], setting, options, lambda: ledger.spend(0, 0))
 
 
-def _of_model(
+def _compute_from_model(
     scorer: Scorer, setting: Setting, options: Options, seed: int, ledger: Ledger
 ) -> Result:
     """Read the model as a sum over letters if it is one; otherwise sample."""

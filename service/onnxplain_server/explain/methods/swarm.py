@@ -1,4 +1,4 @@
-"""Preparation of swarm: what is moved, what scores are compared with, and which search runs."""
+"""Preparation of swarm: features to move, ground truth, classes, and the search that applies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
-from onnxplain_server.explain.methods.swarm_search import Exact, exactly, required, searched
+from onnxplain_server.explain.methods.swarm_search import (
+    StepReaderFactory,
+    exact_search,
+    not_exact_note,
+    require_exact,
+)
 from onnxplain_server.explain.row_counts import SEARCHED_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
@@ -36,20 +41,20 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     Raises
     ------
     ExplainError
-        If the options cannot be met.
+        If options, model and table do not fit each other.
     """
     sample, path = task.sample, task.path
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
     _check_movable(options, features, movable, f"{path}.features")
-    options = swarm.resolve(options, movable, sample.weighed.sent_row_count, path)
-    truth, pairings = _truth(task, options)
-    search = exactly(options, task.request, features)
-    options, exact, notes = _searching(options, search, f"{path}.search")
-    rows = _rows(sample, options)
-    problem = _problem(task, options, truth, rows, exact)
+    options = swarm.resolve(options, movable, sample.weighted.sent_row_count, path)
+    truth, pairings = _ground_truth(task, options)
+    exact = exact_search(options, task.request, features)
+    options, factory, notes = _with_search(options, exact, f"{path}.search")
+    rows = _draw(sample, options)
+    problem = _problem(task, options, truth, rows, factory)
     options = replace(options, classes=tuple(problem.class_names[k] for k in problem.moved_classes))
-    notes += [*_absent(problem), *_left_out(features, movable, options)]
+    notes += [*_absent_class_notes(problem), *_fixed_feature_notes(features, movable, options)]
 
     def run() -> Result:
         return swarm.compute(problem, options, task.question.seed, notes)
@@ -57,16 +62,16 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     return Job(options, swarm.cost(options, problem), run, sample.used(rows), pairings=pairings)
 
 
-def _searching(
-    options: Options, found: Exact | Refusal, path: str
-) -> tuple[Options, Exact | None, list[Note]]:
-    """Choose the search, and say why where the default is not exact."""
+def _with_search(
+    options: Options, exact: StepReaderFactory | Refusal, path: str
+) -> tuple[Options, StepReaderFactory | None, list[Note]]:
+    """Set the default search, and warn if it is not exact."""
     if options.search is Search.EXACT:
-        return options, required(found, path), []
-    if not isinstance(found, Refusal):
-        return replace(options, search=options.search or Search.EXACT), found, []
-    why = [] if options.search else [searched(found.reason)]
-    return replace(options, search=options.search or Search.PUBLISHED), None, why
+        return options, require_exact(exact, path), []
+    if not isinstance(exact, Refusal):
+        return replace(options, search=options.search or Search.EXACT), exact, []
+    notes = [] if options.search else [not_exact_note(exact.reason)]
+    return replace(options, search=options.search or Search.PUBLISHED), None, notes
 
 
 def _is_movable(features: Features, feature: int) -> bool:
@@ -80,13 +85,13 @@ def _check_movable(
     if fixed:
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"{listed(fixed)} holds no numbers that could be moved; leave it out of features",
+            f"{listed(fixed)} is not numeric, so it cannot be moved; leave it out of features",
             path,
         )
 
 
-def _truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:
-    """Read the true values of all rows of the table."""
+def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:
+    """Read the target of all rows of the table."""
     outputs, table, path = task.outputs.all_explained, task.sample.table, task.path
     count = len(outputs.names)
     if options.loss is None and count < 2:
@@ -95,11 +100,11 @@ def _truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[ClassPairin
             "the model has one output, so it predicts no classes that could be scored; name a loss",
             f"{path}.loss",
         )
-    of_classes = options.loss is None or (options.loss is Loss.LOGLOSS and count > 1)
+    has_classes = options.loss is None or (options.loss is Loss.LOGLOSS and count > 1)
     comparison = Comparison(
         options.loss or Loss.SQUARED_ERROR,
         options.target_columns,
-        True if of_classes else None,
+        True if has_classes else None,
         sum_outputs=True,
     )
     comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
@@ -129,35 +134,39 @@ def _check_classes(classes: Indices, path: str) -> None:
         )
 
 
-def _rows(sample: Sample, options: Options) -> Indices:
-    """Rows that are used: those drawn, and those that are explained by themselves."""
-    most = len(sample.rows) if options.search is Search.EXACT else SEARCHED_ROWS
-    drawn = sample.draw(sample.rows, most)
-    return np.union1d(drawn, sample.places(options.row_indices))
+def _draw(sample: Sample, options: Options) -> Indices:
+    """Draw rows, and add those that are explained one by one."""
+    default = len(sample.rows) if options.search is Search.EXACT else SEARCHED_ROWS
+    drawn = sample.draw(sample.rows, default)
+    return np.union1d(drawn, sample.positions(options.row_indices))
 
 
 def _problem(
-    task: Task, options: Options, truth: GroundTruth, rows: Indices, exact: Exact | None
+    task: Task,
+    options: Options,
+    truth: GroundTruth,
+    rows: Indices,
+    factory: StepReaderFactory | None,
 ) -> Problem:
-    background = task.sample.each(rows)
+    background = task.sample.unmerged(rows)
     outputs = task.request.predictor.output_names
     truth = truth.take(rows)
-    chosen = _chosen(truth, options, outputs, task.question.output_indices, task.path)
-    single_rows = np.searchsorted(rows, task.sample.places(options.row_indices))
+    moved = _moved_classes(truth, options, outputs, task.question.output_indices, task.path)
+    single_rows = np.searchsorted(rows, task.sample.positions(options.row_indices))
     names = outputs if truth.classes is not None else ()
     moved_rows = MovedRowPredictor(task.request.predictor, task.request.unplanned, background)
-    steps = exact(moved_rows, background) if exact else None
-    return Problem(background, moved_rows, truth, names, chosen, single_rows, steps)
+    steps = factory(moved_rows, background) if factory else None
+    return Problem(background, moved_rows, truth, names, moved, single_rows, steps)
 
 
-def _chosen(
+def _moved_classes(
     truth: GroundTruth,
     options: Options,
     outputs: tuple[str, ...],
     output_indices: tuple[int, ...],
     path: str,
 ) -> tuple[int, ...]:
-    """Classes to move: those asked for, or those that occur."""
+    """Return the classes whose rows are moved: the requested ones, or all that occur."""
     if truth.classes is None:
         if options.classes:
             raise ExplainError(
@@ -167,50 +176,52 @@ def _chosen(
         return ()
     present = set(truth.classes[truth.weights > 0].tolist())
     if not options.classes:
-        return _those_asked_for(present, outputs, output_indices)
-    wrong = tuple(n for n in options.classes if n not in outputs or outputs.index(n) not in present)
-    if wrong or len(set(options.classes)) < len(options.classes):
+        return _explained_classes(present, outputs, output_indices)
+    unknown = set(options.classes) - set(_class_names(present, outputs))
+    if unknown or len(set(options.classes)) < len(options.classes):
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"classes are {listed(options.classes)}; each must be one of those in the rows used, "
-            f"{listed(_named(present, outputs))}, and none twice",
+            f"{listed(_class_names(present, outputs))}, and none twice",
             f"{path}.classes",
         )
     return tuple(outputs.index(name) for name in options.classes)
 
 
-def _those_asked_for(
+def _explained_classes(
     present: set[int], outputs: tuple[str, ...], output_indices: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Classes of the rows used, of the outputs asked for; at least one."""
-    found = tuple(k for k in output_indices or range(len(outputs)) if k in present)
-    if not found:
-        asked = tuple(outputs[k] for k in output_indices)
+    """Return the classes among the explained outputs that occur in the rows used; at least one."""
+    classes = tuple(k for k in output_indices or range(len(outputs)) if k in present)
+    if not classes:
+        requested = tuple(outputs[k] for k in output_indices)
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"no row used is of class {listed(asked)}, which output_indices asks for; the rows "
-            f"have {listed(_named(present, outputs))}",
+            f"no row used is of class {listed(requested)}, which output_indices asks for; the rows "
+            f"have {listed(_class_names(present, outputs))}",
             "output_indices",
         )
-    return found
+    return classes
 
 
-def _named(present: set[int], outputs: tuple[str, ...]) -> tuple[str, ...]:
+def _class_names(present: set[int], outputs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for k, name in enumerate(outputs) if k in present)
 
 
-def _absent(problem: Problem) -> list[Note]:
+def _absent_class_notes(problem: Problem) -> list[Note]:
     if problem.truth.classes is None:
         return []
     present = set(problem.truth.classes.tolist())
     absent = tuple(n for k, n in enumerate(problem.class_names) if k not in present)
-    message = f"No row used is of these classes, so nothing is said of them: {listed(absent)}."
+    message = f"No row used is of these classes, so they have no results: {listed(absent)}."
     return [Note("CLASS_ABSENT", message)] if absent else []
 
 
-def _left_out(features: Features, movable: tuple[str, ...], options: Options) -> list[Note]:
+def _fixed_feature_notes(
+    features: Features, movable: tuple[str, ...], options: Options
+) -> list[Note]:
     fixed = tuple(name for name in features.names if name not in movable)
     if not fixed or options.features != movable:
         return []
-    message = f"These hold no numbers that could be moved, and are left out: {listed(fixed)}."
+    message = f"These features are not numeric, and are left out: {listed(fixed)}."
     return [Note("FEATURES_LEFT_OUT", message)]

@@ -24,7 +24,7 @@ _LINE_COLOUR = "#202124"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class ErrorBars:
     """Lines over bars: how far a number is to be trusted. One that is not finite draws none.
 
     Attributes
@@ -38,10 +38,10 @@ class Lines:
     high: Matrix
     confidence: float = 0.0
 
-    def take(self, rows: Indices, columns: Indices) -> Lines:
+    def take(self, rows: Indices, columns: Indices) -> ErrorBars:
         """Keep these rows and outputs."""
         kept = np.ix_(rows, columns)
-        return Lines(self.low[kept], self.high[kept], self.confidence)
+        return ErrorBars(self.low[kept], self.high[kept], self.confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class Bars:
         How many statistics there are, and how many are not 0 throughout.
     broken : int
         How many numbers of those outputs are not finite; they have no bar.
-    lines : Lines or None
+    lines : ErrorBars or None
         Over the bars.
     p_values : (n_labels, n_outputs), or None
         Of tests, for tooltips.
@@ -73,12 +73,12 @@ class Bars:
     found: int
     nonzero: int
     broken: int
-    lines: Lines | None = None
+    lines: ErrorBars | None = None
     p_values: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class BarTitles:
     """What rows, the bars within a row, and numbers are about."""
 
     row: str
@@ -94,7 +94,7 @@ def label(features: tuple[str, ...], joint: str = ":") -> str:
     return joint.join(whole if fits else [shorten_inside(name, room) for name in whole])
 
 
-def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
+def draw(bars: Bars, words: BarTitles, axis_title: str) -> Spec:
     """Draw the bars."""
     several = len(bars.outputs) > 1
     number_format = share_format(bars.values)
@@ -125,7 +125,7 @@ def draw(bars: Bars, words: Words, axis_title: str) -> Spec:
     }
 
 
-def _tooltip(bars: Bars, words: Words, number_format: str) -> list[Spec]:
+def _tooltip(bars: Bars, words: BarTitles, number_format: str) -> list[Spec]:
     series = [("output", words.series, "")] if len(bars.outputs) > 1 else []
     value = ("value", words.value, number_format)
     tested = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
@@ -134,7 +134,7 @@ def _tooltip(bars: Bars, words: Words, number_format: str) -> list[Spec]:
     )
 
 
-def _told(lines: Lines | None, number_format: str) -> list[tuple[str, str, str]]:
+def _told(lines: ErrorBars | None, number_format: str) -> list[tuple[str, str, str]]:
     """What tooltips say of the lines."""
     if lines is None:
         return []
@@ -164,7 +164,7 @@ def _tested(p_value: float) -> Spec:
     return {"p": data_number(p_value)} if np.isfinite(p_value) else {}
 
 
-def _line(value: float, lines: Lines, row: int, column: int) -> Spec:
+def _line(value: float, lines: ErrorBars, row: int, column: int) -> Spec:
     """Give the ends of the line over a bar, and the right end of both."""
     low, high = float(lines.low[row, column]), float(lines.high[row, column])
     if not np.isfinite(high - low):
@@ -196,7 +196,7 @@ def _labelled(bars: Bars, encoding: Spec) -> Spec:
     }
 
 
-def _grouped(bars: Bars, words: Words, encoding: Spec) -> Spec:
+def _grouped(bars: Bars, words: BarTitles, encoding: Spec) -> Spec:
     """One bar for each output, side by side in a row."""
     outputs = list(bars.outputs)
     output: Spec = {"field": "output", "type": "nominal", "sort": outputs}

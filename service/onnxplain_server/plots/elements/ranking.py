@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.plots.elements.bars import Bars, Lines, label
+from onnxplain_server.plots.elements.bars import Bars, ErrorBars, label
 from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
@@ -29,7 +29,7 @@ def strongest(
     output_names: tuple[str, ...],
     joint: str = ":",
     *,
-    lines: Lines | None = None,
+    lines: ErrorBars | None = None,
     p_values: Matrix | None = None,
 ) -> Bars:
     """Choose rows and outputs by their sums; rows of zeros only if there is nothing else.
@@ -39,7 +39,7 @@ def strongest(
     features : sequence of tuples of str
         What each row is about; `joint` stands between the names.
     values : (n_rows, n_outputs)
-    lines : Lines or None
+    lines : ErrorBars or None
         Over the bars.
     p_values : (n_rows, n_outputs), or None
     """

@@ -1,4 +1,4 @@
-"""Others at the same work are asked for once a number is missing, not before."""
+"""The single flight is entered at the first cache miss, not before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnxplain_server.explain.single_flight_host import SingleFlightHost
 
 
 class Host:
-    """A host with a cache; while one waits to be alone, another remembers `meanwhile`."""
+    """A host with a cache; while one request waits, another puts `meanwhile` into the cache."""
 
     def __init__(self, values: Mapping[str, bytes], meanwhile: Mapping[str, bytes]) -> None:
         self.values = dict(values)
@@ -35,36 +35,36 @@ class Host:
         self.values |= entries
 
 
-def test_what_is_cached_is_had_without_asking_for_others() -> None:
+def test_cached_numbers_do_not_wait_for_others() -> None:
     host = Host({"a": b"1"}, {})
-    coalescing, name = SingleFlightHost(host), Mock()
+    single_flight, key = SingleFlightHost(host), Mock()
 
-    with coalescing.work(name):
-        assert coalescing.cache_get(["a"]) == [b"1"]
+    with single_flight.deduplicate(key):
+        assert single_flight.cache_get(["a"]) == [b"1"]
 
     assert host.events == ["cache_get"]
-    name.assert_not_called()
+    key.assert_not_called()
 
 
-def test_who_has_waited_finds_what_another_has_done() -> None:
+def test_a_request_that_has_waited_finds_the_numbers_of_another() -> None:
     host = Host({"a": b"1"}, {"b": b"2"})
-    coalescing = SingleFlightHost(host)
+    single_flight = SingleFlightHost(host)
 
-    with coalescing.work(lambda: "curves"):
-        assert coalescing.cache_get(["a", "b"]) == [b"1", b"2"]
+    with single_flight.deduplicate(lambda: "curves"):
+        assert single_flight.cache_get(["a", "b"]) == [b"1", b"2"]
 
     assert host.events == ["cache_get", "enter curves", "cache_get", "leave curves"]
 
 
 def test_a_piece_of_work_is_entered_once() -> None:
     host = Host({}, {})
-    coalescing = SingleFlightHost(host)
+    single_flight = SingleFlightHost(host)
 
-    with coalescing.work(lambda: "curves"):
+    with single_flight.deduplicate(lambda: "curves"):
         for _ in range(2):
-            assert coalescing.cache_get(["a"]) == [None]
-    with coalescing.work(lambda: "pairs"):
-        coalescing.cache_get(["a"])
+            assert single_flight.cache_get(["a"]) == [None]
+    with single_flight.deduplicate(lambda: "pairs"):
+        single_flight.cache_get(["a"])
 
     assert host.events == [
         *("cache_get", "enter curves", "cache_get", "cache_get", "leave curves"),
@@ -72,11 +72,11 @@ def test_a_piece_of_work_is_entered_once() -> None:
     ]
 
 
-def test_outside_of_work_nobody_is_asked_for() -> None:
+def test_outside_of_work_no_single_flight_is_entered() -> None:
     host = Host({}, {})
-    coalescing = SingleFlightHost(host)
-    with pytest.raises(ZeroDivisionError), coalescing.work(lambda: "curves"):
+    single_flight = SingleFlightHost(host)
+    with pytest.raises(ZeroDivisionError), single_flight.deduplicate(lambda: "curves"):
         raise ZeroDivisionError
 
-    assert coalescing.cache_get(["a"]) == [None]
+    assert single_flight.cache_get(["a"]) == [None]
     assert host.events == ["cache_get"]

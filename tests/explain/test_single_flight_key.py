@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Question
-from onnxplain_server.explain.identity import work_name
+from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.methods import interactions, partial_dependence
 
 COLUMNS = {"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 5.0]}
@@ -28,7 +28,7 @@ def name(
     columns=COLUMNS,
     **engine,
 ) -> str:
-    return work_name(make.engine(total, columns, **engine).effects, question, options)
+    return single_flight_key(make.engine(total, columns, **engine).effects, question, options)
 
 
 def test_the_same_question_has_the_same_name(make) -> None:

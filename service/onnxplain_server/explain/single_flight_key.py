@@ -1,4 +1,7 @@
-"""The name of a method's work: the same for requests whose answers are the same."""
+"""Single-flight key: a hash of all that the result of a method depends on.
+
+Requests whose keys are equal share one computation.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +17,29 @@ from onnxplain_server.explain.question import Question
 from onnxplain_server.methods.registry import Options
 
 
-def work_name(effects: Effects, question: Question, options: Options) -> str:
-    """Name the work of one method on rows that were drawn.
+def single_flight_key(effects: Effects, question: Question, options: Options) -> str:
+    """Hash one method's result by its inputs.
 
     Parameters
     ----------
     effects : Effects
-        Tells the rows, weights and outputs.
+        Gives the digest of the rows and weights, and the outputs.
     question : Question
     options : Options
         After defaults.
     """
-    # Neither the other methods nor plots are part of the method's result.
-    asked = replace(question, methods=(), plots=True)
-    told = (effects.background.digest, effects.output_names, asked, options)
-    return hashlib.sha256(_bytes(told)).hexdigest()
+    # The other methods and plots do not change the method's result.
+    relevant = replace(question, methods=(), plots=True)
+    inputs = (effects.background.digest, effects.output_names, relevant, options)
+    return hashlib.sha256(_serialize(inputs)).hexdigest()
 
 
-def _bytes(value: object) -> bytes:
-    """Write a value so that only equal ones are written alike."""
+def _serialize(value: object) -> bytes:
+    """Serialize a value injectively: different values give different bytes."""
     if isinstance(value, np.ndarray):
         return fingerprint(value)
     if isinstance(value, tuple) or is_dataclass(value) or isinstance(value, Mapping):
-        parts = [_bytes(part) for part in _parts(value)]
+        parts = [_serialize(part) for part in _parts(value)]
         head = type(value).__name__.encode()
         return head + b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return repr(value).encode()

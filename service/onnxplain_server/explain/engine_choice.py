@@ -1,4 +1,7 @@
-"""The choice of what computes the effects, and why."""
+"""Choice of the engine: trees if the model's trees can be read and agree with it, else black box.
+
+The receipt tells the choice and its reason.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.core.table import sample_rows
 from onnxplain_server.effects.background import Background, unmerged
-from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.question import Engine, Question
+from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
 from onnxplain_server.trees.counting.strategies import Leaves
 from onnxplain_server.trees.exact import Exact
@@ -28,7 +31,6 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.reading.check import disagreement
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.reading.refusal import Refusal
 
@@ -36,76 +38,20 @@ _CHECKED_ROWS = 200
 _PROBABILITY_ROUNDING = 1e-5
 
 
-def _no_trees(_width: int | None) -> Refusal:
-    return Refusal("the model has no trees")
-
-
-def _no_margin() -> Refusal:
-    return Refusal("the model is not known by its parts")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassMargin:
-    """What decides the class: the model's answer where that is a sum, or the score before it.
-
-    Attributes
-    ----------
-    model : Model
-        Predicts these scores.
-    trees : Ensemble or Refusal
-        Whose sums they are.
-    is_affine : bool
-        Whether each score is an affine function of the features.
-    is_answer : bool
-        Whether they are the model's answer.
-    """
-
-    model: Model
-    trees: Ensemble | Refusal
-    is_affine: bool
-    is_answer: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What a computation runs with.
-
-    Attributes
-    ----------
-    host : ComputationHost
-    batch_size : BatchSize
-        Call size learned for the model.
-    threads : ThreadPoolExecutor
-    trees : callable () -> Ensemble, LinkedEnsemble or Refusal
-        The trees of the model, or why they cannot be read.
-    forest : callable (int or None) -> Forest or Refusal
-        The trees by themselves, whatever the model makes of their sums; it may have to be told
-        how many columns the model takes.
-    margin : callable () -> ClassMargin or Refusal
-        What decides the class.
-    """
-
-    host: ComputationHost
-    batch_size: BatchSize
-    threads: ThreadPoolExecutor
-    trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
-    forest: Callable[[int | None], Forest | Refusal] = _no_trees
-    margin: Callable[[], ClassMargin | Refusal] = _no_margin
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """An engine, ready for rows.
+class EngineChoice:
+    """An engine, still without rows.
 
     Attributes
     ----------
     engine : Engine
     reason : str
-        Why this one, for the receipt.
+        Why this engine was chosen, for the receipt.
     notes : tuple of Note
     row_count : int or None
         Rows to draw by default; None: all.
     on : callable (Background) -> Effects
+        Sets the engine up on rows.
     """
 
     engine: Engine
@@ -115,37 +61,37 @@ class Choice:
     on: Callable[[Background], Effects]
 
 
-def choose(  # noqa: PLR0917 - all that the choice depends on
+def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     model: Model,
     features: Features,
     outputs: Indices,
     question: Question,
-    means: Resources,
+    resources: Resources,
     ledger: Ledger,
-) -> Choice:
-    """Choose the engine that is asked for, or else the best that applies.
+) -> EngineChoice:
+    """Choose the requested engine, or else trees if they apply, or else the black box.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where the trees engine is asked for and does not apply.
+        INVALID_OPTION if the trees engine is requested and does not apply.
     """
-    predictor = Predictor(model, outputs, ledger, means.batch_size, means.threads)
+    predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.threads)
     if question.engine is Engine.BLACK_BOX:
         return _black_box(predictor, question, "it was asked for")
-    trees = means.trees()
+    trees = resources.trees()
     if isinstance(trees, Refusal):
-        return _black_box(predictor, question, _refused(question, trees.reason))
+        return _black_box(predictor, question, _why_no_trees(question, trees.reason))
 
-    on, reason = _with_trees(trees, model, outputs, question, means.threads, ledger)
-    wrong = _checked(trees, model, features, question, means)
-    if wrong is not None:
-        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {wrong.reason}.")
-        return _black_box(predictor, question, _refused(question, wrong.reason), note)
-    return Choice(Engine.TREES, reason, (), None, on)
+    on, reason = _tree_engine(trees, model, outputs, question, resources.threads, ledger)
+    mismatch = _check_predictions(trees, model, features, question, resources)
+    if mismatch is not None:
+        note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
+        return _black_box(predictor, question, _why_no_trees(question, mismatch.reason), note)
+    return EngineChoice(Engine.TREES, reason, (), None, on)
 
 
-def _with_trees(  # noqa: PLR0917 - what an engine runs with
+def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     trees: Ensemble | LinkedEnsemble,
     model: Model,
     outputs: Indices,
@@ -153,12 +99,12 @@ def _with_trees(  # noqa: PLR0917 - what an engine runs with
     threads: ThreadPoolExecutor,
     ledger: Ledger,
 ) -> tuple[Callable[[Background], Effects], str]:
-    """The engine for these trees, and why it is the one."""
+    """Return the engine for these trees, and the reason for the receipt."""
     names = model.output_names
     if isinstance(trees, LinkedEnsemble):
-        link, most = trees.link.value.lower(), question.row_count or QUADRATIC_ROWS
+        link, row_limit = trees.link.value.lower(), question.row_count or QUADRATIC_ROWS
         return (
-            lambda background: Linked(trees, background, names, outputs, ledger, threads, most),
+            lambda rows: Linked(trees, rows, names, outputs, ledger, threads, row_limit),
             f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
         )
     leaves = Leaves(trees, BlockPool(threads, ledger))
@@ -168,8 +114,8 @@ def _with_trees(  # noqa: PLR0917 - what an engine runs with
     )
 
 
-class _Unseen:
-    """A host for the check: it can end it, but sees none of its rows as progress."""
+class _SilentHost:
+    """Host for the check of the trees: it can cancel the check, which reports no progress."""
 
     def __init__(self, host: ComputationHost) -> None:
         self._host = host
@@ -178,13 +124,13 @@ class _Unseen:
         self.cache_put = host.cache_put
 
     def advance(self, _done: float, _planned: float) -> None:
-        """See `ComputationHost.advance`."""
+        """Let the host cancel, and report nothing."""
         self._host.advance(0, 0)
 
 
-def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> Choice:
+def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> EngineChoice:
     scale = question.scale.value
-    return Choice(
+    return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
         notes,
@@ -193,8 +139,8 @@ def _black_box(predictor: Predictor, question: Question, reason: str, *notes: No
     )
 
 
-def _refused(question: Question, reason: str) -> str:
-    """Say why trees do not serve; refuse where they are asked for."""
+def _why_no_trees(question: Question, reason: str) -> str:
+    """Return why the trees engine does not apply; raise INVALID_OPTION if it is requested."""
     if question.engine is Engine.TREES:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -205,22 +151,22 @@ def _refused(question: Question, reason: str) -> str:
     return f"the trees engine does not apply: {reason}"
 
 
-def _checked(
+def _check_predictions(
     trees: Ensemble | LinkedEnsemble,
     model: Model,
     features: Features,
     question: Question,
-    means: Resources,
+    resources: Resources,
 ) -> Refusal | None:
-    """Compare the trees with the model's predictions on some rows."""
+    """Compare the trees with the model's predictions on a sample of rows."""
     rows = sample_rows(features.n_rows, _CHECKED_ROWS, 0)
     background = unmerged(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
-    every, unseen = np.arange(len(model.output_names)), Ledger(_Unseen(means.host))
-    engine = _with_trees(trees, model, every, question, means.threads, unseen)[0]
-    found = engine(background).outputs()
+    outputs, ledger = np.arange(len(model.output_names)), Ledger(_SilentHost(resources.host))
+    engine = _tree_engine(trees, model, outputs, question, resources.threads, ledger)[0]
+    computed = engine(background).outputs()
     if isinstance(trees, Ensemble):
-        return disagreement(trees, found, predicted)
-    if np.allclose(found, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):
+        return disagreement(trees, computed, predicted)
+    if np.allclose(computed, predicted, rtol=0, atol=_PROBABILITY_ROUNDING):
         return None
     return Refusal("its trees and their link give other probabilities than the runtime")

@@ -1,0 +1,72 @@
+"""Resources of a computation: host, threads, learned batch size, readers of the model's trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.model import Model
+from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.refusal import Refusal
+
+
+def _no_trees(_width: int | None) -> Refusal:
+    return Refusal("the model has no trees")
+
+
+def _no_margin() -> Refusal:
+    return Refusal("the model is not known by its parts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMargin:
+    """Class scores of a model: its outputs where these are sums, or else the scores before a link.
+
+    Attributes
+    ----------
+    model : Model
+        Predicts the scores.
+    trees : Ensemble or Refusal
+        The trees that the scores are sums of.
+    is_affine : bool
+        Whether each score is an affine function of the features.
+    is_answer : bool
+        Whether the scores are the model's outputs.
+    """
+
+    model: Model
+    trees: Ensemble | Refusal
+    is_affine: bool
+    is_answer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Resources of one computation, given to it from outside.
+
+    Attributes
+    ----------
+    host : ComputationHost
+    batch_size : BatchSize
+        Call size learned for the model.
+    threads : ThreadPoolExecutor
+    trees : callable () -> Ensemble, LinkedEnsemble or Refusal
+        Reads the trees of the model, or says why they cannot be read.
+    forest : callable (int or None) -> Forest or Refusal
+        Reads the trees alone, whatever the model computes from their sums; takes the number of
+        columns where the model does not tell it.
+    margin : callable () -> ClassMargin or Refusal
+        Reads the class scores.
+    """
+
+    host: ComputationHost
+    batch_size: BatchSize
+    threads: ThreadPoolExecutor
+    trees: Callable[[], Ensemble | LinkedEnsemble | Refusal]
+    forest: Callable[[int | None], Forest | Refusal] = _no_trees
+    margin: Callable[[], ClassMargin | Refusal] = _no_margin
