@@ -103,7 +103,7 @@ class Found(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether each pair is nearer than any features of different pairs."""
+        """True if each pair is nearer than any features of different pairs."""
         return max(self.within) < self.across
 
 

@@ -128,7 +128,7 @@ def _row(calls: Sequence[generator.Call], callers: int, seconds: float) -> str:
 
 
 def _sizes(seconds: float) -> Iterator[str]:
-    """What a server takes, and how many rows one core predicts."""
+    """Measure memory of a server, and rows per second and core."""
     yield "| | |"
     yield "|---|--:|"
     starts = []

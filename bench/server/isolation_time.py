@@ -121,7 +121,7 @@ def _product(size: int) -> ModelProto:
 
 
 def _model(nodes: list[NodeProto], constants: dict[str, Array]) -> ModelProto:
-    """From X, float of three columns, to y."""
+    """Make a model from X, float of three columns, to y."""
     graph = helper.make_graph(
         nodes,
         "hostile",

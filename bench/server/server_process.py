@@ -18,7 +18,7 @@ _READY = re.compile(r"metrics.*?:(\d+).*REST.*?:(\d+).*gRPC.*?:(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a server listens, its number, and how many seconds it took to start."""
+    """Ports, process id and startup seconds of a server."""
 
     metrics_port: int
     rest_port: int
@@ -40,22 +40,23 @@ class Server:
         """The value of a line of its metrics, by name and labels."""
         with urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics") as reply:
             lines = reply.read().decode().splitlines()
-        return next(float(each.split(" ")[-1]) for each in lines if each.startswith(f"{line} "))
+        return next(float(text.split(" ")[-1]) for text in lines if text.startswith(f"{line} "))
 
 
 @contextmanager
 def served(**settings: object) -> Iterator[Server]:
     """Run a server on free ports; settings by name."""
-    given = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
+    environment = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
     begin = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "onnxplain_server", "serve"],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {f"ONNXPLAIN_{name.upper()}": str(each) for name, each in given.items()},
+        env=os.environ
+        | {f"ONNXPLAIN_{name.upper()}": str(value) for name, value in environment.items()},
     ) as process:
         assert process.stderr is not None  # noqa: S101 - of PIPE
-        ports = next(found for line in process.stderr if (found := _READY.search(line)))
+        ports = next(match for line in process.stderr if (match := _READY.search(line)))
         seconds = time.monotonic() - begin
         reader = threading.Thread(target=process.stderr.read)
         reader.start()

@@ -26,7 +26,7 @@ class Table(NamedTuple):
 
     @property
     def is_classes(self) -> bool:
-        """Whether the target names classes."""
+        """True if the target names classes."""
         return self.target.dtype.kind in "OU"
 
 

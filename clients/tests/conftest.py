@@ -1,4 +1,4 @@
-"""Clients to ask, the servers they ask, and what the Python client gets of the same ones."""
+"""Fixtures: clients, their servers, and the Python client's responses for comparison."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def answers(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Answers
 
 @pytest.fixture(scope="session")
 def pythons(answers: Answers) -> Mapping[str, Any]:
-    """What the Python client gets."""
+    """Responses of the Python client."""
     return answers(PYTHON)

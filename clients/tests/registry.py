@@ -1,4 +1,4 @@
-"""The clients that take part, each told by a file in runners/."""
+"""Registry of the clients under test: one file each in runners/."""
 
 from __future__ import annotations
 

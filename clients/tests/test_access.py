@@ -1,4 +1,4 @@
-"""Every client shows who calls, and makes sure whom it calls."""
+"""Every client authenticates itself and verifies the server."""
 
 from __future__ import annotations
 

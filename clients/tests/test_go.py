@@ -1,4 +1,4 @@
-"""What is true of the Go client only: its README, and its example."""
+"""Go client: its README and its example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of the Java client only: its README, its example, what it is packed as."""
+"""Java client: its README, its example and its package."""
 
 from __future__ import annotations
 

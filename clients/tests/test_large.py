@@ -1,4 +1,4 @@
-"""Every client sends what is too large for one message in parts."""
+"""Every client uploads files over the message limit in parts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def roomy() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def wanted(large: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """What the Python client gets."""
+    """Response of the Python client."""
     with serving(**ROOM) as running:
         found = ask(PYTHON, running, tmp_path_factory.mktemp("python"), ["large"], large)
     wanted: Mapping[str, Any] = found["large"]

@@ -1,4 +1,4 @@
-"""A server that answers what it is told to, and remembers what it was asked."""
+"""Fake server with scripted responses, which records the requests."""
 
 import hashlib
 from collections.abc import Callable, Iterator

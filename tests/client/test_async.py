@@ -1,4 +1,4 @@
-"""The calls for asyncio: the same answers, awaited."""
+"""AsyncClient: the same responses as Client, by coroutines."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The calls, against a server that answers what it is told to."""
+"""Calls of Client, against a fake server."""
 
 import threading
 from collections.abc import Callable

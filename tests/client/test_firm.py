@@ -1,4 +1,4 @@
-"""FIRM from Python: as a server, or this process, answers it."""
+"""FIRM from Python, by a server or in this process."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Explaining in this process: the same calls, without a server."""
+"""Client without a server: the same calls, computed in this process."""
 
 import json
 import threading

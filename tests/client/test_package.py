@@ -1,4 +1,4 @@
-"""What `import onnxplain` gives, and what it costs."""
+"""Public names of `import onnxplain`, and the imports that it costs."""
 
 import ast
 import subprocess

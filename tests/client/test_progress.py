@@ -1,4 +1,4 @@
-"""The bar: where somebody may see it, and nowhere else."""
+"""Progress bar: in terminals and notebooks, and nowhere else."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""What the arguments of `explain` become."""
+"""Requests made of the arguments of `explain`."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an answer looks like in Python; the answer is that of conftest.py."""
+"""Results in Python, of the response in conftest.py."""
 
 import json
 

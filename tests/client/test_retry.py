@@ -1,4 +1,4 @@
-"""What is tried again, how long between, and what never is."""
+"""Retry: transient errors, backoff, and refusals that are final."""
 
 from collections.abc import Callable
 from typing import Any

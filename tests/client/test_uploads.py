@@ -1,4 +1,4 @@
-"""Files that are sent once, named afterwards, and sent again where the server has lost them."""
+"""Uploads: files sent once, referenced by id, and sent again after eviction."""
 
 import asyncio
 import hashlib

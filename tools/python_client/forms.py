@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Form:
-    """How a field is given.
+    """Python form of a field.
 
     Attributes
     ----------

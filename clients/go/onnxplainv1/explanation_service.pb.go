@@ -443,12 +443,12 @@ type MethodOptions_FeatureVectors struct {
 }
 
 type MethodOptions_Firm struct {
-	// How far any feature moves the expected score.
+	// Importance of any feature of the data, by the expected score.
 	Firm *FirmOptions `protobuf:"bytes,7,opt,name=firm,proto3,oneof"`
 }
 
 type MethodOptions_Swarm struct {
-	// How far features must be moved before the model breaks.
+	// Stress test: the distance of each feature to where the model breaks.
 	Swarm *SwarmOptions `protobuf:"bytes,8,opt,name=swarm,proto3,oneof"`
 }
 

@@ -102,7 +102,7 @@ class IndividualConditionalExpectationCurves(Tabular):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndividualConditionalExpectationResult(Tabular):
-    """How the prediction of single rows changes with features.
+    """Curves of the predictions of single rows.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class IndividualConditionalExpectationResult(Tabular):
         return read_result(cls, message, curves=curves)
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of every feature's curves under each other.
+        """Concatenate the rows of all curves.
 
         Returns
         -------

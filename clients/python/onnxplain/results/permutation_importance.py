@@ -28,18 +28,18 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureImportance:
-    """How much worse predictions get without what some features tell.
+    """Importance of features that were shuffled together.
 
     Attributes
     ----------
     features : tuple of str
-        Those shuffled together.
+        Features shuffled together.
     values : (n_outputs,)
         Average loss after shuffling minus that before; negative where predictions get
         better by chance.
     standard_errors : (n_outputs,)
-        Of each value, from shuffling anew; NaN for a single repetition. What another table
-        would change is not in it.
+        Of each value, from shuffling anew; NaN for a single repetition. It does not
+        cover what another table would change.
     """
 
     features: tuple[str, ...]
@@ -56,7 +56,7 @@ class FeatureImportance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutationImportanceResult(Tabular):
-    """How much each feature is worth for the predictions.
+    """Permutation importances, with the losses before shuffling.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ def secure(
     OSError
         Where a file cannot be read.
     ValueError
-        Where the parts do not fit, or a token would be sent for everybody to read.
+        Where arguments contradict each other, or a token would be sent unencrypted.
     """
     files = (ca_file, certificate_file, key_file)
     by_files = tls or any(file is not None for file in files)
@@ -100,7 +100,7 @@ def _check_loopback(endpoint: str) -> None:
 
 
 def _is_loopback(endpoint: str) -> bool:
-    """Whether calls stay on this machine; not where that cannot be told."""
+    """Tell whether calls stay on this machine; false if unknown."""
     target = unquote(endpoint)
     if target.startswith("unix:"):
         return True

@@ -200,7 +200,7 @@ class FirmSequences:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Firm:
-    """How far any feature moves the expected score.
+    """Importance of any feature of the data, by the expected score.
 
     Asks how far features move the expected score: the feature importance ranking measure of Zien et
     al. (2009). A feature is anything that can be computed from the table, whether the model takes

@@ -52,7 +52,7 @@ Perturbation: TypeAlias = Literal["MULTIPLICATION", "GAUSSIAN"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Swarm:
-    """How far features must be moved before the model breaks.
+    """Stress test: the distance of each feature to where the model breaks.
 
     Asks how far each feature must be moved before the model breaks, class by class, and which class
     it then predicts instead: a stress test of the model. Moved values need not occur, and say
