@@ -39,15 +39,7 @@ class MemoryCache:
         """Return verified values; None for each that is absent or invalid."""
         with self._lock:
             signed = [self._values.get(_key(name)) for name in names]
-        payloads = [
-            None if value is None else self._signer.verify(name, value)
-            for name, value in zip(names, signed, strict=True)
-        ]
-        invalid = [
-            name
-            for name, value, payload in zip(names, signed, payloads, strict=True)
-            if value is not None and payload is None
-        ]
+        payloads, invalid = self._signer.verify_many(names, signed)
         self._count(payloads, invalid)
         return payloads
 

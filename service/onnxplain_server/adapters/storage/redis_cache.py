@@ -50,15 +50,10 @@ class RedisCache:
 
     def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Return verified values; None for each that is absent or invalid."""
-        payloads: list[bytes | None] = []
-        invalid: list[str] = []
+        signed: list[bytes | None] = []
         for start in range(0, len(names), _NAMES_PER_COMMAND):
-            batch = names[start : start + _NAMES_PER_COMMAND]
-            for name, signed in zip(batch, self._fetch(batch), strict=True):
-                payload = None if signed is None else self._signer.verify(name, signed)
-                payloads.append(payload)
-                if signed is not None and payload is None:
-                    invalid.append(name)
+            signed += self._fetch(names[start : start + _NAMES_PER_COMMAND])
+        payloads, invalid = self._signer.verify_many(names, signed)
         if invalid:
             self._delete(invalid)
         hit_count = sum(payload is not None for payload in payloads)

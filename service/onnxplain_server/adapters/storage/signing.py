@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import struct
+from collections.abc import Sequence
 
 _HEADER = struct.Struct("<4sB32s")
 _MAGIC = b"ONXS"
@@ -38,6 +39,17 @@ class Signer:
         payload = signed[_HEADER.size :]
         is_valid = hmac.compare_digest(signature, self._signature(name, payload))
         return payload if is_valid and (magic, version) == (_MAGIC, _VERSION) else None
+
+    def verify_many(
+        self, names: Sequence[str], signed: Sequence[bytes | None]
+    ) -> tuple[list[bytes | None], list[str]]:
+        """Return the payloads, None for each absent or invalid, and the names of invalid values."""
+        payloads, invalid = list[bytes | None](), list[str]()
+        for name, value in zip(names, signed, strict=True):
+            payloads.append(None if value is None else self.verify(name, value))
+            if value is not None and payloads[-1] is None:
+                invalid.append(name)
+        return payloads, invalid
 
     def _signature(self, name: str, payload: bytes) -> bytes:
         key = name.encode()
