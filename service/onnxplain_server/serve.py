@@ -102,12 +102,6 @@ class Server:
         self._scheduler = Scheduler(
             settings.running_count, settings.waiting_count, settings.extra_count
         )
-        limits = RequestLimits(
-            settings.max_model_bytes,
-            settings.max_table_bytes,
-            settings.max_seconds,
-            settings.max_planned_rows,
-        )
         access = build_access(settings)
         metrics = Metrics()
         for collector in (StateCollector(self._scheduler, cache), *collectors):
@@ -116,7 +110,7 @@ class Server:
             runner,
             cache,
             store,
-            limits=limits,
+            limits=_request_limits(settings),
             scheduler=self._scheduler,
             metrics=metrics,
             ready=ready,
@@ -200,6 +194,15 @@ def run(
         logging.shutdown()
         # Python would wait for the threads of that work, possibly for ever.
         os._exit(0)
+
+
+def _request_limits(settings: Settings) -> RequestLimits:
+    return RequestLimits(
+        settings.max_model_bytes,
+        settings.max_table_bytes,
+        settings.max_seconds,
+        settings.max_planned_rows,
+    )
 
 
 def _catch_signals() -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""The command line with parts that answer what they are told to."""
+"""Command line over fake parts, shared by the tests of commands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""What commands print and write."""
+"""Output of commands: standard output and files."""
 
 import json
 import os

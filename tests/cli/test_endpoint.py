@@ -1,4 +1,4 @@
-"""Commands that ask a server, a real one over sockets."""
+"""Commands against a real server over sockets."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

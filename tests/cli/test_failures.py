@@ -1,4 +1,4 @@
-"""How commands end that have no answer: one line and an exit code, nothing lost."""
+"""Failures of commands: one line on standard error, an exit code, and no lost files."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""What the arguments of `explain` become."""
+"""Requests built from the arguments of `explain`."""
 
 import gzip
 import json

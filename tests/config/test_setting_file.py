@@ -1,4 +1,4 @@
-"""Settings may stand in a file: what a platform's templates write."""
+"""Settings file: precedence, and errors that name file and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings come from flags, then from the environment, then from defaults."""
+"""Settings: flags override the environment, which overrides defaults."""
 
 from __future__ import annotations
 

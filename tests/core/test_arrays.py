@@ -1,4 +1,4 @@
-"""Numbers survive the cache, and nothing else passes for them."""
+"""Encoding of arrays for the cache: lossless, and damaged bytes are rejected."""
 
 import numpy as np
 import pytest

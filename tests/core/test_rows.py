@@ -1,4 +1,4 @@
-"""Columns of a table, bound to what a model takes."""
+"""Binding of table columns to the inputs of a model."""
 
 from __future__ import annotations
 

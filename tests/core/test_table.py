@@ -1,4 +1,4 @@
-"""Columns, case weights and draws of rows."""
+"""Columns of a table, case weights and sampling of rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A line of the log is one JSON object where machines read it."""
+"""JSON log lines: one object per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a request are timed where they happen, and lie inside each other."""
+"""Spans of a request: recorded where they happen, and nested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on free ports over a runner that does what a test says."""
+"""Server on free ports over a fake runner, shared by the tests of transports."""
 
 from __future__ import annotations
 

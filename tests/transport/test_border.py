@@ -1,4 +1,4 @@
-"""Requests to REST that are not proper: each is answered, and then gone."""
+"""Malformed REST requests: each gets a reply, and its connection is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds on gRPC and on REST alike."""
+"""Behaviour that gRPC and REST share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock of the wall jumps, and names no longer resolve: nobody notices."""
+"""Wall clock jumps and DNS failures, which requests do not notice."""
 
 from __future__ import annotations
 

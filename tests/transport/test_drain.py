@@ -1,4 +1,4 @@
-"""How the server stops."""
+"""Graceful drain: refused, running and unsent work when the server stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds on gRPC alone."""
+"""Behaviour of gRPC alone."""
 
 from __future__ import annotations
 

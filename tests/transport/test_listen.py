@@ -1,4 +1,4 @@
-"""Where the server listens."""
+"""Addresses that the server listens on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes tell whether requests can be answered now, and carry on telling."""
+"""Readiness probes, polled and watched."""
 
 from __future__ import annotations
 

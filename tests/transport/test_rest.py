@@ -1,4 +1,4 @@
-"""What holds on REST alone."""
+"""Behaviour of REST alone."""
 
 from __future__ import annotations
 

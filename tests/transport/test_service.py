@@ -1,4 +1,4 @@
-"""What every transport calls."""
+"""Service behind both transports."""
 
 from __future__ import annotations
 

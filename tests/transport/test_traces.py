@@ -1,4 +1,4 @@
-"""One explanation is one trace, from its caller into the process that computes."""
+"""Traces: one per explanation, from the caller into the worker process."""
 
 from __future__ import annotations
 

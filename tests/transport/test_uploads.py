@@ -1,4 +1,4 @@
-"""Files that are uploaded once and named by later requests, over gRPC and REST."""
+"""Uploads over gRPC and REST, and requests that refer to them."""
 
 from __future__ import annotations
 

@@ -56,15 +56,19 @@ def build(
     if not methods and not request.methods:
         raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
     request.methods.extend(methods)
-    present = {name: value for name, value in flags.items() if value not in (None, [], "")}
-    for name in present:
-        request.ClearField(name)
-    request.MergeFrom(canonical.to_message(present, ExplainRequest))
+    _apply(flags, request)
     if model:
         request.model.CopyFrom(Model(content=files.read(model)))
     if table is not None:
         request.table.CopyFrom(_table(table))
     return request
+
+
+def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
+    present = {name: value for name, value in flags.items() if value not in (None, [], "")}
+    for name in present:
+        request.ClearField(name)
+    request.MergeFrom(canonical.to_message(present, ExplainRequest))
 
 
 def names(values: Sequence[str]) -> list[str]:

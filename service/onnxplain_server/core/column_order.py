@@ -46,6 +46,13 @@ def column_order(
     if requested:
         _check_requested(carried, requested)
         return tuple(requested), False
+    return _matched(carried, table, non_features)
+
+
+def _matched(
+    carried: Sequence[str], table: Sequence[str], non_features: Sequence[str]
+) -> tuple[tuple[str, ...], bool]:
+    """Match the carried names with the table's columns, or take the table's order."""
     missing = tuple(name for name in carried if name not in table)
     if carried and not missing:
         return tuple(carried), False

@@ -1,4 +1,4 @@
-"""Callers that are known: tokens in files, a provider of JWTs on a thread, certificates."""
+"""Authenticated callers: tokens in files, an OpenID provider on a thread, certificates."""
 
 from __future__ import annotations
 

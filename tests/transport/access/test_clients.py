@@ -1,4 +1,4 @@
-"""The Python client and the command line against servers that know their callers."""
+"""Python client and command line against servers with authentication."""
 
 from __future__ import annotations
 

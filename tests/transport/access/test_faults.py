@@ -1,4 +1,4 @@
-"""What goes wrong around callers while the server runs: files, providers, keys."""
+"""Faults of authentication while the server runs: files, providers, keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops the start: one line that names the setting or the file, and the rule."""
+"""Errors that stop the start: one line that names the setting or file, and the rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused is refused before it is read, and before it takes a place."""
+"""Refusals before the body is read, and before a ticket is taken."""
 
 from __future__ import annotations
 

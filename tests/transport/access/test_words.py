@@ -1,4 +1,4 @@
-"""What answers and logs say, and what they never do."""
+"""Content of responses and logs, and what must never be in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which names the numbers of a request are cached."""
+"""Cache keys of a request: caller, model, table and format."""
 
 from __future__ import annotations
 

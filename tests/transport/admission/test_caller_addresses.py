@@ -1,4 +1,4 @@
-"""Where callers ask from."""
+"""Networks of caller addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a computation may ask of its surroundings, and when it is told to end."""
+"""Request context: cache prefix, deadline, cancellation and single flight."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Messages that come slowly over gRPC."""
+"""Slow-client protection of gRPC messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server counts of itself, as a scraper reads it."""
+"""Metrics of requests, as a scraper reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to REST: how many are kept, and which."""
+"""Connection limit of REST: idle timeouts, and which connections are closed."""
 
 from __future__ import annotations
 

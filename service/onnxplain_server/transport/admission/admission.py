@@ -106,21 +106,17 @@ def create_context(
     _check("model", len(model.content), limits.model_bytes, Reason.MODEL_TOO_LARGE)
     _check("table", len(table_bytes), limits.table_bytes, Reason.TABLE_TOO_LARGE)
     # An uploaded file and the same file sent inline have the same key.
-    key_parts = (
-        _SCHEMA,
-        _sha256(caller.name.encode()),
-        model.id or identify(model.content),
-        blobs[table.id].form if table.id else str(table.WhichOneof("source")),
-        table.id or identify(table_bytes),
+    model_key = ":".join(
+        (_SCHEMA, _sha256(caller.name.encode()), model.id or identify(model.content))
     )
-    seconds = min(caller.seconds, limits.seconds)
+    form = blobs[table.id].form if table.id else str(table.WhichOneof("source"))
     return RequestContext(
         cache,
-        ":".join((*key_parts, "")),
-        seconds,
+        f"{model_key}:{form}:{table.id or identify(table_bytes)}:",
+        min(caller.seconds, limits.seconds),
         progress,
         caller.is_disconnected,
-        model_key=":".join(key_parts[:3]),
+        model_key=model_key,
         caller_key=caller.key,
         row_limit=limits.row_count,
     )

@@ -49,10 +49,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        # Otherwise every series gets a second one with its creation time.
-        disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
+        self.registry = _registry()
         self._rpcs_started = self._counter("grpc_server_started", "gRPC calls started.", _RPC)
         self._rpcs = self._counter(
             "grpc_server_handled", "gRPC calls ended, by code.", (*_RPC, "grpc_code")
@@ -159,6 +156,14 @@ class Metrics:
             self._loads.labels(result)
         for method in _METHODS:
             self._explain_seconds.labels(method)
+
+
+def _registry() -> CollectorRegistry:
+    # Otherwise every series gets a second one with its creation time.
+    disable_created_metrics()  # type: ignore[no-untyped-call] # it declares no types
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    return registry
 
 
 def known_method(method: str) -> str:

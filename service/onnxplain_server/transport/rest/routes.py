@@ -57,8 +57,9 @@ def create_app(
     app.config["MAX_FORM_MEMORY_SIZE"] = message_bytes
     request_handling.install(app, metrics, tracer)
     rest_access.install(app, authenticator)
-    app.register_blueprint(_explanations(service))
-    app.register_blueprint(_probes(service))
+    for routes in (_explanations, _uploads, _probes):
+        app.register_blueprint(routes(service))
+    app.register_blueprint(_version())
     app.register_blueprint(create_docs())
     return app
 
@@ -90,6 +91,12 @@ def _explanations(service: Service) -> Blueprint:
             message = DescribeModelRequest(model=Model(id=model_id))
             return _json(service.describe(message, ticket))
 
+    return routes
+
+
+def _uploads(service: Service) -> Blueprint:
+    routes = Blueprint("uploads", "onnxplain")
+
     @routes.put("/v1/models")
     def upload_model() -> Response:
         with service.admit(_caller()) as ticket:
@@ -99,6 +106,12 @@ def _explanations(service: Service) -> Blueprint:
     def upload_table() -> Response:
         with service.admit(_caller()) as ticket:
             return _json(service.upload_table(*request_body.table_parts(), ticket))
+
+    return routes
+
+
+def _version() -> Blueprint:
+    routes = Blueprint("version", "onnxplain")
 
     @routes.get("/version")
     def server_version() -> dict[str, str]:
