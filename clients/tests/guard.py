@@ -1,4 +1,4 @@
-"""Runs a program, or tells how to make what its command needs: `guard.py BUILD COMMAND...`."""
+"""Guard of client programs: runs one, or names its build command: `guard.py BUILD COMMAND...`."""
 
 from __future__ import annotations
 

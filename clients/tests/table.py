@@ -1,4 +1,4 @@
-"""Writes the table of docs/clients.md: which client was asked which cases, and what it got."""
+"""Table of docs/clients.md: the results of every client in every case."""
 
 from __future__ import annotations
 
