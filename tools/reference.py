@@ -147,7 +147,9 @@ def _with_table(page: str, start: str, lines: Iterable[str]) -> str:
 def method_page(page: str, method: Method) -> str:
     """Return the page of a method with the table of its options made anew."""
     rows = (_option_row(option, method.message) for option in method.options)
-    return _with_table(page, _OPTIONS_START, _table(_OPTIONS_HEAD, rows))
+    default_rows = f"Rows by default (`row_count`): {method.rows}."
+    table = (*_table(_OPTIONS_HEAD, rows), "", default_rows)
+    return _with_table(page, _OPTIONS_START, table)
 
 
 def _option_row(option: MethodOption, message: str) -> Sequence[str]:

@@ -295,5 +295,5 @@ def test_a_table_tells_the_rows_of_each_method(run: Run, model: Path, table: Pat
 def test_help_names_no_number_of_rows_that_only_some_methods_draw(run: Run) -> None:
     words = " ".join(run("explain", "--help").stdout.replace("│", " ").split())
 
-    assert "[default: depends on the method, from 500 to all]" in words
+    assert "[default: by method, see `onnxplain options NAME`]" in words
     assert "[default: 500]" not in words

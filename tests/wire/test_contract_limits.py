@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -11,14 +12,18 @@ import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain_server.cli.method_options import methods
 from onnxplain_server.core import contract_limits
 from onnxplain_server.core.limits import Limits
+from onnxplain_server.explain import row_counts
 from onnxplain_server.wire import method_options
 
 NUMBERS = {FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_DOUBLE}
 
 # Values of tables and weights of strings: any finite number.
 ANY_NUMBER = {"onnxplain.v1.Column.numbers", "onnxplain.v1.FirmKmerWeights.values"}
+
+LIMITS_IN_WORDS = re.compile(r"[Ii]n [\[(]-?\d\S*, -?\d|[Dd]efault(:| -?\d)")
 
 # The least that makes a message of each method, with its parts.
 ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
@@ -100,6 +105,25 @@ def test_an_option_that_is_left_out_has_the_default_of_the_contract(
         for name, limits in table()[kind].items():
             if limits.default is not None:
                 assert read[name] == limits.default, (kind, name)
+
+
+def test_defaults_of_rows_are_those_of_the_contract() -> None:
+    quadratic = (
+        contract_limits.InteractionsOptions,
+        contract_limits.PartialDependenceOptions,
+        contract_limits.IndividualConditionalExpectationOptions,
+    )
+
+    assert {options.default_rows for options in quadratic} == {row_counts.QUADRATIC_ROWS}
+    assert contract_limits.PermutationImportanceOptions.default_rows == row_counts.SHUFFLED_ROWS
+    assert contract_limits.FeatureVectorsOptions.default_rows == row_counts.FOREST_ROWS
+    assert contract_limits.SwarmOptions.default_rows == row_counts.SEARCHED_ROWS
+
+
+def test_comments_leave_limits_and_constant_defaults_to_the_data() -> None:
+    for method in methods().values():
+        for option in method.options:
+            assert not LIMITS_IN_WORDS.search(option.text), option.name
 
 
 def values(options: Any) -> Iterator[tuple[str, Any]]:

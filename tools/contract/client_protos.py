@@ -21,15 +21,18 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 
-from tools.contract.limits import LIMITS, Limits, read, sentence
+from tools.contract.limits import LIMITS, DefaultRows, Limits, read, read_rows, sentence
 
 _MESSAGES, _FIELDS = 4, 2  # Numbers of descriptor.proto; no message is nested in another.
 _WIDTH = 75
+_ROWS_OPTION = re.compile(r"\n(message (\w+) \{)\n  option \(default_rows\) = \{[^}]*\};\n")
 _OPTION = re.compile(r" \[\(limits\) = \{.*\}\];$", re.DOTALL)
 
 
-def without_limits(file: FileDescriptorProto, source: str, limits: dict[str, Limits]) -> str:
-    """Return a file with the limits of each field as the last line of its comment."""
+def without_options(
+    file: FileDescriptorProto, source: str, limits: dict[str, Limits], rows: dict[str, DefaultRows]
+) -> str:
+    """Return a file with options of fields and messages as the last lines of their comments."""
     lines = source.splitlines()
     for first, last, name, field in sorted(_declarations(file), reverse=True, key=lambda d: d[0]):
         if name in limits:
@@ -38,7 +41,10 @@ def without_limits(file: FileDescriptorProto, source: str, limits: dict[str, Lim
             told = textwrap.wrap(sentence(limits[name], field), _WIDTH, break_on_hyphens=False)
             lines[first : last + 1] = [*(f"{indent}// {line}" for line in told), declaration]
     kept = "\n".join(line for line in lines if line != f'import "{LIMITS}";')
-    return re.sub(r"\n{3,}", "\n\n", kept) + "\n"
+    content = _ROWS_OPTION.sub(
+        lambda m: f"\n// Rows by default: {rows[f'{file.package}.{m[2]}']}.\n{m[1]}\n", kept
+    )
+    return re.sub(r"\n{3,}", "\n\n", content).replace("{\n\n", "{\n") + "\n"
 
 
 def _declarations(
@@ -57,13 +63,13 @@ def _declarations(
 def main(descriptors: Path, proto: Path, folder: Path) -> None:
     """Write the files."""
     files = FileDescriptorSet.FromString(descriptors.read_bytes())
-    limits = read(files)
+    limits, rows = read(files), read_rows(files)
     for file in files.file:
         if file.package.startswith("onnxplain") and file.name != LIMITS:
             target = folder / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
             source = (proto / file.name).read_text(encoding="utf-8")
-            target.write_text(without_limits(file, source, limits), encoding="utf-8")
+            target.write_text(without_options(file, source, limits, rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,10 @@ def read(files: FileDescriptorSet) -> dict[str, str]:
 
 
 def with_limits(files: FileDescriptorSet) -> dict[str, str]:
-    """Return the comments; those of fields end with the limits of the field, in words."""
+    """Return the comments, with limits of fields and default numbers of rows in words."""
     texts, bounds = read(files), limits.read(files)
+    for name, rows in limits.read_rows(files).items():
+        texts[name] = f"{texts[name]} Rows by default: {rows}."
     for name, field in limits.fields(files):
         if name in bounds:
             texts[name] = f"{texts[name]} {limits.sentence(bounds[name], field)}".rstrip()

@@ -13,6 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 LIMITS = "onnxplain/v1/limits.proto"
 _EXTENSION = "onnxplain.v1.limits"
+_ROWS_EXTENSION = "onnxplain.v1.default_rows"
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,57 @@ class Limits:
     max_items: int | None
 
 
+@dataclass(frozen=True)
+class DefaultRows:
+    """Rows that a method uses if the request has no `row_count`; None for all rows."""
+
+    count: int | None
+    exceptions: str
+
+    def __str__(self) -> str:
+        """Put them in words: "500; all rows with the trees engine"."""
+        return "; ".join(
+            filter(None, (f"{self.count:,}" if self.count else "all", self.exceptions))
+        )
+
+
 def read(files: FileDescriptorSet) -> dict[str, Limits]:
     """Return the limits of all fields that have some, by the full name of the field."""
-    pool = DescriptorPool()
-    for file in files.file:
-        pool.Add(file)
-    options = GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FieldOptions"))
-    extension: Any = pool.FindExtensionByName(_EXTENSION)
-    limits = {}
-    for name, field in fields(files):
-        # Parsed again, since the extension is in no generated module.
-        known = options.FromString(field.options.SerializeToString())
-        if known.HasExtension(extension):
-            limits[name] = _limits(known.Extensions[extension], field)
-    return limits
+    option = _Option(files, "google.protobuf.FieldOptions", _EXTENSION)
+    known = ((name, field, option.read(field)) for name, field in fields(files))
+    return {name: _limits(value, field) for name, field, value in known if value is not None}
+
+
+def read_rows(files: FileDescriptorSet) -> dict[str, DefaultRows]:
+    """Return the default number of rows of each method, by the full name of its options."""
+    option = _Option(files, "google.protobuf.MessageOptions", _ROWS_EXTENSION)
+    known = (
+        (f"{file.package}.{message.name}", option.read(message))
+        for file in files.file
+        for message in file.message_type
+    )
+    return {
+        name: DefaultRows(value.count if value.HasField("count") else None, value.exceptions)
+        for name, value in known
+        if value is not None
+    }
+
+
+class _Option:
+    """An option of the contract's own, read from descriptors: it is in no generated module."""
+
+    def __init__(self, files: FileDescriptorSet, options: str, extension: str) -> None:
+        pool = DescriptorPool()
+        for file in files.file:
+            pool.Add(file)
+        self._options = GetMessageClass(pool.FindMessageTypeByName(options))
+        self._extension: Any = pool.FindExtensionByName(extension)
+
+    def read(self, descriptor: Any) -> Any:
+        """Return the value of the option; None where it is not set."""
+        options = self._options.FromString(descriptor.options.SerializeToString())
+        is_set = options.HasExtension(self._extension)
+        return options.Extensions[self._extension] if is_set else None
 
 
 def fields(files: FileDescriptorSet) -> Iterator[tuple[str, FieldDescriptorProto]]:

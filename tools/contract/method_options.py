@@ -34,6 +34,7 @@ class _Contract:
     def __init__(self, files: FileDescriptorSet) -> None:
         self._comments = comments.read(files)
         self._limits = limits.read(files)
+        self._rows = limits.read_rows(files)
         pool = DescriptorPool()
         for file in files.file:
             pool.Add(file)
@@ -45,6 +46,7 @@ class _Contract:
             method.name: {
                 "message": method.message_type.name,
                 "text": self._comments[method.message_type.full_name],
+                "rows": str(self._rows[method.message_type.full_name]),
                 "options": list(self._options(method.message_type, "")),
             }
             for method in self._methods.fields

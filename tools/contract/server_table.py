@@ -11,7 +11,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from tools.contract.limits import Limits, read
+from tools.contract.limits import Limits, read, read_rows
 
 _HEAD = '''"""Generated from proto/ by `make proto`: limits and defaults of request fields."""
 
@@ -24,6 +24,8 @@ from onnxplain_server.core.limits import Limits
 def table(files: FileDescriptorSet) -> str:
     """Write the module."""
     messages: dict[str, list[str]] = defaultdict(list)
+    for name, rows in read_rows(files).items():
+        messages[name.rpartition(".")[2]].append(f"    default_rows = {_literal(rows.count)}\n")
     for name, limits in read(files).items():
         _, message, field = name.rsplit(".", 2)
         if arguments := _arguments(limits):

@@ -96,8 +96,8 @@ func (AverageLossOptions_Loss) EnumDescriptor() ([]byte, []int) {
 
 // Asks how far predictions are from the true values, on average.
 //
-// Needs a target. Uses all rows of the table unless `row_count` says fewer.
-// Cost: one prediction per row.
+// Needs a target. Cost: one prediction per row.
+// Rows by default: all.
 type AverageLossOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Loss that compares a prediction with the true value.

@@ -113,15 +113,10 @@ type ExplainRequest struct {
 	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	// Optional. What computes the effects. Default: chosen for the model.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
-	// Optional. Number of rows to draw, without replacement, before computing;
-	// all of them where the table has no more. Default: what each method can
-	// afford. Interactions, partial dependence (within each group) and single-row
-	// curves: 500 where the model is predicted with, since cost grows with their
-	// square, and all rows with the trees engine. Permutation importance and
-	// feature vectors: 10,000. The swarm: 2,000, and all rows where its search is
-	// exact. Average loss and FIRM: all rows. Each explanation tells its own, in
-	// `Explanation.rows`.
-	// At least 2.
+	// Optional. Number of rows to draw, without replacement, before computing; all
+	// rows if the table has no more. Each explanation reports the rows that it
+	// used, in `Explanation.rows`.
+	// At least 2; default: by method, see the options of each.
 	RowCount *int32 `protobuf:"varint,9,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
 	// Optional. Seed of that draw.
 	// At least 0; default: 0.

@@ -392,6 +392,7 @@ func (FirmSequences_Layout) EnumDescriptor() ([]byte, []int) {
 //
 // Cost: one prediction per row for all features together. All rows are used
 // unless `row_count` says fewer.
+// Rows by default: all.
 type FirmOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features: names of columns, or expressions over columns, like

@@ -26,6 +26,7 @@ const (
 //
 // Cost: grid points times `curve_count` predictions per entry of `features` and
 // `joint_features`.
+// Rows by default: 500; all rows with the trees engine.
 type IndividualConditionalExpectationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features to vary, one at a time, none twice.

@@ -120,8 +120,8 @@ def explain(
     row_count: Annotated[
         int | None,
         typer.Option(
-            help="Rows to sample before computing.  "
-            "[default: depends on the method, from 500 to all]"
+            help="Rows to sample before computing.  [default: by method, "
+            "see `onnxplain options NAME`]"
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.  [default: 0]")] = None,

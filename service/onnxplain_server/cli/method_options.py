@@ -41,10 +41,11 @@ class MethodOption:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: the message of its options, its description, and its options."""
+    """A method: the message of its options, its description, its rows by default, its options."""
 
     message: str
     text: str
+    rows: str
     options: tuple[MethodOption, ...]
 
 
@@ -56,6 +57,7 @@ def methods() -> Mapping[str, Method]:
         name: Method(
             method["message"],
             method["text"],
+            method["rows"],
             tuple(MethodOption(**option) for option in method["options"]),
         )
         for name, method in content.items()

@@ -33,6 +33,7 @@ def options(
     if method not in known:
         raise typer.BadParameter(f"no method is named {method!r}; there are {', '.join(known)}")
     typer.echo(_indented(f"{method}: {known[method].text}", 0))
+    typer.echo("\n" + _indented(f"Rows by default (explain --row-count): {known[method].rows}.", 0))
     for option in known[method].options:
         typer.echo("\n" + "\n".join(_lines(option)))
 

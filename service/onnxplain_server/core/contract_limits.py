@@ -8,6 +8,7 @@ from onnxplain_server.core.limits import Limits
 class AverageLossOptions:
     """Limits of `AverageLossOptions`."""
 
+    default_rows = None
     loss = Limits(default="SQUARED_ERROR")
     sum_outputs = Limits(default=False)
     group_count = Limits(default=4, min=1, max=100)
@@ -27,6 +28,7 @@ class ExplainRequest:
 class FeatureVectorsOptions:
     """Limits of `FeatureVectorsOptions`."""
 
+    default_rows = 10_000
     features = Limits(default=None, min_items=2)
     window = Limits(default=3, min=2, max=64)
     counting = Limits(default="PER_WINDOW")
@@ -63,6 +65,7 @@ class FirmKmerWeights:
 class FirmOptions:
     """Limits of `FirmOptions`."""
 
+    default_rows = None
     features = Limits(default=None, max_items=50_000)
     source = Limits(default="MODEL")
     covariance = Limits(default="EMPIRICAL")
@@ -95,6 +98,7 @@ class FirmSequences:
 class IndividualConditionalExpectationOptions:
     """Limits of `IndividualConditionalExpectationOptions`."""
 
+    default_rows = 500
     grid_size = Limits(default=49, min=2, max=10_000)
     strategy = Limits(default="UNIFORM")
     trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
@@ -109,6 +113,7 @@ class IndividualConditionalExpectationOptions:
 class InteractionsOptions:
     """Limits of `InteractionsOptions`."""
 
+    default_rows = 500
     features = Limits(default=None, min_items=2)
     pairwise_feature_count = Limits(default=5, min=0, max=100)
     threeway_feature_count = Limits(default=0, min=0, max=50)
@@ -131,6 +136,7 @@ class KnockoffOptions:
 class PartialDependenceOptions:
     """Limits of `PartialDependenceOptions`."""
 
+    default_rows = 500
     grid_size = Limits(default=49, min=2, max=10_000)
     strategy = Limits(default="UNIFORM")
     trim_lower = Limits(default=0.01, min=0.0, max=1.0, exclusive_max=True)
@@ -142,6 +148,7 @@ class PartialDependenceOptions:
 class PermutationImportanceOptions:
     """Limits of `PermutationImportanceOptions`."""
 
+    default_rows = 10_000
     loss = Limits(default="SQUARED_ERROR")
     sum_outputs = Limits(default=False)
     repeat_count = Limits(default=4, min=1, max=1_000)
@@ -151,6 +158,7 @@ class PermutationImportanceOptions:
 class SwarmOptions:
     """Limits of `SwarmOptions`."""
 
+    default_rows = 2_000
     particle_count = Limits(default=10, min=2, max=200)
     iteration_count = Limits(default=60, min=1, max=10_000)
     restart_count = Limits(default=1, min=1, max=1_000)

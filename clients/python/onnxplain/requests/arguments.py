@@ -64,12 +64,9 @@ class RequestOptions(TypedDict, total=False):
     engine : "TREES" or "BLACK_BOX", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
-        Number of rows to draw, without replacement, before computing; all of them where the table
-        has no more. Default: what each method can afford. Interactions, partial dependence (within
-        each group) and single-row curves: 500 where the model is predicted with, since cost grows
-        with their square, and all rows with the trees engine. Permutation importance and feature
-        vectors: 10,000. The swarm: 2,000, and all rows where its search is exact. Average loss and
-        FIRM: all rows. Each explanation tells its own, in `Explanation.rows`. At least 2.
+        Number of rows to draw, without replacement, before computing; all rows if the table has no
+        more. Each explanation reports the rows that it used, in `Explanation.rows`. At least 2;
+        default: by method, see the options of each.
     seed : int, optional
         Seed of that draw. At least 0; default: 0.
     plots : bool
@@ -195,13 +192,9 @@ class ExplainCall(ABC):
         engine : "TREES" or "BLACK_BOX", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional
-            Number of rows to draw, without replacement, before computing; all of them where the
-            table has no more. Default: what each method can afford. Interactions, partial
-            dependence (within each group) and single-row curves: 500 where the model is predicted
-            with, since cost grows with their square, and all rows with the trees engine.
-            Permutation importance and feature vectors: 10,000. The swarm: 2,000, and all rows where
-            its search is exact. Average loss and FIRM: all rows. Each explanation tells its own, in
-            `Explanation.rows`. At least 2.
+            Number of rows to draw, without replacement, before computing; all rows if the table has
+            no more. Each explanation reports the rows that it used, in `Explanation.rows`. At least
+            2; default: by method, see the options of each.
         seed : int, optional
             Seed of that draw. At least 0; default: 0.
         plots : bool

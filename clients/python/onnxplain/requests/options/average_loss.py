@@ -36,8 +36,7 @@ class AverageLoss:
 
     Asks how far predictions are from the true values, on average.
 
-    Needs a target. Uses all rows of the table unless `row_count` says fewer. Cost: one prediction
-    per row.
+    Needs a target. Cost: one prediction per row. Rows by default: all.
 
     Attributes
     ----------

@@ -68,7 +68,8 @@ class FeatureVectors:
     Features are counted where they stand near each other on decision paths; vectors are the leading
     part of a singular value decomposition of the counts. Paths of a forest tell more than those of
     boosted trees. With the source MODEL, no table is needed. Cost: with MODEL well under a second;
-    otherwise that of growing a forest, which takes about a minute by default.
+    otherwise that of growing a forest, which takes about a minute by default. Rows by default:
+    10,000; none if the paths are those of the model.
 
     Attributes
     ----------

@@ -207,7 +207,7 @@ class Firm:
     it or not.
 
     Cost: one prediction per row for all features together. All rows are used unless `row_count`
-    says fewer.
+    says fewer. Rows by default: all.
 
     Attributes
     ----------

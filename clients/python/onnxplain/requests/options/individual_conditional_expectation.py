@@ -22,6 +22,7 @@ class IndividualConditionalExpectation:
     together.
 
     Cost: grid points times `curve_count` predictions per entry of `features` and `joint_features`.
+    Rows by default: 500; all rows with the trees engine.
 
     Attributes
     ----------

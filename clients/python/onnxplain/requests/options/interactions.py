@@ -31,6 +31,7 @@ class Interactions:
 
     Friedman and Popescu's statistics, as in the R package hstats. Without a tree engine the cost is
     about n · n predictions per feature and again per pair and triple, n being the number of rows.
+    Rows by default: 500; all rows with the trees engine.
 
     Attributes
     ----------

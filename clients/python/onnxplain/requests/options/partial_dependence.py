@@ -31,7 +31,8 @@ class PartialDependence:
 
     Asks how the average prediction changes with one or several features.
 
-    Cost: grid points times rows predictions per curve.
+    Cost: grid points times rows predictions per curve. Rows by default: 500; of each group; all
+    rows with the trees engine.
 
     Attributes
     ----------

@@ -19,8 +19,8 @@ class PermutationImportance:
 
     Asks how much worse predictions get when a feature's values are shuffled.
 
-    Needs a target. Uses up to 10,000 rows of the table unless `row_count` says otherwise. Cost:
-    rows times `repeat_count` predictions per feature.
+    Needs a target. Cost: rows times `repeat_count` predictions per feature. Rows by default:
+    10,000.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Swarm:
     (or moved otherwise: see `perturbation`), and a search looks for the weight that does most harm
     to the predictions, the one closest to no change where several do the same. Cost: none but a
     check for EXACT; otherwise rows times features times particles times iterations predictions at
-    most, of up to 2,000 rows unless `row_count` says otherwise.
+    most. Rows by default: 2,000; all rows if the search is EXACT.
 
     Attributes
     ----------
