@@ -8,7 +8,7 @@ import numpy as np
 from onnx import NodeProto, ValueInfoProto
 
 from onnxplain_server.adapters.onnx.analysis.additive import PASSING, is_all_ones
-from onnxplain_server.adapters.onnx.analysis.ensembles import link_of
+from onnxplain_server.adapters.onnx.analysis.ensembles import link_function
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, OutputTensor
 
@@ -86,7 +86,7 @@ def _scores_classes(graph: Graph, tensor: str) -> bool:
 
 def _ends_in_classes(node: NodeProto) -> bool:
     if node.op_type in _LINKED_SUMS:
-        return link_of(node) is not None
+        return link_function(node) is not None
     return node.op_type in _CLASSIFIERS | _ENDS
 
 

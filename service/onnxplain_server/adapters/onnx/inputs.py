@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from onnx import TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, quote_name
 from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
@@ -59,7 +59,7 @@ def read_inputs(graph: Graph) -> tuple[Feed, ...]:
 
 
 def _feed(value: ValueInfoProto) -> Feed:
-    name, tensor = shown(value.name), value.type.tensor_type
+    name, tensor = quote_name(value.name), value.type.tensor_type
     if value.type.WhichOneof("value") != "tensor_type":
         raise _unsupported(f"The model's input {name} is no tensor")
     type_ = TensorProto.DataType.Name(tensor.elem_type).lower()
@@ -84,7 +84,7 @@ def _sizes(value: ValueInfoProto) -> list[int | None]:
 def _column(feed: Feed) -> Feed:
     """Return one of several inputs as a single column."""
     if feed.input.width not in (None, 1):
-        name, width = shown(feed.input.name), feed.input.width
+        name, width = quote_name(feed.input.name), feed.input.width
         raise _unsupported(f"The model has several inputs, and {name} takes {width} columns")
     return replace(feed, input=replace(feed.input, width=1))
 

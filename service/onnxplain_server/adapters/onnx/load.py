@@ -10,8 +10,12 @@ from functools import partial
 import numpy as np
 from onnx import ModelProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
-from onnxplain_server.adapters.onnx.analysis.margin import read_margin, refuse_mismatch, unavailable
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, quote_name
+from onnxplain_server.adapters.onnx.analysis.margin import (
+    check_link,
+    margin_unavailable,
+    read_margin,
+)
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.adapters.onnx.checks.row_consistency import row_names
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
@@ -21,7 +25,7 @@ from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.adapters.onnx.session import OnnxModel
-from onnxplain_server.adapters.onnx.trial_rows import Trial, fault_of, run_rows, run_trial
+from onnxplain_server.adapters.onnx.trial_rows import Trial, evaluation_fault, run_rows, run_trial
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Description, Note, Scale
@@ -119,14 +123,14 @@ def _margin(graph: Graph, response: _Opened) -> _Opened:
     margin = read_margin(graph, response.parts, response.columns.counts)
     opened = _open_scores(graph, margin.parts)
     if opened.columns.counts != response.columns.counts:
-        raise unavailable("its scores are not one per prediction column")
+        raise margin_unavailable("its scores are not one per prediction column")
     starts = np.cumsum(response.columns.counts)[:-1]
     scores, answers = (
         np.split(part.columns.arrange(part.trial.answers), starts, axis=1)
         for part in (opened, response)
     )
     for link, score, answer in zip(margin.links, scores, answers, strict=True):
-        refuse_mismatch(link, score, answer)
+        check_link(link, score, answer)
     return opened
 
 
@@ -134,7 +138,7 @@ def _open_scores(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     try:
         return _open(graph, parts)
     except Exception:  # noqa: BLE001 - the model is valid; the graph derived from it is not
-        raise unavailable("the runtime cannot evaluate its sum alone") from None
+        raise margin_unavailable("the runtime cannot evaluate its sum alone") from None
 
 
 def _margin_refusal(graph: Graph, response: _Opened) -> str:
@@ -155,8 +159,8 @@ def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
         if output.name in used:
             continue
         cut = graph.cut([output.name])
-        if fault := fault_of(cut, response.feeds, response.trial.rows):
-            name = shown(output.name)
+        if fault := evaluation_fault(cut, response.feeds, response.trial.rows):
+            name = quote_name(output.name)
             message = (
                 f"onnxruntime refuses this model for its label output {name}: {fault}. The numbers "
                 "are those of the model without this output, which they do not need; running "

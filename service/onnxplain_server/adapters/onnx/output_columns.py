@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.adapters.onnx.analysis.graph import quote_name
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -72,7 +72,7 @@ def _shape(part: OutputTensor, answer: Array) -> Shape:
     if answer.ndim not in {1, 2}:
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL,
-            f"The model's output {shown(part.output)} has {answer.ndim} dimensions. "
+            f"The model's output {quote_name(part.output)} has {answer.ndim} dimensions. "
             "Supported are (rows,) and (rows, columns).",
             "model",
         )

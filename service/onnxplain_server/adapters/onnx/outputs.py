@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto, ValueInfoProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph, shown
+from onnxplain_server.adapters.onnx.analysis.graph import Graph, quote_name
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import Attributes
 
@@ -71,7 +71,7 @@ def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
         if output.type.tensor_type.elem_type in LABEL_TYPES:
             return (_label(output, labels),)
     outputs = ", ".join(
-        f"{shown(output.name)} ({_kind(output)})" for output in graph.outputs[:_LISTED]
+        f"{quote_name(output.name)} ({_kind(output)})" for output in graph.outputs[:_LISTED]
     )
     raise _unsupported(
         f"The model gives {outputs}. Supported are float, double and float16 tensors, "
@@ -91,8 +91,8 @@ def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> O
 def _label(output: ValueInfoProto, labels: tuple[str, ...]) -> OutputTensor:
     if not labels:
         raise _unsupported(
-            f"The model gives only labels, {shown(output.name)} ({_kind(output)}), and which ones "
-            "there are cannot be read from it. Export it with its probabilities or scores."
+            f"The model gives only labels, {quote_name(output.name)} ({_kind(output)}), and which "
+            "ones there are cannot be read from it. Export it with its probabilities or scores."
         )
     return OutputTensor(output.name, output.name, labels, is_label=True)
 

@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.checks.allowed_operators import title
+from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_title
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits, check
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -28,7 +28,7 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Graph:
 
 def operators(model: ModelProto) -> tuple[str, ...]:
     """Return the operators used, as "domain:Operator" or "Operator"; each once, sorted."""
-    return tuple(sorted({title(node) for node in nodes_within(model.graph)}))
+    return tuple(sorted({operator_title(node) for node in nodes_within(model.graph)}))
 
 
 def _parse(content: bytes) -> ModelProto:

@@ -119,7 +119,7 @@ def _with_runs(runs: RowBatches, trial: Trial) -> Trial:
     return replace(trial, run=run, runs=runs)
 
 
-def fault_of(model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> str:
+def evaluation_fault(model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> str:
     """Return why a model cannot be evaluated on a few rows; empty if it can."""
     try:
         RowBatches(_lenient(model) or model, feeds).once(rows)

@@ -25,12 +25,12 @@ LINKED = TREE_OPERATORS | {"LinearClassifier", "LinearRegressor"}
 _LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
 
 
-def link_of(node: NodeProto) -> str | None:
+def link_function(node: NodeProto) -> str | None:
     """Return the link after the sum, LOGISTIC or SOFTMAX; None for anything else."""
     return _LINKS.get(post_transform(node))
 
 
-def scores_of(graph: Graph, node: NodeProto) -> str:
+def add_scores(graph: Graph, node: NodeProto) -> str:
     """Add the sum without its link: (n_rows, n_columns), and (−score, score) for two classes."""
     if node.op_type == "TreeEnsembleClassifier":
         return _tree_scores(graph, node)

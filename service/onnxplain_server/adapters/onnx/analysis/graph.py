@@ -20,7 +20,7 @@ DEFAULT_OPSET = 13
 _NAME_LENGTH = 80
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote a name from a model for a message: escaped, and truncated to 80 characters."""
     return repr(name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}...")
 

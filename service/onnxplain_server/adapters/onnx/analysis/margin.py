@@ -18,7 +18,7 @@ from onnxplain_server.adapters.onnx.analysis.additive import (
     is_all_ones,
     obstacle_refusal,
 )
-from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, link_of, scores_of
+from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, add_scores, link_function
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
@@ -65,7 +65,7 @@ def read_margin(
     return MarginScores(tuple(part for part, _ in scored), tuple(link for _, link in scored))
 
 
-def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
+def check_link(link: str, scores: Array, responses: Array) -> None:
     """Check that the link of the scores equals the responses, both (n_rows, n_columns).
 
     Raises
@@ -80,10 +80,12 @@ def refuse_mismatch(link: str, scores: Array, responses: Array) -> None:
     for candidate in candidates:
         if np.allclose(candidate, responses[rows], rtol=0, atol=_TOLERANCE, equal_nan=True):
             return
-    raise unavailable(f"the runtime does not compute the model's answer as {link} of its sum")
+    raise margin_unavailable(
+        f"the runtime does not compute the model's answer as {link} of its sum"
+    )
 
 
-def unavailable(reason: str) -> ExplainError:
+def margin_unavailable(reason: str) -> ExplainError:
     """Build the error MARGIN_UNAVAILABLE."""
     message = f"MARGIN is not available: {reason}. Use RESPONSE."
     return ExplainError(Reason.MARGIN_UNAVAILABLE, message, "scale")
@@ -102,11 +104,11 @@ def _softmax(scores: Array) -> tuple[Array, ...]:
 
 def _part(graph: Graph, part: OutputTensor, column_count: int) -> tuple[OutputTensor, str]:
     if part.is_label:
-        raise unavailable("the model gives only class labels")
+        raise margin_unavailable("the model gives only class labels")
     walk = _Walk(graph)
     scores = walk.scores(part.tensor)
     if len(walk.links) != 1:
-        raise unavailable(f"the model mixes {' and '.join(sorted(walk.links))}")
+        raise margin_unavailable(f"the model mixes {' and '.join(sorted(walk.links))}")
     (link,) = walk.links
     if link == "SOFTMAX" and column_count == 2:
         swapped = graph.add("Gather", [scores, graph.add_constant(np.array([1, 0]))], axis=1)
@@ -130,7 +132,7 @@ class _Walk:
 
     def _behind(self, tensor: str, node: NodeProto | None) -> str:
         if node is None:
-            raise unavailable("the model gives back what it was fed")
+            raise margin_unavailable("the model gives back what it was fed")
         if node.op_type in LINKED:
             return self._ensemble(tensor, node)
         if node.op_type in _ACTIVATIONS:
@@ -143,19 +145,19 @@ class _Walk:
             return self._graph.add("Neg", [self.scores(node.input[1])])
         if (source := self._proportional_input(node)) is not None:
             return self.scores(source)
-        raise unavailable(answer_refusal(self._graph, tensor))
+        raise margin_unavailable(answer_refusal(self._graph, tensor))
 
     def _ensemble(self, tensor: str, node: NodeProto) -> str:
-        link = link_of(node)
+        link = link_function(node)
         if link is None or tensor == node.output[0] != node.output[-1]:
-            raise unavailable(answer_refusal(self._graph, tensor))
+            raise margin_unavailable(answer_refusal(self._graph, tensor))
         self.links.add(link)
-        return scores_of(self._graph, node)
+        return add_scores(self._graph, node)
 
     def _activation(self, node: NodeProto) -> str:
         refusal = obstacle_refusal(self._graph, node.input[0])
         if refusal:
-            raise unavailable(refusal)
+            raise margin_unavailable(refusal)
         self.links.add(_ACTIVATIONS[node.op_type])
         return node.input[0]
 

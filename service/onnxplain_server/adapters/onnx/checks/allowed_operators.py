@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import ModelProto, NodeProto, defs
 
-from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.adapters.onnx.analysis.graph import quote_name
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import ML, STANDARD_DOMAINS, nodes_within
 
@@ -44,7 +44,8 @@ def refuse_unknown_operators(model: ModelProto) -> None:
     for node in nodes_within(model.graph):
         if reason := _refusal(node):
             supported = f"Supported are the operators of ONNX and {ML}, and some of {_CONTRIBUTED}."
-            message = f"The model uses the operator {shown(title(node))}, but {reason}. {supported}"
+            operator = quote_name(operator_title(node))
+            message = f"The model uses the operator {operator}, but {reason}. {supported}"
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model")
 
 
@@ -54,7 +55,7 @@ def random_operators(model: ModelProto) -> tuple[str, ...]:
     return tuple(sorted(used))
 
 
-def title(node: NodeProto) -> str:
+def operator_title(node: NodeProto) -> str:
     """Format an operator as "domain:Operator", or "Operator" in the default domain."""
     return f"{node.domain}:{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
 
@@ -63,7 +64,7 @@ def _refusal(node: NodeProto) -> str | None:
     if node.domain == _CONTRIBUTED:
         return None if node.op_type in _COMPUTING else "that is not one of those taken"
     if node.domain not in STANDARD_DOMAINS:
-        return f"domain {shown(node.domain)} is not available"
+        return f"domain {quote_name(node.domain)} is not available"
     if not defs.has(node.op_type, domain="" if node.domain == "ai.onnx" else node.domain):
         return "ONNX has no such operator"
     return "that decodes files" if node.op_type in _FORBIDDEN else None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from onnx import ModelProto, NodeProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.adapters.onnx.analysis.graph import quote_name
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import attribute, nodes_within
 
@@ -36,7 +36,9 @@ def check_widths(model: ModelProto) -> None:
         for name in _PER_COLUMN.get(node.op_type, ()) if width else ():
             values: Sequence[object] = attribute(node, name, ())
             if len(values) not in (0, 1, width):
-                raise broken(node, f"{name} has {len(values)} values for {width} columns")
+                raise inconsistent_node(
+                    node, f"{name} has {len(values)} values for {width} columns"
+                )
 
 
 def check_controls(model: ModelProto) -> None:
@@ -48,8 +50,8 @@ def check_controls(model: ModelProto) -> None:
     for node in nodes_within(model.graph):
         for name in node.input[: _CONTROL_COUNTS.get(node.op_type, 0)]:
             if sizes.get(name, 1) != 1:
-                raise broken(
-                    node, f"the input {shown(name)} holds {sizes[name]} values instead of 1"
+                raise inconsistent_node(
+                    node, f"the input {quote_name(name)} holds {sizes[name]} values instead of 1"
                 )
 
 
@@ -63,8 +65,8 @@ def declared_widths(model: ModelProto) -> dict[str, int]:
     }
 
 
-def broken(node: NodeProto, reason: str) -> ExplainError:
+def inconsistent_node(node: NodeProto, reason: str) -> ExplainError:
     """Build the error INVALID_MODEL for an inconsistent node."""
-    name = f" {shown(node.name)}" if node.name else ""
+    name = f" {quote_name(node.name)}" if node.name else ""
     message = f"The model is broken: in its {node.op_type}{name}, {reason}."
     return ExplainError(Reason.INVALID_MODEL, message, "model")

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import shown
+from onnxplain_server.adapters.onnx.analysis.graph import quote_name
 from onnxplain_server.core.errors import ExplainError, Reason
 
 
@@ -27,8 +27,8 @@ def refuse_external_data(model: ModelProto) -> None:
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise ExplainError(
                 Reason.EXTERNAL_DATA,
-                f"The tensor {shown(tensor.name)} keeps its values in another file. Save the model "
-                "in one piece (onnx.save with save_as_external_data=False) and send that.",
+                f"The tensor {quote_name(tensor.name)} keeps its values in another file. Save the "
+                "model in one piece (onnx.save with save_as_external_data=False) and send that.",
                 "model",
             )
 

@@ -10,7 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 
-from onnxplain_server.adapters.onnx.checks.attribute_lengths import broken, declared_widths
+from onnxplain_server.adapters.onnx.checks.attribute_lengths import (
+    declared_widths,
+    inconsistent_node,
+)
 from onnxplain_server.adapters.onnx.checks.tree_depth import tree_depth
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -44,7 +47,7 @@ def check_forests(model: ModelProto, depth_limit: int, target_limit: int) -> Non
             _check_limit(forest.target_count(), target_limit, "columns in a tree ensemble")
             depth = tree_depth(checker(forest), depth_limit)
             if depth is None:
-                raise broken(node, "nodes lie on a cycle")
+                raise inconsistent_node(node, "nodes lie on a cycle")
             _check_limit(depth, depth_limit, "levels in a tree")
 
 
@@ -70,7 +73,9 @@ class _Forest:
         array = np.atleast_1d(np.asarray(values if len(values) else (), dtype=_dtype(values)))
         if lengths and array.size not in lengths:
             expected = " or ".join(f"{length:,}" for length in lengths)
-            raise broken(self.node, f"{name} has {array.size:,} values instead of {expected}")
+            raise inconsistent_node(
+                self.node, f"{name} has {array.size:,} values instead of {expected}"
+            )
         return array
 
     def either(self, name: str, *lengths: int) -> Array:
@@ -84,12 +89,14 @@ class _Forest:
         values = values if used is None else values[used]
         wrong = values[(values < 0) | (values >= end)]
         if wrong.size:
-            raise broken(self.node, f"{name} holds {wrong[0]}, which is not in [0, {end - 1:,}]")
+            raise inconsistent_node(
+                self.node, f"{name} holds {wrong[0]}, which is not in [0, {end - 1:,}]"
+            )
         return values.astype(np.intp)
 
     def require(self, condition: bool, reason: str) -> None:
         if not condition:
-            raise broken(self.node, reason)
+            raise inconsistent_node(self.node, reason)
 
     def target_count(self) -> int:
         """Return the declared number of output columns."""
@@ -148,7 +155,9 @@ def _find(forest: _Forest, targets: Indices, keys: Indices, order: Indices, name
     missing = np.flatnonzero(keys[positions] != targets)
     if len(missing):
         node_id = targets[missing[0]] % _ID_LIMIT
-        raise broken(forest.node, f"{name} names node {node_id}, which its tree does not have")
+        raise inconsistent_node(
+            forest.node, f"{name} names node {node_id}, which its tree does not have"
+        )
     return positions
 
 
