@@ -422,7 +422,7 @@ def test_constant_predictions_leave_nothing_to_tell(ask: Ask) -> None:
     ("given", "field", "part"),
     [
         ({"window": 1}, "window", "window is 1; it must be in [2, 64]"),
-        ({"features": ["f1"]}, "features", "1 feature; vectors tell how features stand"),
+        ({"features": ["f1"]}, "features", "1 feature; vectors compare features"),
         ({"features": ["f1", "x"]}, "features", "'x' is no feature"),
         ({"dimension_count": 11}, "dimension_count", "in [2, 10]"),
         ({"repeat_count": 1}, "repeat_count", "1 repetition tells no spread"),
@@ -434,7 +434,7 @@ def test_constant_predictions_leave_nothing_to_tell(ask: Ask) -> None:
         ({"min_split_count": -1}, "min_split_count", "it must be in [0, 1000]"),
         ({"source": 9}, "source", "source has no value number 9"),
         ({"counting": 9}, "counting", "counting has no value number 9"),
-        ({"knockoffs": {}}, "knockoffs", "the model's own trees know no knockoffs"),
+        ({"knockoffs": {}}, "knockoffs", "the model's own trees have no splits on knockoffs"),
     ],
 )
 def test_impossible_options_are_refused(

@@ -170,7 +170,7 @@ def test_no_picture_tells_a_pair_where_the_forest_tells_little_of_its_target() -
     told = plots(result(tuple("abcdef"), fit=Fit(5, 0.45)))
 
     assert not any("ould stand in for each other (dots)" in plot.description for plot in told)
-    assert "the forest grown tells only 0.45 of its target" in told[2].description
+    assert "the fidelity of the surrogate forest is only 0.45" in told[2].description
 
 
 @pytest.mark.parametrize("number", [0, 2], ids=["plane", "heat map"])

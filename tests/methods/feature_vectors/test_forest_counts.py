@@ -89,7 +89,7 @@ def test_what_is_only_read_off_needs_no_other_forest(run) -> None:
         pytest.param(OPTIONS, {"columns": VALUES + 1.0 * (VALUES[7] == VALUES)}, 0, id="a value"),
         pytest.param(OPTIONS, {"target": VALUES[:, 2:]}, 0, id="target"),
         pytest.param(OPTIONS, {"weights": 1.0 + (np.arange(120) == 7)}, 0, id="a weight"),
-        pytest.param(OPTIONS, {"asked": tuple(VALUES[:5].T)}, 0, id="rows asked for"),
+        pytest.param(OPTIONS, {"selected": tuple(VALUES[:5].T)}, 0, id="rows asked for"),
     ],
 )
 def test_other_forests_are_other_questions(
@@ -111,7 +111,7 @@ def test_rows_asked_for_are_told_from_one_another(run) -> None:
     plain = replace(OPTIONS, repeat_count=0, knockoffs=None)
 
     for rows in (VALUES[:5], VALUES[5:10]):
-        from_training_data(plain, lesson(asked=tuple(rows.T)), 0, run, keep)
+        from_training_data(plain, lesson(selected=tuple(rows.T)), 0, run, keep)
 
     assert len(keep.known) == 6
 

@@ -147,7 +147,7 @@ def test_similar_features_stand_side_by_side_and_those_without_numbers_last() ->
     ("fit", "is_boosted", "count", "reason"),
     [
         (Fit(3, 0.51), False, 7, ""),
-        (Fit(3, 0.49), False, 7, "the forest grown tells only 0.49 of its target"),
+        (Fit(3, 0.49), False, 7, "the fidelity of the surrogate forest is only 0.49"),
         (None, True, 7, "the model's trees are boosted"),
         (None, False, 3, "fewer than 4 features have too few neighbours"),
     ],

@@ -1,4 +1,7 @@
-"""Feature Vectors: lengths that are importance, directions that are meaning.
+"""Feature Vectors: embeddings of features from decision paths, by importance and similarity.
+
+Read `options`, `paths`, `cooccurrence`, `embedding` and `compute`; `growing` grows surrogate
+forests, `interchange` finds interchangeable features. Nothing here calls the model.
 
 Ghorbani, Berenbaum, Ivgi, Dafna and Zou (2022), "Beyond Importance Scores: Interpreting Tabular
 ML by Visualizing Feature Semantics", Information 13(1), 15. doi:10.3390/info13010015

@@ -1,4 +1,4 @@
-"""Feature vectors from a model's own trees, or from a forest grown for the purpose."""
+"""Computation of feature vectors: from the model's own trees, or from a surrogate forest."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from onnxplain_server.trees.reading.forest import Forest
 
 _BOOSTED = Note(
     "BOOSTED_TREES",
-    "The model's trees are boosted: they were not grown with random subsets of the features, so "
-    "of features that say the same only the best is split on. Neither angles nor counts show that "
-    "they could stand in for each other, and no pair is told. The source SURROGATE can show it.",
+    "The model's trees are boosted, without random subsets of the features, so of redundant "
+    "features only the best is split on. Neither angles nor counts show that features are "
+    "interchangeable, and no pair is reported. Use the source SURROGATE for that.",
 )
 
 
@@ -54,16 +54,14 @@ def from_forest(
     seed: int,
     run: Run,
 ) -> Result:
-    """Compute vectors from the model's own trees.
+    """Compute vectors from the model's own trees; `options` are resolved.
 
     Parameters
     ----------
-    options : Options
-        Resolved.
     names : sequence of str
-        Of all features of the model.
+        Names of all features of the model.
     visits : (n_leaves,) or None
-        How often each path counts; None: once.
+        Count of each path; None: 1.
     """
     paths = of_ensemble(forest.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
@@ -76,115 +74,118 @@ def from_forest(
             is_boosted=forest.is_boosted,
         )
 
-    trunk = read(weights)
-    embedding = embed_counts(trunk.counted, options)
+    counts = read(weights)
+    embedding = embed_counts(counts.counted, options)
     chosen = important(embedding.vectors, options.reading.importance_floor)
 
     def repeat(key: int) -> Repetition:
-        """Draw as many trees as there are, with replacement."""
+        """Draw a bootstrap sample of the trees."""
         random = np.random.default_rng([seed, 5, key])
-        drawn = random.multinomial(paths.tree_count, [1 / paths.tree_count] * paths.tree_count)
-        return repetition(options, read(weights * drawn[paths.tree]), chosen)
+        repeats = random.multinomial(paths.tree_count, [1 / paths.tree_count] * paths.tree_count)
+        return repetition(options, read(weights * repeats[paths.tree]), chosen)
 
     repeats = run(repeat, range(options.repeat_count))
     notes = (_BOOSTED,) * forest.is_boosted
-    return finish(options, trunk, embedding, repeats=repeats, notes=notes)
+    return finish(options, counts, embedding, repeats=repeats, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """What a forest is grown on.
+    """Training data of a surrogate forest.
 
     Attributes
     ----------
     columns : tuple of (n_rows,)
-        The features asked for, numbers or text.
-    asked : tuple of (n_asked,), or None
-        The same of the rows of which the paths are wanted.
-    target : (n_rows, n_targets), or (n_rows,) where it names classes
+        Requested features, numbers or text.
+    selected : tuple of (n_selected,), or None
+        The same for the selected rows, whose paths count; None: all paths count.
+    target : (n_rows, n_targets), or (n_rows,) class labels
         Not constant.
     weights : (n_rows,)
     """
 
     columns: tuple[Array, ...]
-    asked: tuple[Array, ...] | None
+    selected: tuple[Array, ...] | None
     target: Array
     is_classes: bool
     weights: Vector
 
     def task(self) -> tuple[LearningTask, Encoded | None]:
-        """Encode rows and, in the same way, those asked for."""
+        """Encode the rows, and the selected rows in the same way."""
         count, features = len(self.weights), len(self.columns)
-        together = self.columns if self.asked is None else _joined(self.columns, self.asked)
-        encoded = encode(together)
+        columns = self.columns if self.selected is None else _joined(self.columns, self.selected)
+        encoded = encode(columns)
         rows = encoded.take(np.arange(count))
         target = self.target if self.is_classes else _standard(self.target, self.weights)
         task = LearningTask(rows, target, self.weights, self.is_classes, features)
-        asked = None if self.asked is None else encoded.take(np.arange(count, len(encoded.values)))
-        return task, asked
+        selected = (
+            None if self.selected is None else encoded.take(np.arange(count, len(encoded.values)))
+        )
+        return task, selected
 
 
 def from_training_data(
-    options: Options, lesson: TrainingData, seed: int, run: Run, keep: Cache = uncached
+    options: Options, data: TrainingData, seed: int, run: Run, cache: Cache = uncached
 ) -> Result:
-    """Grow a forest, and compute vectors from its paths; `options` are resolved.
+    """Grow a forest and compute vectors from its paths; `options` are resolved.
 
     Parameters
     ----------
-    keep : Cache
-        Where forests grown before may be found.
+    cache : Cache
+        Cache of forests.
     """
-    task, asked = lesson.task()
-    field = ForestGrower(task, asked, options.growth, options.rule, run, keep)
-    fitted = field.fit()
+    task, selected = data.task()
+    grower = ForestGrower(task, selected, options.growth, options.rule, run, cache)
+    fitted = grower.fit()
 
     def forest(key: int) -> PathCounts:
-        one = _seed(seed, key)
-        return _trunk(field.forest(fitted.depth, one), field.split_pairs(fitted.depth, one), fitted)
+        own = _seed(seed, key)
+        grown, pairs = grower.forest(fitted.depth, own), grower.split_pairs(fitted.depth, own)
+        return PathCounts(grown.counted, pairs, grown.sentence_count, grown.tree_count, fitted)
 
-    trunk = forest(0)
-    embedding = embed_counts(trunk.counted, options)
+    counts = forest(0)
+    embedding = embed_counts(counts.counted, options)
     chosen = important(embedding.vectors, options.reading.importance_floor)
-    # One after the other: each is grown side by side already.
+    # Sequentially, since each forest is grown in parallel.
     repeats = [repetition(options, forest(key + 1), chosen) for key in range(options.repeat_count)]
     check = None
     if options.knockoffs is not None:
-        check = _check(options, options.knockoffs, lesson, fitted.depth, seed, run, keep)
-    return finish(options, trunk, embedding, repeats=repeats, check=check)
+        check = _check(options, options.knockoffs, data, fitted.depth, seed, run, cache)
+    return finish(options, counts, embedding, repeats=repeats, check=check)
 
 
 def _trunk(grown: ForestCounts, pairs: Cooccurrence, fitted: Fit) -> PathCounts:
     return PathCounts(grown.counted, pairs, grown.sentence_count, grown.tree_count, fitted)
 
 
-def _check(  # noqa: PLR0917 - all of one kind
+def _check(  # noqa: PLR0917 - as `from_training_data`
     options: Options,
-    wanted: Knockoffs,
-    lesson: TrainingData,
+    settings: Knockoffs,
+    data: TrainingData,
     depth: int,
     seed: int,
     run: Run,
-    keep: Cache,
+    cache: Cache,
 ) -> knockoff_test.KnockoffCheck:
-    """Grow a forest on features and knockoffs, and compare their angles."""
-    values = np.stack(lesson.columns, axis=1).astype(np.float64)
-    fakes = knockoffs.draw(values, wanted.component_count, seed)
-    both = TrainingData(
-        (*lesson.columns, *fakes.T), None, lesson.target, lesson.is_classes, lesson.weights
+    """Grow a forest on features and knockoffs, and test their angles."""
+    values = np.stack(data.columns, axis=1).astype(np.float64)
+    copies = knockoffs.draw(values, settings.component_count, seed)
+    joined = TrainingData(
+        (*data.columns, *copies.T), None, data.target, data.is_classes, data.weights
     )
-    task, _ = both.task()
-    grown = ForestGrower(task, None, options.growth, options.rule, run, keep).forest(
+    task, _ = joined.task()
+    grown = ForestGrower(task, None, options.growth, options.rule, run, cache).forest(
         depth, _seed(seed, -1)
     )
     vectors = embed_counts(grown.counted, options).vectors
-    feature_count = len(lesson.columns)
+    feature_count = len(data.columns)
     return knockoff_test.check(
-        vectors[:feature_count], vectors[feature_count:], wanted.permutation_count, seed
+        vectors[:feature_count], vectors[feature_count:], settings.permutation_count, seed
     )
 
 
 def _seed(seed: int, key: int) -> int:
-    """Make a seed for one forest of several."""
+    """Derive the seed of one forest of several."""
     return int(np.random.SeedSequence([seed, key + 1]).generate_state(1)[0])
 
 
@@ -193,7 +194,7 @@ def _joined(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array,
 
 
 def _standard(target: Matrix, weights: Vector) -> Matrix:
-    """Bring targets to variance 1, so that each counts alike in a split; constant ones go."""
+    """Scale targets to variance 1, so that each has equal weight in splits; drop constant ones."""
     center = np.average(target, axis=0, weights=weights)
     spread = np.sqrt(np.average((target - center) ** 2, axis=0, weights=weights))
     varied: Indices = np.flatnonzero(spread > 1e-9 * np.maximum(np.abs(center), 1e-300))

@@ -1,4 +1,4 @@
-"""Co-occurrence to vectors: a truncated singular value decomposition with fixed signs."""
+"""Embedding of co-occurrence: truncated singular value decomposition with fixed signs."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.feature_vectors.cooccurrence import Cooccurrence
 
 _DENSE = 300
-"""Up to so many features, all eigenvalues are found sooner than a few."""
-_SHOWN = 6
-"""Singular values that are always found, where there are so many: how they fall is worth a look."""
+"""Number of features up to which a dense solver is faster than a sparse one."""
+_MIN_VALUES = 6
+"""Least number of singular values computed, to show their decay."""
 _EQUAL = 1e-9
-"""Relative difference below which singular values are rounding apart."""
+"""Relative difference of singular values due to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """Vectors of features.
+    """Embedding of features.
 
     Attributes
     ----------
     vectors : (n_features, n_dimensions)
-        U S. The first component is not negative, as far as that can be; the sum of cubes of
-        each further one is positive. Exactly 0 for features that stand near no other.
+        U S. The first component is non-negative as far as possible; the sum of cubes of each
+        further one is positive. Exactly 0 for features without co-occurrence.
     singular_values : (n_found,)
-        Descending, at least one more than dimensions, where there is one.
+        Descending; at least one more than dimensions, if there is one.
     variance_ratio : float
-        Variance of the columns of `vectors` over that of the columns counted.
+        Variance of the columns of `vectors` over that of the columns of counts.
     energy_ratio : float
-        The same without subtracting means: squared singular values over the sum of all.
+        The same without centring: squared singular values over the sum of all.
     """
 
     vectors: Matrix
@@ -43,12 +43,12 @@ class Embedding:
 
     @property
     def gap(self) -> float:
-        """Last singular value that is used over the next one; infinite where that is 0."""
+        """Last used singular value over the next one; infinite if that is 0."""
         count = self.vectors.shape[1]
         if len(self.singular_values) == count:
             return np.inf
-        last, following = self.singular_values[count - 1 : count + 1]
-        return float(last / following) if following > _EQUAL * last else np.inf
+        last, next_value = self.singular_values[count - 1 : count + 1]
+        return float(last / next_value) if next_value > _EQUAL * last else np.inf
 
 
 def embed(counted: Cooccurrence, dimension_count: int) -> Embedding:
@@ -63,13 +63,13 @@ def embed(counted: Cooccurrence, dimension_count: int) -> Embedding:
     """
     counted = counted.astype(np.float64).tocsr()
     used = np.flatnonzero(np.diff(counted.indptr))
-    values, columns = _leading(counted[used][:, used], max(dimension_count + 1, _SHOWN))
-    kept = min(dimension_count, len(values))
+    values, columns = _leading(counted[used][:, used], max(dimension_count + 1, _MIN_VALUES))
+    rank = min(dimension_count, len(values))
     vectors = np.zeros((counted.shape[0], dimension_count))
-    vectors[used, :kept] = _signed(columns[:, :kept]) * np.abs(values[:kept])
-    found = min(counted.shape[0], max(dimension_count + 1, _SHOWN))
-    singular = np.zeros(found)
-    singular[: len(values)] = np.abs(values)[:found]
+    vectors[used, :rank] = _signed(columns[:, :rank]) * np.abs(values[:rank])
+    value_count = min(counted.shape[0], max(dimension_count + 1, _MIN_VALUES))
+    singular = np.zeros(value_count)
+    singular[: len(values)] = np.abs(values)[:value_count]
     squares = np.asarray(counted.multiply(counted).sum(axis=0)).ravel()
     means = np.asarray(counted.sum(axis=0)).ravel() / len(vectors)
     spread = (squares / len(vectors) - means**2).sum()
@@ -77,27 +77,27 @@ def embed(counted: Cooccurrence, dimension_count: int) -> Embedding:
         vectors,
         singular,
         float(vectors.var(axis=0).sum() / spread) if spread > 0 else np.nan,
-        float((singular[:kept] ** 2).sum() / squares.sum()),
+        float((singular[:rank] ** 2).sum() / squares.sum()),
     )
 
 
-def _leading(counted: Cooccurrence, most: int) -> tuple[Vector, Matrix]:
-    """Find the eigenvalues of largest magnitude, and their vectors, (n,) and (n_features, n)."""
+def _leading(counted: Cooccurrence, count: int) -> tuple[Vector, Matrix]:
+    """Return the eigenvalues of largest magnitude and their vectors: (n,), (n_features, n)."""
     size = counted.shape[0]
     if size <= _DENSE:
         values, columns = linalg.eigh(counted.toarray())
     else:
-        # Any start will do that is near no eigenvector's orthogonal complement.
+        # A fixed start vector, not orthogonal to any leading eigenvector, for reproducibility.
         start = 1 + np.cos(np.arange(size)) / 2
-        values, columns = eigsh(counted, k=most, which="LM", v0=start)
-    # Of singular values that are equal, the one with the positive eigenvalue comes first.
+        values, columns = eigsh(counted, k=count, which="LM", v0=start)
+    # Of equal singular values, the one with the positive eigenvalue comes first.
     sizes = np.abs(values) + np.where(values > 0, _EQUAL * np.abs(values).max(), 0.0)
-    order = np.argsort(-sizes, kind="stable")[:most]
+    order = np.argsort(-sizes, kind="stable")[:count]
     return values[order], columns[:, order]
 
 
 def _signed(columns: Matrix) -> Matrix:
-    """Fix the signs of orthonormal columns, by all their entries rather than the largest one."""
+    """Fix the signs of orthonormal columns by their sums of cubes; near 0, by the largest entry."""
     cubes = (columns**3).sum(axis=0)
     largest = np.take_along_axis(columns, np.abs(columns).argmax(axis=0)[None], axis=0)[0]
     signs = np.sign(np.where(np.abs(cubes) > _EQUAL, cubes, largest))

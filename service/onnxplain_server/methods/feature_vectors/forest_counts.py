@@ -1,4 +1,4 @@
-"""What a grown forest is read for: its counts, taken from the cache where they are known."""
+"""Counts of grown forests, cached by everything that they depend on."""
 
 from __future__ import annotations
 
@@ -33,30 +33,29 @@ from onnxplain_server.methods.feature_vectors.options import Growth
 
 _COMPARED_DEPTH = 6
 _COMPARED_TREES = 320
-"""Features are compared by many shallow trees: a few deep ones agree too little on the splits near
-the root, through which most paths go."""
-_MOST_KEPT = 256
-"""Features up to which counts are kept: squared, they are half a megabyte."""
+"""Trees for comparing features: many shallow ones, since a few deep ones agree too little on the
+splits near the root, through which most paths go."""
+_MAX_CACHED_FEATURES = 256
+"""Largest number of features whose counts are cached: half a megabyte."""
 
 
 Cache: TypeAlias = Callable[[bytes, tuple[int, ...], Callable[[], Matrix]], Matrix]
-"""Gives numbers, from the cache or computed: takes a question, which is all that they depend on,
-their shape, and what computes them."""
+"""Function from a cache key, a shape and a computation to numbers of that shape."""
 
 
-def uncached(_question: bytes, _shape: tuple[int, ...], compute: Callable[[], Matrix]) -> Matrix:
+def uncached(_cache_key: bytes, _shape: tuple[int, ...], compute: Callable[[], Matrix]) -> Matrix:
     """Compute without a cache."""
     return compute()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestCounts:
-    """Counts of a forest.
+    """Co-occurrence counts of a forest.
 
     Attributes
     ----------
     sentence_count, tree_count : int
-        Paths that counted, and trees they are from.
+        Number of counted paths, and of their trees.
     """
 
     counted: Cooccurrence
@@ -66,68 +65,68 @@ class ForestCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestGrower:
-    """Where forests of one kind are grown.
+    """Grower of forests for one task, with cached counts.
 
     Attributes
     ----------
     task : LearningTask
-    asked : Encoded or None
-        Rows of which the paths are wanted.
+    selected : Encoded or None
+        Selected rows, whose paths count.
     """
 
     task: LearningTask
-    asked: Encoded | None
+    selected: Encoded | None
     growth: Growth
     rule: Rule
     run: Run
-    keep: Cache = uncached
+    cache: Cache = uncached
 
     def fit(self) -> Fit:
-        """Choose a depth, and tell how well such forests do."""
+        """Choose a depth, and measure the fidelity of such forests."""
 
         def compute() -> Vector:
-            found = fit(self.task, self.growth, self.run)
-            return np.array([found.depth, found.fidelity])
+            fitted = fit(self.task, self.growth, self.run)
+            return np.array([fitted.depth, fitted.fidelity])
 
-        depth, fidelity = self.keep(self._question("fit"), (2,), compute)
+        depth, fidelity = self.cache(self._cache_key("fit"), (2,), compute)
         return Fit(int(depth), float(fidelity))
 
     def forest(self, depth: int, seed: int) -> ForestCounts:
-        """Grow a forest, and count its paths."""
+        """Grow a forest and count its paths."""
         size = self.task.feature_count
-        if size > _MOST_KEPT:
+        if size > _MAX_CACHED_FEATURES:
             return self._grown(depth, seed)
-        question = self._question(f"forest, paths that counted {depth} {seed} {self.rule}")
-        flat = self.keep(question, (size * size + 2,), lambda: _flat(self._grown(depth, seed)))
+        cache_key = self._cache_key(f"forest, paths that counted {depth} {seed} {self.rule}")
+        flat = self.cache(cache_key, (size * size + 2,), lambda: _flat(self._grown(depth, seed)))
         counted = sparse.csr_array(flat[:-2].reshape(size, size).astype(np.int64))
         return ForestCounts(counted, int(flat[-2]), int(flat[-1]))
 
     def split_pairs(self, depth: int, seed: int) -> Cooccurrence:
-        """Grow many shallow trees, and count the pairs of splits by which features compare."""
+        """Grow many shallow trees and count the pairs of splits for comparing features."""
         size, depth = self.task.feature_count, min(depth, _COMPARED_DEPTH)
-        if size > _MOST_KEPT:
-            return self._near(depth, seed)
-        question = self._question(f"split pairs {_COMPARED_TREES} {depth} {seed} {self.rule}")
-        flat = self.keep(
-            question, (size * size,), lambda: self._near(depth, seed).toarray().ravel()
+        if size > _MAX_CACHED_FEATURES:
+            return self._split_pairs(depth, seed)
+        cache_key = self._cache_key(f"split pairs {_COMPARED_TREES} {depth} {seed} {self.rule}")
+        flat = self.cache(
+            cache_key, (size * size,), lambda: self._split_pairs(depth, seed).toarray().ravel()
         )
         return sparse.csr_array(flat.reshape(size, size).astype(np.int64))
 
-    def _near(self, depth: int, seed: int) -> Cooccurrence:
-        grown = grow_trees(self.task, depth, _COMPARED_TREES, seed, self.run, self.asked)
+    def _split_pairs(self, depth: int, seed: int) -> Cooccurrence:
+        grown = grow_trees(self.task, depth, _COMPARED_TREES, seed, self.run, self.selected)
         return split_pairs(grown.paths, self.rule, grown.visits)
 
     def _grown(self, depth: int, seed: int) -> ForestCounts:
-        wanted = self.growth.sentence_count
-        grown = grow(self.task, depth, wanted, seed, self.run, self.asked)
+        sentence_count = self.growth.sentence_count
+        grown = grow(self.task, depth, sentence_count, seed, self.run, self.selected)
         counted = count(grown.paths, self.rule, grown.visits)
         return ForestCounts(counted, *counted_paths(grown.paths, self.rule, grown.visits))
 
-    def _question(self, what: str) -> bytes:
-        """Write down all that the numbers depend on; trees are those of a version."""
-        told = f"{what} {self.growth} {self.task.is_classes} scikit-learn {sklearn.__version__}"
-        digest = hashlib.sha256(told.encode())
-        rows = (self.task.rows, *(() if self.asked is None else (self.asked,)))
+    def _cache_key(self, subject: str) -> bytes:
+        """Return the digest of all that the numbers depend on, scikit-learn's version included."""
+        text = f"{subject} {self.growth} {self.task.is_classes} scikit-learn {sklearn.__version__}"
+        digest = hashlib.sha256(text.encode())
+        rows = (self.task.rows, *(() if self.selected is None else (self.selected,)))
         arrays: list[Array] = [self.task.target, self.task.weights]
         arrays += [array for encoded in rows for array in (encoded.column_of, encoded.values)]
         for array in arrays:
@@ -135,7 +134,7 @@ class ForestGrower:
         return digest.digest()
 
 
-def _flat(found: ForestCounts) -> Vector:
-    """Write a harvest as numbers: counts, row by row, then how many paths and trees."""
-    counts = found.counted.toarray().ravel()
-    return np.array([*counts, found.sentence_count, found.tree_count], dtype=np.float64)
+def _flat(counts: ForestCounts) -> Vector:
+    """Flatten counts for the cache: row by row, then the numbers of paths and trees."""
+    matrix = counts.counted.toarray().ravel()
+    return np.array([*matrix, counts.sentence_count, counts.tree_count], dtype=np.float64)

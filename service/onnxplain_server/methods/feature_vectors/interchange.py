@@ -1,7 +1,7 @@
-"""Interchangeable features: those with the same neighbours on paths, and seldom near each other.
+"""Interchangeable features: similar neighbours on decision paths, but rarely near each other.
 
-All features share a direction, that of the frequent ones, because counts are never negative. So
-counts are compared after what independence gives is taken off, and on all their dimensions.
+Counts are never negative, so all features share the direction of the frequent ones. Therefore
+residuals from independence are compared, in all dimensions.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ MAX_LIFT = 1.04
 MAX_OVER_OWN = 1.7
 """Factor, in both directions."""
 MIN_FEATURES = 4
-"""Fewer features have too few neighbours to be compared by."""
+"""Least number of features; fewer have too few neighbours to compare."""
 MIN_REPEAT_SHARE = 0.5
-_NEVER = 0.05
-"""Lift that counts as none: it is added to both parts of a ratio of lifts."""
+_SMOOTHING = 0.05
+"""Lift added to both parts of a ratio of lifts."""
 _ROUNDING = 1e-9
-"""Share of a feature's count below which the length of its residuals is rounding."""
+"""Squared length of residuals, relative to a feature's count, due to rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two interchangeable features; see `InterchangeablePair` in the contract.
+    """Pair of interchangeable features; see `InterchangeablePair` in the contract.
 
     Attributes
     ----------
     first, second : int
         Positions among the features, ascending.
     repeat_share : float or None
-        None without repetitions.
+        Share of repetitions in which the rule holds; None without.
     """
 
     first: int
@@ -57,20 +57,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interchange:
-    """How alike features are used.
+    """Comparison of features by their counts.
 
     Attributes
     ----------
     features : (n,)
-        Positions of the features that are compared.
+        Positions of the compared features.
     similarity : (n, n)
-        Cosines between residuals of counts; NaN for a feature without any.
+        Cosines between residuals of counts; NaN for features without residuals.
     lift : (n, n)
-        Counts over what independence gives.
+        Counts over their expectation under independence.
     over_own : (n, n)
-        Lifts of two features over the geometric mean of each one's lift with itself.
+        Lift of two features over the geometric mean of their lifts with themselves.
     feature_count : int
-        Of all features.
+        Number of all features.
     """
 
     features: Indices
@@ -81,7 +81,7 @@ class Interchange:
 
     @property
     def holds(self) -> Matrix:
-        """Whether the rule holds: (n, n) of bool."""
+        """Whether the rule of interchangeable pairs holds: (n, n) of bool."""
         alike = np.nan_to_num(self.similarity, nan=-1.0) >= MIN_SIMILARITY
         apart = self.lift <= MAX_LIFT
         as_own = np.abs(np.log(self.over_own)) <= np.log(MAX_OVER_OWN)
@@ -90,17 +90,17 @@ class Interchange:
 
     @property
     def whole(self) -> Matrix:
-        """Similarity of all features, NaN where one is not compared."""
+        """Similarity of all features, NaN for those not compared."""
         whole = np.full((self.feature_count,) * 2, np.nan)
         whole[np.ix_(self.features, self.features)] = self.similarity
         return whole
 
 
 def split_pairs(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooccurrence:
-    """Count ordered pairs of splits nearer than the window is long, once in each path.
+    """Count ordered pairs of splits within the window, once per path.
 
-    Unlike the counts that are embedded, a feature is counted beside itself: the splits of two
-    copies are then those of one feature, handed out at random.
+    Unlike in the embedded counts, pairs of one feature count: the splits of two copies are those
+    of one feature, distributed at random.
 
     Returns
     -------
@@ -111,11 +111,11 @@ def split_pairs(paths: Paths, rule: Rule, weights: Counts | None = None) -> Cooc
 
 
 def compare(pairs: Cooccurrence, chosen: Indices) -> Interchange:
-    """Compare how features are used.
+    """Compare features by the residuals of their counts.
 
     With counts C, their row sums n and total N, independence gives E = n nᵀ / N. Residuals are
-    (C - E) / √E, of which rows are compared: those of copies are proportional, also in the
-    columns of the copies themselves.
+    (C - E) / √E, compared by row: rows of copies are proportional, also in the columns of the
+    copies themselves.
 
     Parameters
     ----------
@@ -137,45 +137,45 @@ def compare(pairs: Cooccurrence, chosen: Indices) -> Interchange:
         lengths = np.where(lengths**2 > _ROUNDING * own, lengths, np.nan)
         similarity = np.clip(products / np.outer(lengths, lengths), -1, 1)
         lift = counts[chosen][:, chosen].toarray() * totals.sum() / np.outer(own, own)
-    alone = np.sqrt(np.diag(lift) + _NEVER)
-    over_own = (lift + _NEVER) / np.outer(alone, alone)
+    own_lift = np.sqrt(np.diag(lift) + _SMOOTHING)
+    over_own = (lift + _SMOOTHING) / np.outer(own_lift, own_lift)
     return Interchange(chosen, similarity, lift, over_own, len(totals))
 
 
 def similarity_order(similarity: Matrix) -> Indices:
-    """Order features so that similar ones stand together: (n,); those without any at the end.
+    """Order features so that similar ones are adjacent: (n,); those without similarity last.
 
-    Average linkage of the angles, with leaves ordered.
+    Average linkage of angles, with optimal leaf ordering.
     """
-    known = np.flatnonzero(np.isfinite(np.diag(similarity)))
-    rest = np.setdiff1d(np.arange(len(similarity)), known)
-    if len(known) < 3:
-        return np.concatenate([known, rest])
-    apart = np.arccos(np.clip(similarity[np.ix_(known, known)], -1, 1))
-    condensed = apart[np.triu_indices(len(known), 1)]
+    compared = np.flatnonzero(np.isfinite(np.diag(similarity)))
+    rest = np.setdiff1d(np.arange(len(similarity)), compared)
+    if len(compared) < 3:
+        return np.concatenate([compared, rest])
+    apart = np.arccos(np.clip(similarity[np.ix_(compared, compared)], -1, 1))
+    condensed = apart[np.triu_indices(len(compared), 1)]
     tree = hierarchy.optimal_leaf_ordering(hierarchy.linkage(condensed, "average"), condensed)
-    return np.concatenate([known[hierarchy.leaves_list(tree)], rest])
+    return np.concatenate([compared[hierarchy.leaves_list(tree)], rest])
 
 
-def stable_pairs(found: Interchange, repeats: Sequence[Matrix]) -> tuple[Pair, ...]:
-    """Pairs for which the rule holds, and in repetitions often enough; the most similar first.
+def stable_pairs(comparison: Interchange, repeats: Sequence[Matrix]) -> tuple[Pair, ...]:
+    """Return the pairs for which the rule holds, also in most repetitions; most similar first.
 
     Parameters
     ----------
     repeats : sequence of (n, n) of bool
         Whether the rule holds in each repetition.
     """
-    holds = np.triu(found.holds, 1)
+    holds = np.triu(comparison.holds, 1)
     shares = np.mean(repeats, axis=0) if len(repeats) else None
     if shares is not None:
         holds = np.logical_and(holds, shares >= MIN_REPEAT_SHARE)
     pairs = [
         Pair(
-            int(found.features[i]),
-            int(found.features[j]),
-            float(found.similarity[i, j]),
-            float(found.lift[i, j]),
-            float(found.over_own[i, j]),
+            int(comparison.features[i]),
+            int(comparison.features[j]),
+            float(comparison.similarity[i, j]),
+            float(comparison.lift[i, j]),
+            float(comparison.over_own[i, j]),
             None if shares is None else float(shares[i, j]),
         )
         for i, j in np.argwhere(holds).tolist()

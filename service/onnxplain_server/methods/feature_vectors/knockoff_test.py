@@ -1,4 +1,4 @@
-"""Whether features point where their knockoffs point: the permutation test of section 3.3."""
+"""Knockoff test (section 3.3): permutation test of angles between features and knockoffs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.methods.feature_vectors.geometry import angles, difference, norms
 
-_AT_ONCE = 1_000
+_BLOCK = 1_000
 _BINS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnockoffCheck:
-    """Features beside their knockoffs, in a forest grown on both.
+    """Angles of features and their knockoffs, in a forest grown on both.
 
     Attributes
     ----------
     vectors, knockoff_vectors : (n_features, n_dimensions)
     mean_angle_degrees : float
-        Between features and their knockoffs, those aside of which one has no vector.
+        Mean over pairs of a feature and its knockoff that both have a vector.
     permuted_mean_angles_degrees : (n_permutations,)
-        The same for random pairs among features and knockoffs.
+        The same for random pairs of features and knockoffs.
     p_value : float
-        Share of the permutations, and the pairs themselves, with as small a mean.
+        Share of permutations, the identity included, with a mean at most as large.
     """
 
     vectors: Matrix
@@ -45,7 +45,7 @@ class KnockoffCheck:
         return norms(self.knockoff_vectors)
 
     def histogram(self) -> tuple[Indices, Vector]:
-        """Count permutations by their mean angles: (n_bins,) and borders (n_bins + 1,)."""
+        """Return counts of permutations by mean angle, (n_bins,), and borders, (n_bins + 1,)."""
         counts, borders = np.histogram(self.permuted_mean_angles_degrees, _BINS)
         return counts.astype(np.intp), borders
 
@@ -53,36 +53,37 @@ class KnockoffCheck:
 def check(
     vectors: Matrix, knockoff_vectors: Matrix, permutation_count: int, seed: int
 ) -> KnockoffCheck:
-    """Compare the angles of pairs with those of random pairs.
+    """Test the angles of pairs against those of random pairs.
 
     Parameters
     ----------
     vectors, knockoff_vectors : (n_features, n_dimensions)
     """
-    own, fake = angles(vectors), angles(knockoff_vectors)
-    both = np.isfinite(own) & np.isfinite(fake)
-    pool = np.concatenate([own[both], fake[both]])
-    found = _mean_difference(own[both], fake[both])
+    real, copies = angles(vectors), angles(knockoff_vectors)
+    have_angles = np.isfinite(real) & np.isfinite(copies)
+    real, copies = real[have_angles], copies[have_angles]
+    pool = np.concatenate([real, copies])
+    observed = _mean_difference(real, copies)
     random = np.random.default_rng([seed, 4])
     permuted = np.concatenate(
         [
-            _permuted(pool, min(_AT_ONCE, permutation_count - start), random)
-            for start in range(0, permutation_count, _AT_ONCE)
+            _permuted(pool, min(_BLOCK, permutation_count - start), random)
+            for start in range(0, permutation_count, _BLOCK)
         ]
     )
-    # Rounding must not make pairs smaller than themselves.
-    as_small = (permuted <= found + 1e-9).sum()
+    # The margin counts means that are equal up to rounding.
+    at_most_count = (permuted <= observed + 1e-9).sum()
     return KnockoffCheck(
         vectors,
         knockoff_vectors,
-        float(found),
+        float(observed),
         permuted,
-        float((1 + as_small) / (1 + permutation_count)),
+        float((1 + at_most_count) / (1 + permutation_count)),
     )
 
 
 def _permuted(pool: Vector, count: int, random: np.random.Generator) -> Vector:
-    """Pair at random, several times: the mean of each pairing."""
+    """Return the mean difference of each of `count` random pairings."""
     shuffled = random.permuted(np.broadcast_to(pool, (count, len(pool))), axis=1)
     half = len(pool) // 2
     means: Vector = _mean_difference(shuffled[:, :half], shuffled[:, half:])

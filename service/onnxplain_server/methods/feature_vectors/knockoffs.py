@@ -1,6 +1,6 @@
-"""Knockoffs of numeric columns: fakes that stand to all others as the real ones do.
+"""Knockoffs of numeric columns: synthetic copies with the same correlations to all others.
 
-Columns are taken as drawn from a mixture of Gaussians. Candès, Fan, Janson and Lv (2018),
+Columns are modelled by a mixture of Gaussians. Candès, Fan, Janson and Lv (2018),
 "Panning for gold", JRSS B 80(3), 551-577, section 3.1; for mixtures, Gimenez, Ghorbani and Zou
 (2019), "Knockoffs for the mass", AISTATS.
 """
@@ -17,13 +17,13 @@ from sklearn.mixture import GaussianMixture
 
 from onnxplain_server.core.arrays import Matrix, Vector
 
-_MOST_COMPONENTS = 5
+_MAX_COMPONENTS = 5
 _RIDGE = 1e-6
-"""Added to variances of 1, so that columns which are functions of each other have knockoffs."""
-_MOST_IN_TURN = 100
-_LAST_BARRIER = 1e-4
+"""Regularization of unit variances, for columns that are functions of each other."""
+_MAX_ASCENT_COLUMNS = 100
+_MIN_BARRIER = 1e-4
 _SLACK = 1e-3
-"""Share by which the differences stay below what is possible, so that no variance is negative."""
+"""Relative margin of the differences to their bound, so that no variance is negative."""
 
 
 def draw(values: Matrix, component_count: int | None, seed: int) -> Matrix:
@@ -34,7 +34,7 @@ def draw(values: Matrix, component_count: int | None, seed: int) -> Matrix:
     values : (n_rows, n_columns)
         Finite; no column constant.
     component_count : int or None
-        None: that of 1 to 5 with the least Bayesian information criterion.
+        None: from 1 to 5, by the Bayesian information criterion.
     """
     center, scale = values.mean(axis=0), values.std(axis=0)
     standard = (values - center) / scale
@@ -42,32 +42,32 @@ def draw(values: Matrix, component_count: int | None, seed: int) -> Matrix:
     random = np.random.default_rng([seed, 3])
     shares = mixture.predict_proba(standard).cumsum(axis=1)
     component = (random.random((len(values), 1)) > shares[:, :-1]).sum(axis=1)
-    fake = np.empty_like(standard)
+    copies = np.empty_like(standard)
     for k in range(len(mixture.means_)):
         rows = np.flatnonzero(component == k)
         noise = random.standard_normal((len(rows), values.shape[1]))
-        fake[rows] = _gaussian(standard[rows], mixture.means_[k], mixture.covariances_[k], noise)
-    knockoffs: Matrix = fake * scale + center
+        copies[rows] = _gaussian(standard[rows], mixture.means_[k], mixture.covariances_[k], noise)
+    knockoffs: Matrix = copies * scale + center
     return knockoffs
 
 
 def _fit(standard: Matrix, component_count: int | None, seed: int) -> Any:
-    """Fit a mixture, of the best number of components unless one is given."""
-    counts = (component_count,) if component_count else range(1, _MOST_COMPONENTS + 1)
+    """Fit a mixture, choosing the number of components unless given."""
+    counts = (component_count,) if component_count else range(1, _MAX_COMPONENTS + 1)
     mixtures = [
         GaussianMixture(count, reg_covar=_RIDGE, random_state=seed)
         for count in counts
         if count < len(standard)
     ]
     with warnings.catch_warnings():
-        # One that has not settled is compared with the others as it is.
+        # Mixtures that have not converged are compared as they are.
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = [mixture.fit(standard) for mixture in mixtures]
     return min(fitted, key=lambda mixture: mixture.bic(standard)) if fitted[1:] else fitted[0]
 
 
 def _gaussian(values: Matrix, mean: Vector, covariance: Matrix, noise: Matrix) -> Matrix:
-    """Draw knockoffs of a Gaussian given its values: (n_rows, n_columns)."""
+    """Draw knockoffs of Gaussian columns: (n_rows, n_columns)."""
     scale = np.sqrt(np.diag(covariance))
     apart = differences(covariance / np.outer(scale, scale)) * scale**2
     pull = linalg.solve(covariance, np.diag(apart), assume_a="pos")
@@ -78,13 +78,12 @@ def _gaussian(values: Matrix, mean: Vector, covariance: Matrix, noise: Matrix) -
 
 
 def differences(correlation: Matrix) -> Vector:
-    """Find how different knockoffs may be: (n,), in (0, 1].
+    """Compute the differences s between columns and knockoffs: (n,), in (0, 1].
 
-    Largest sum of s so that 2 R − diag(s) has no negative eigenvalue, s at most 1. One s after
-    the other is brought as far as the others let it, with a barrier that shrinks, so that none
-    uses up what others need: the coordinate ascent for the semidefinite programme of Candès et al.
-    that Askari, Rebjock, d'Aspremont and El Ghaoui (2020), "FANOK", describe. Beyond 100 columns
-    all s are equal, which is quick, but leaves knockoffs nearer to their columns.
+    Maximizes the sum of s, each at most 1, such that 2 R − diag(s) is positive semidefinite: the
+    semidefinite programme of Candès et al., by coordinate ascent with a shrinking barrier after
+    Askari, Rebjock, d'Aspremont and El Ghaoui (2020), "FANOK". Beyond 100 columns all s are
+    equal, which is fast but leaves knockoffs nearer to their columns.
 
     Parameters
     ----------
@@ -93,11 +92,11 @@ def differences(correlation: Matrix) -> Vector:
     """
     size = len(correlation)
     smallest = float(linalg.eigvalsh(correlation)[0])
-    if size > _MOST_IN_TURN:
+    if size > _MAX_ASCENT_COLUMNS:
         return np.full(size, min(1.0, 2 * smallest) * (1 - _SLACK))
     s = np.full(size, min(1.0, 2 * smallest) / 2)
     barrier = 0.1
-    while barrier > _LAST_BARRIER:
+    while barrier > _MIN_BARRIER:
         for j in range(size):
             others = np.arange(size) != j
             rest = 2 * correlation[np.ix_(others, others)] - np.diag(s[others])

@@ -1,4 +1,4 @@
-"""What to compute, and how trees are had."""
+"""Options of feature vectors: source of paths, counting, growth of forests, and reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_IN_MATRIX = 2_000
 
 
 class PathSource(Enum):
-    """Whose decision paths are read."""
+    """Source of decision paths."""
 
     MODEL = "MODEL"
     SURROGATE = "SURROGATE"
@@ -28,14 +28,14 @@ class PathSource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How a forest is grown where the model's own trees are not used.
+    """Growth of a surrogate forest.
 
     Attributes
     ----------
     sentence_count : int
-        Paths, after which no more trees are grown.
+        Number of paths at which growing stops.
     depth : int or None
-        Most splits on a path; None: chosen by cross-validation.
+        Maximum number of splits on a path; None: chosen by cross-validation.
     one_hot_target : bool or None
         Whether the target names classes; None: where it is text.
     """
@@ -47,12 +47,12 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is read off the vectors.
+    """Settings of groups and neighbours.
 
     Attributes
     ----------
     importance_floor : float
-        Shorter features, as shares of the longest, are in no group and nobody's neighbour.
+        Least length, relative to the longest, of features in groups and among neighbours.
     group_angle_degrees : float
     neighbor_count : int
     """
@@ -64,12 +64,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Knockoffs:
-    """How features are compared with knockoffs; see `KnockoffOptions` in the contract.
+    """Settings of the knockoff test; see `KnockoffOptions` in the contract.
 
     Attributes
     ----------
     component_count : int or None
-        Of the mixture of Gaussians; None: chosen by the Bayesian information criterion.
+        Components of the mixture of Gaussians; None: chosen by the Bayesian information
+        criterion.
     """
 
     permutation_count: int = KnockoffOptions.permutation_count.default
@@ -78,18 +79,18 @@ class Knockoffs:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compute; see `FeatureVectorsOptions` in the contract.
+    """Options of feature vectors; see `FeatureVectorsOptions` in the contract.
 
     Attributes
     ----------
     source : PathSource or None
-        None, before it is resolved: by what the model is.
+        None, before it is chosen by the kind of model.
     features : tuple of str
         Empty, before `resolve`, for all.
     row_indices : tuple of int
-        Rows of the table whose paths count; empty: all paths, once each.
+        Rows of the table whose paths count; empty: all paths count once.
     repeat_count : int
-        0: nothing is repeated.
+        Repetitions with other trees; 0: none.
     """
 
     source: PathSource | None = None
@@ -106,21 +107,20 @@ class Options:
 
 
 def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -> Options:
-    """Fill in defaults that depend on features, and refuse what is impossible.
+    """Fill in defaults that depend on features; reject invalid options.
 
     Parameters
     ----------
     options : Options
-        With a source.
+        With `source` set.
     row_count : int
-        Of the table; 0 where there is none.
+        Rows of the table; 0 without a table.
     """
     features = choose(options.features, names, f"{path}.features")
     if len(features) < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{len(features)} feature; vectors tell how features stand to each other, so there "
-            "must be at least 2",
+            f"{len(features)} feature; vectors compare features, so there must be at least 2",
             f"{path}.features",
         )
     _check_numbers(options, len(features), path)
@@ -131,7 +131,7 @@ def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -
 
 
 def positions(options: Options, names: Sequence[str]) -> Indices:
-    """Give the positions of the features asked for: (n,)."""
+    """Return the positions of the requested features: (n,)."""
     place = {name: position for position, name in enumerate(names)}
     return np.array([place[name] for name in options.features], dtype=np.intp)
 
@@ -173,7 +173,7 @@ def _check_knockoffs(knockoffs: Knockoffs, source: PathSource | None, path: str)
     if source is PathSource.MODEL:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "the model's own trees know no knockoffs; set source to SURROGATE or LABELS",
+            "the model's own trees have no splits on knockoffs; set source to SURROGATE or LABELS",
             path,
         )
     check_limits(KnockoffOptions, knockoffs, path)

@@ -1,4 +1,4 @@
-"""Decision paths of trees: which column each split looks at, from roots to leaves."""
+"""Decision paths of trees: the feature of each split, from roots to leaves."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paths:
-    """Trees as far as paths go: thresholds and directions are left out.
+    """Trees reduced to their paths, without thresholds and directions.
 
     Attributes
     ----------
     feature : (n_nodes,) int32
-        Feature that a split looks at; -1 at leaves, and where a split counts for no feature.
+        Feature of a split; -1 for leaves, and for splits on features that are not counted.
     parent : (n_nodes,) int32
-        -1 at roots.
+        Parent node; -1 for roots.
     leaf : (n_leaves,)
-        Nodes at which paths end.
+        Leaf nodes, one per path.
     tree : (n_leaves,)
-        Number of the tree that each leaf is in, from 0.
+        Index of the tree of each leaf, from 0.
     feature_count, tree_count : int
     """
 
@@ -40,11 +40,11 @@ class Paths:
     tree_count: int
 
     def __len__(self) -> int:
-        """Count the paths."""
+        """Return the number of paths."""
         return len(self.leaf)
 
     def split_counts(self) -> Counts:
-        """Count the splits on each path, those for no feature included: (n_paths,)."""
+        """Count the splits on each path, uncounted features included: (n_paths,)."""
         counts = np.zeros(len(self), dtype=np.int64)
         node = self.parent[self.leaf]
         while (inside := node >= 0).any():
@@ -53,15 +53,15 @@ class Paths:
         return counts
 
     def of_features(self, chosen: Indices) -> Paths:
-        """Count splits for some features only, which are numbered anew; windows stay."""
+        """Restrict to some features, renumbered; other splits stay in the windows."""
         number = np.full(self.feature_count + 1, -1, dtype=np.int32)
         number[chosen] = np.arange(len(chosen))
-        feature = number[self.feature]  # -1 is the last one
+        feature = number[self.feature]  # -1 indexes the last entry, -1
         return Paths(feature, self.parent, self.leaf, self.tree, len(chosen), self.tree_count)
 
 
 def of_ensemble(ensemble: Ensemble) -> Paths:
-    """Take the paths of a model's own trees."""
+    """Return the paths of a model's own trees."""
     leaf = ensemble.leaf.astype(np.intp)
     return Paths(
         ensemble.feature,
@@ -76,14 +76,14 @@ def of_ensemble(ensemble: Ensemble) -> Paths:
 def of_children(
     trees: Sequence[tuple[Array, Array, Array]], column_of: Indices, feature_count: int
 ) -> Paths:
-    """Take the paths of trees that tell their children.
+    """Return the paths of trees given by their children.
 
     Parameters
     ----------
     trees : sequence of (left, right, column), each (n_nodes,)
-        Children are -1 at leaves.
+        Children are -1 for leaves.
     column_of : (n_columns,)
-        Feature that each column was made from.
+        Feature of each column.
     """
     features, parents, leaves = [], [], []
     start = 0
@@ -108,7 +108,7 @@ def of_children(
 
 
 def of_sentences(sentences: Sequence[Sequence[int]], feature_count: int) -> Paths:
-    """Take paths that are given one by one, each as the features on it, in order."""
+    """Return paths given as sequences of features."""
     feature: list[int] = []
     parent: list[int] = []
     leaf: list[int] = []

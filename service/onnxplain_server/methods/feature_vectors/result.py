@@ -1,4 +1,4 @@
-"""What is told of features' vectors."""
+"""Result of feature vectors: embedding, groups, interchangeable pairs, stability and notes."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from onnxplain_server.methods.feature_vectors.stability import Stability, stabil
 
 _CLEAR_GAP = 1.1
 FAITHFUL = 0.8
-_UNFAITHFUL = 0.5
-"""Fidelity below which the forest tells more noise than target, and no pair is told."""
-_FLAT = 2 / 3
-"""Share of the variance below which the vectors are a coarse picture of the counts."""
-_MANY_SENTENCES = 20_000
+_MIN_FIDELITY = 0.5
+"""Fidelity below which the forest fits more noise than target, so no pair is reported."""
+_MIN_VARIANCE_RATIO = 2 / 3
+"""Share of the variance below which the vectors approximate the counts poorly."""
+_MIN_SENTENCES = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """See `FeatureVectorsResult` in the contract.
+    """Result of feature vectors; see `FeatureVectorsResult` in the contract.
 
     Attributes
     ----------
     features : tuple of str
-        In the order of all lists here.
+        In the order of all lists below.
     source : PathSource
     embedding : Embedding
     sentence_count, tree_count : int
-        Paths that counted, and trees they are from.
+        Number of counted paths, and of their trees.
     groups : (n_features,)
-        From 1; 0 for features too short to be in one.
+        From 1; 0 for features too short for a group.
     nearest : list of (positions, degrees)
-        For each feature.
+        Nearest neighbours of each feature.
     fit : Fit or None
-        Of a forest that was grown.
+        Fit of a surrogate forest; None for the model's own trees.
     interchange : Interchange
-        How alike the important features are used.
+        Comparison of the important features.
     interchangeable : tuple of Pair
-        The most similar first.
+        Most similar first.
     no_pairs_reason : str
-        Why no pair is told, whatever the counts; empty where pairs can be told.
+        Reason that no pair is reported, whatever the counts; empty if pairs can be reported.
     cooccurrence, similarity : (n_features, n_features) or None
     notes : tuple of Note
     """
@@ -92,12 +92,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathCounts:
-    """What counting gave: the start of every result.
+    """Counts of paths, the basis of a result and of each repetition.
 
     Attributes
     ----------
     counted, split_pairs : sparse (n_features, n_features)
-        Counts that are embedded, and those by which features are compared.
+        Counts to embed, and counts for comparing features.
     """
 
     counted: Cooccurrence
@@ -110,7 +110,7 @@ class PathCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repetition:
-    """What is kept of a repetition.
+    """Vectors and rule of a repetition.
 
     Attributes
     ----------
@@ -123,19 +123,19 @@ class Repetition:
     holds: Matrix
 
 
-def repetition(options: Options, trunk: PathCounts, chosen: Indices) -> Repetition:
-    """Read other trees as those of the result were read, in whose order `chosen` stands."""
-    vectors = embed_counts(trunk.counted, options).vectors
-    return Repetition(vectors, interchange.compare(trunk.split_pairs, chosen).holds)
+def repetition(options: Options, counts: PathCounts, chosen: Indices) -> Repetition:
+    """Evaluate a repetition for the features `chosen` in the result."""
+    vectors = embed_counts(counts.counted, options).vectors
+    return Repetition(vectors, interchange.compare(counts.split_pairs, chosen).holds)
 
 
 def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
-    """Decompose counts, or say that there are none.
+    """Embed counts, or raise an error if there are none.
 
     Raises
     ------
     ExplainError
-        UNSUPPORTED_MODEL or INVALID_OPTION where no two features stand near each other.
+        UNSUPPORTED_MODEL or INVALID_OPTION if no two features co-occur.
     """
     if not counted.nnz:
         of_model = options.source is PathSource.MODEL
@@ -146,8 +146,8 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
         raise ExplainError(
             Reason.UNSUPPORTED_MODEL if of_model else Reason.INVALID_OPTION,
             f"no path{of_length} has splits on two different features within a window of "
-            f"{options.rule.window} (trees of one split have none), so no two features stand near "
-            f"each other; {lower}{remedy}",
+            f"{options.rule.window} (trees of one split have none), so no two features co-occur; "
+            f"{lower}{remedy}",
             "model" if of_model else "",
         )
     return embed(counted, options.dimension_count)
@@ -155,118 +155,118 @@ def embed_counts(counted: Cooccurrence, options: Options) -> Embedding:
 
 def finish(
     options: Options,
-    trunk: PathCounts,
+    counts: PathCounts,
     embedding: Embedding,
     *,
     repeats: Sequence[Repetition] = (),
     check: KnockoffCheck | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
-    """Read everything off the vectors and the counts.
+    """Derive the result from the vectors and the counts.
 
     Parameters
     ----------
     repeats : sequence of Repetition
-        None, or at least 2.
+        Empty, or at least 2.
     """
-    vectors, wanted = embedding.vectors, options.reading
-    chosen = geometry.important(vectors, wanted.importance_floor)
-    found = interchange.compare(trunk.split_pairs, chosen)
-    no_pairs_reason = _no_pairs_reason(trunk, len(options.features))
+    vectors, reading = embedding.vectors, options.reading
+    chosen = geometry.important(vectors, reading.importance_floor)
+    comparison = interchange.compare(counts.split_pairs, chosen)
+    no_pairs_reason = _no_pairs_reason(counts, len(options.features))
     return Result(
         options.features,
         options.source or PathSource.MODEL,
         embedding,
-        trunk.sentence_count,
-        trunk.tree_count,
-        wanted.importance_floor,
-        geometry.groups(vectors, chosen, wanted.group_angle_degrees),
-        geometry.neighbors(vectors, chosen, wanted.neighbor_count),
+        counts.sentence_count,
+        counts.tree_count,
+        reading.importance_floor,
+        geometry.groups(vectors, chosen, reading.group_angle_degrees),
+        geometry.neighbors(vectors, chosen, reading.neighbor_count),
         stability(vectors, [repeat.vectors for repeat in repeats]) if repeats else None,
         check,
-        trunk.fit,
-        found,
+        counts.fit,
+        comparison,
         ()
         if no_pairs_reason
-        else interchange.stable_pairs(found, [repeat.holds for repeat in repeats]),
+        else interchange.stable_pairs(comparison, [repeat.holds for repeat in repeats]),
         no_pairs_reason,
-        trunk.counted.toarray().astype(np.float64) if options.include_cooccurrence else None,
+        counts.counted.toarray().astype(np.float64) if options.include_cooccurrence else None,
         geometry.similarity(vectors) if options.include_similarity else None,
-        (*notes, *_notes(trunk, embedding)),
+        (*notes, *_notes(counts, embedding)),
     )
 
 
-def _notes(trunk: PathCounts, embedding: Embedding) -> list[Note]:
-    """Say what should temper the trust in angles and lengths."""
+def _notes(counts: PathCounts, embedding: Embedding) -> list[Note]:
+    """Return warnings about angles and lengths."""
     notes = []
     if is_ill_determined(embedding):
         count = embedding.vectors.shape[1]
         notes.append(
             Note(
                 "ANGLE_ILL_DETERMINED",
-                f"Singular value {count} is only {embedding.gap:.2f} times the next one, so which "
-                "plane is drawn, and with it every angle, hangs on little; look at similarities "
-                "with a higher dimension_count.",
+                f"Singular value {count} is only {embedding.gap:.2f} times the next one, so the "
+                "plane of the vectors, and with it every angle, is poorly determined; use "
+                "similarities with a higher dimension_count.",
             )
         )
-    if trunk.sentence_count < _MANY_SENTENCES:
+    if counts.sentence_count < _MIN_SENTENCES:
         notes.append(
             Note(
                 "FEW_SENTENCES",
-                f"Only {trunk.sentence_count:,} paths were counted; about {_MANY_SENTENCES:,} give "
+                f"Only {counts.sentence_count:,} paths were counted; about {_MIN_SENTENCES:,} give "
                 "angles within some 5 degrees from forest to forest. repeat_count tells how far "
                 "these would move.",
             )
         )
-    if doubts := " ".join(filter(None, (_unlike_target(trunk), _flat(embedding)))):
+    if doubts := " ".join(filter(None, (_low_fidelity(counts), _low_variance(embedding)))):
         notes.append(Note("LOW_FIDELITY", doubts))
     return notes
 
 
 def is_ill_determined(embedding: Embedding) -> bool:
-    """Whether the plane, and every angle with it, hangs on little."""
+    """Return whether the plane of the vectors, and every angle, is poorly determined."""
     return embedding.gap < _CLEAR_GAP
 
 
 def is_coarse(embedding: Embedding) -> bool:
-    """Whether the vectors hold little of the counts."""
-    return embedding.variance_ratio < _FLAT
+    """Return whether the vectors hold little of the variance of the counts."""
+    return embedding.variance_ratio < _MIN_VARIANCE_RATIO
 
 
-def _unlike_target(trunk: PathCounts) -> str:
-    """Doubt where a grown forest tells little of its target."""
-    if trunk.fit is None or trunk.fit.fidelity >= FAITHFUL:
+def _low_fidelity(counts: PathCounts) -> str:
+    """Return the warning of a surrogate forest with low fidelity, or ""."""
+    if counts.fit is None or counts.fit.fidelity >= FAITHFUL:
         return ""
     pairs = (
-        f" Below {_UNFAITHFUL}, no features are told to be interchangeable."
-        if trunk.fit.fidelity < _UNFAITHFUL
+        f" Below {_MIN_FIDELITY}, no features are reported as interchangeable."
+        if counts.fit.fidelity < _MIN_FIDELITY
         else ""
     )
     return (
-        f"The forest grown tells only {trunk.fit.fidelity:.2f} of its target on held-out "
-        f"rows (below {FAITHFUL}), so the vectors may not be those of what is explained; "
-        f"a larger depth or row_count can help.{pairs}"
+        f"The surrogate forest's fidelity on held-out rows is only {counts.fit.fidelity:.2f} "
+        f"(below {FAITHFUL}), so the vectors may not represent its target; a larger depth or "
+        f"row_count can help.{pairs}"
     )
 
 
-def _flat(embedding: Embedding) -> str:
-    """Doubt where the vectors hold little of the counts."""
+def _low_variance(embedding: Embedding) -> str:
+    """Return the warning of a coarse embedding, or ""."""
     if not is_coarse(embedding):
         return ""
     return (
         f"The {embedding.vectors.shape[1]} dimensions of the vectors hold only "
-        f"{embedding.variance_ratio:.0%} of the variance of the counts (below {_FLAT:.0%}), so "
-        "features that are near each other in them may differ in the rest: look at the adjusted "
-        "similarity, which uses all dimensions, or ask for a higher dimension_count."
+        f"{embedding.variance_ratio:.0%} of the variance of the counts (below "
+        f"{_MIN_VARIANCE_RATIO:.0%}), so nearby features may differ in other dimensions: use the "
+        "adjusted similarity, which uses all dimensions, or a higher dimension_count."
     )
 
 
-def _no_pairs_reason(trunk: PathCounts, feature_count: int) -> str:
-    """Say why no pair can be told, whatever the counts; empty where pairs can be told."""
-    if trunk.is_boosted:
+def _no_pairs_reason(counts: PathCounts, feature_count: int) -> str:
+    """Return the reason that no pair can be reported, or ""."""
+    if counts.is_boosted:
         return "the model's trees are boosted"
-    if trunk.fit is not None and trunk.fit.fidelity < _UNFAITHFUL:
-        return f"the forest grown tells only {trunk.fit.fidelity:.2f} of its target"
+    if counts.fit is not None and counts.fit.fidelity < _MIN_FIDELITY:
+        return f"the fidelity of the surrogate forest is only {counts.fit.fidelity:.2f}"
     if feature_count < interchange.MIN_FEATURES:
         return f"fewer than {interchange.MIN_FEATURES} features have too few neighbours"
     return ""

@@ -1,4 +1,4 @@
-"""How far vectors would move with other trees."""
+"""Stability of vectors: spread over repetitions with other trees, after alignment."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnxplain_server.methods.feature_vectors.geometry import angles, difference
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability:
-    """Spread over repetitions.
+    """Spread of vectors over repetitions.
 
     Attributes
     ----------
     norm_standard_errors, angle_standard_errors_degrees : (n_features,)
         Standard deviations over repetitions.
     rank_correlation : float
-        Spearman's, of norms in a repetition with those of the result; the mean. NaN where
+        Mean Spearman correlation of the norms in repetitions with those of the result; NaN if
         all norms are equal.
     """
 
@@ -31,35 +31,35 @@ class Stability:
 
 
 def stability(vectors: Matrix, repeats: Sequence[Matrix]) -> Stability:
-    """Compare repetitions with the result: turned and mirrored onto it, never stretched.
+    """Compare repetitions with the result, after rotation and reflection onto it.
 
     Parameters
     ----------
     vectors : (n_features, n_dimensions)
     repeats : sequence of the same, at least 2
     """
-    turned = [align(repeat, vectors) for repeat in repeats]
-    lengths = np.array([norms(repeat) for repeat in turned])
-    moved = np.array([difference(angles(repeat), angles(vectors)) for repeat in turned])
+    aligned = [align(repeat, vectors) for repeat in repeats]
+    lengths = np.array([norms(repeat) for repeat in aligned])
+    moved = np.array([difference(angles(repeat), angles(vectors)) for repeat in aligned])
     ranks = [_rank_correlation(norms(vectors), length) for length in lengths]
-    # Around the mean direction, which the result need not be.
+    # Around the mean direction of the repetitions, not the result's.
     spread = difference(moved, _mean_direction(moved))
     return Stability(
         lengths.std(axis=0, ddof=1),
-        np.sqrt((spread**2).sum(axis=0) / (len(turned) - 1)),
+        np.sqrt((spread**2).sum(axis=0) / (len(aligned) - 1)),
         float(np.mean(ranks)),
     )
 
 
 def align(vectors: Matrix, reference: Matrix) -> Matrix:
-    """Turn and mirror vectors so that they are nearest to others: orthogonal Procrustes."""
-    turn, _ = linalg.orthogonal_procrustes(vectors, reference)
-    aligned: Matrix = vectors @ turn
+    """Rotate and reflect vectors onto a reference: orthogonal Procrustes."""
+    rotation, _ = linalg.orthogonal_procrustes(vectors, reference)
+    aligned: Matrix = vectors @ rotation
     return aligned
 
 
 def _rank_correlation(first: Vector, second: Vector) -> float:
-    """Spearman's; NaN where all of one are equal, so that there is no order."""
+    """Return Spearman's correlation; NaN if either is constant."""
     ranks = [stats.rankdata(values) for values in (first, second)]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return float("nan")
