@@ -1,4 +1,4 @@
-"""What tests of grown forests share."""
+"""Fixtures for tests of surrogate forests."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the first use compiles is all that later uses need."""
+"""Compilation of the counting kernel: once, at first use."""
 
 import subprocess
 import sys

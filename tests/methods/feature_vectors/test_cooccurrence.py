@@ -1,4 +1,4 @@
-"""Who stands near whom on decision paths."""
+"""Co-occurrence counts of features on decision paths."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What tempers the trust in a result is said with it."""
+"""Notes of feature vectors: low fidelity, poorly determined angles."""
 
 import numpy as np
 import pytest

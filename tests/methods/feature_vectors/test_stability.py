@@ -1,4 +1,4 @@
-"""How far vectors would move with other trees."""
+"""Stability of feature vectors over repetitions."""
 
 import numpy as np
 import pytest

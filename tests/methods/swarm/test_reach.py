@@ -1,4 +1,4 @@
-"""How far moved values lie outside those observed."""
+"""Reach of a weight: moved values outside the observed range."""
 
 import numpy as np
 from onnxplain_server.methods.swarm.reach import Reach, extrapolation, reach

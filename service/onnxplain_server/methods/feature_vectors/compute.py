@@ -56,12 +56,7 @@ def from_forest(
 ) -> Result:
     """Compute vectors from the model's own trees; `options` are resolved.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of all features of the model.
-    visits : (n_leaves,) or None
-        Count of each path; None: 1.
+    `names` are all features of the model; `visits`, (n_leaves,), counts paths (None: 1 each).
     """
     paths = of_ensemble(forest.ensemble).of_features(positions(options, names))
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits

@@ -31,7 +31,7 @@ class Run(Protocol):
     """Parallel map: applies a function to parts; results in the order of the parts."""
 
     def __call__(self, function: Callable[[_T], _R], parts: Iterable[_T]) -> list[_R]:
-        """See `BlockPool.run`."""
+        """Apply a function to parts, in parallel; return results in the order of the parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

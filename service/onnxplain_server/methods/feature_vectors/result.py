@@ -162,13 +162,7 @@ def finish(
     check: KnockoffCheck | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
-    """Derive the result from the vectors and the counts.
-
-    Parameters
-    ----------
-    repeats : sequence of Repetition
-        Empty, or at least 2.
-    """
+    """Derive the result from the vectors and the counts, and 0 or at least 2 repetitions."""
     vectors, reading = embedding.vectors, options.reading
     chosen = geometry.important(vectors, reading.importance_floor)
     comparison = interchange.compare(counts.split_pairs, chosen)

@@ -70,13 +70,10 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     seed: int,
     run: Run,
 ) -> Result:
-    """Measure the importance of features.
+    """Measure the importance of features; `options` are resolved.
 
     Parameters
     ----------
-    expressions : sequence of Expression
-    options : Options
-        Resolved.
     moments : Moments or None
         Required by the estimators GAUSSIAN and TAYLOR.
     """
@@ -90,13 +87,7 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     raws = np.array([_raw(bound, scores, options) for bound in bounds])
     spreads = _spreads(bounds, scores, options, seed, run)
     importances = [
-        FirmImportance(
-            bound.expression.text,
-            bound.measure.estimator,
-            _finish(bound, raw),
-            spread,
-            _curve(bound, scores, means),
-        )
+        _importance(bound, raw, spread, _curve(bound, scores, means))
         for bound, raw, spread in zip(bounds, raws, spreads, strict=True)
     ]
     resampling = options.resampling
@@ -124,6 +115,16 @@ def _notes(
         *few_rows_notes(options.resampling, scores.weights),
         *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
     )
+
+
+def _importance(
+    bound: BoundFeature,
+    raw: Vector,
+    spread: ImportanceSpread | None,
+    curve: ConditionalExpectation,
+) -> FirmImportance:
+    text, estimator = bound.expression.text, bound.measure.estimator
+    return FirmImportance(text, estimator, _finish(bound, raw), spread, curve)
 
 
 def complete(

@@ -98,27 +98,21 @@ def cost(options: Options, problem: Problem) -> int:
 
 
 def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:
-    """Search each cohort for the most damaging weight of each feature.
-
-    Parameters
-    ----------
-    notes : sequence of Note
-        Notes from the preparation, to be added to the result.
-    """
+    """Search each cohort for the most damaging weights; `notes` are added to the result."""
     positions = [problem.background.features.index(name) for name in options.features]
     predicted = problem.predictor.unmoved()
     _check_finite(problem, predicted)
     groups = list(problem.cohorts(predicted, problem.single_rows))
     if options.search is Search.EXACT:
         exact = [_read_steps(problem, options, cohort, positions, seed) for cohort in groups]
-        results = [found for found, _ in exact]
+        results = [optima for optima, _ in exact]
         notes = [*notes, *_disagreement_notes(sum(count for _, count in exact))]
     else:
         results = [_search(problem, options, cohort, positions, seed) for cohort in groups]
         problem.predictor.settle(cost(options, problem))
     effects = [
-        _effects(problem, options, cohort, found, positions, seed)
-        for cohort, found in zip(groups, results, strict=True)
+        _effects(problem, options, cohort, optima, positions, seed)
+        for cohort, optima in zip(groups, results, strict=True)
     ]
     importances = np.array([[effect.importance for effect in row] for row in effects])
     total, relative = over_classes(importances)

@@ -75,7 +75,7 @@ class LabelScorer:
     unmoved: Matrix
 
     def scores(self, tally: Tally) -> Vector:
-        """See `Scorer.scores`."""
+        """Return the score over all rows: (n_weights,)."""
         confusion = np.repeat(self.unmoved[None], len(tally), axis=0)
         confusion[:, self.moved_class] += tally.counts
         hits = np.diagonal(confusion, axis1=1, axis2=2)
@@ -93,7 +93,7 @@ class LabelScorer:
         return f1
 
     def damage(self, scores: Vector) -> Vector:
-        """See `Scorer.damage`."""
+        """Return the distance of scores from 1."""
         return np.abs(1 - scores)
 
 
@@ -113,12 +113,12 @@ class LossScorer:
     weight: float
 
     def scores(self, tally: Tally) -> Vector:
-        """See `Scorer.scores`."""
+        """Return the average loss over all rows: (n_weights,)."""
         average: Vector = (self.unmoved + tally.losses) / self.weight
         return average
 
     def damage(self, scores: Vector) -> Vector:
-        """See `Scorer.damage`."""
+        """Return the losses themselves."""
         return scores
 
 
