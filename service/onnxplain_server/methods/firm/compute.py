@@ -72,10 +72,7 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
 ) -> Result:
     """Measure the importance of features; `options` are resolved.
 
-    Parameters
-    ----------
-    moments : Moments or None
-        Required by the estimators GAUSSIAN and TAYLOR.
+    `moments` are required by the estimators GAUSSIAN and TAYLOR.
     """
     means = np.average(rows.scores, axis=0, weights=rows.weights)
     scores = WeightedScores(_centered(rows.scores, means), rows.weights, moments)
