@@ -116,9 +116,8 @@ class Server:
             ready=ready,
         )
         with ExitStack() as opened:
-            shared = _Shared(
-                settings, service, metrics, access, tracer, self._scheduler.thread_count
-            )
+            threads = self._scheduler.thread_count
+            shared = _Shared(settings, service, metrics, access, tracer, threads)
             self._rest = _rest(shared)
             opened.callback(self._rest.stop, 0)
             self._grpc = _grpc(shared)

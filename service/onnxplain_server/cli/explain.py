@@ -1,4 +1,7 @@
-"""Command `explain`: computes explanations of a model on the rows of a table."""
+"""Command `explain`: computes explanations of a model on the rows of a table.
+
+The function is long because typer makes one flag from each parameter.
+"""
 
 from __future__ import annotations
 

@@ -51,17 +51,21 @@ def build(
     """
     files.check_one_stdin([model, table, request_file])
     request = _from_file(request_file) if request_file else ExplainRequest()
-    if methods and request.methods:
-        raise typer.BadParameter("methods are given both by --request and by --method; choose one")
-    if not methods and not request.methods:
-        raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
-    request.methods.extend(methods)
+    _add(methods, request)
     _apply(flags, request)
     if model:
         request.model.CopyFrom(Model(content=files.read(model)))
     if table is not None:
         request.table.CopyFrom(_table(table))
     return request
+
+
+def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
+    if methods and request.methods:
+        raise typer.BadParameter("both --request and --method name methods; choose one")
+    if not methods and not request.methods:
+        raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
+    request.methods.extend(methods)
 
 
 def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from onnxplain.v1 import explanation_service_pb2, explanation_service_pb2_grpc
+from onnxplain.v1 import explanation_service_pb2
+from onnxplain.v1.explanation_service_pb2_grpc import add_ExplanationServiceServicer_to_server
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator
@@ -83,17 +84,16 @@ class GrpcServer:
             ],
             options=list(_options(message_bytes, longest_seconds).items()),
         )
+        receiver = MessageReceiver(thread_count)
         explanations = ExplanationServicer(
             service,
             metrics,
             tracer,
-            MessageReceiver(thread_count),
+            receiver,
             message_bytes=message_bytes,
             longest_seconds=longest_seconds,
         )
-        explanation_service_pb2_grpc.add_ExplanationServiceServicer_to_server(
-            explanations, self._server
-        )
+        add_ExplanationServiceServicer_to_server(explanations, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self.set_ready(service.ready)
         names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
