@@ -1,10 +1,10 @@
-"""Option classes and request arguments of the Python client, generated from the contract.
+"""Parts of the Python client that are generated from the contract: options, arguments, results.
 
 Usage: python -m tools.python_client DESCRIPTORS FOLDER
 
 DESCRIPTORS is a FileDescriptorSet with comments and imports, as protoc writes it. FOLDER gets
 what stands in clients/python/onnxplain/requests: one file in options/ for each file of the
-contract that has options of a method, and arguments.py.
+contract that has options of a method, arguments.py, and what stands in results: by_method.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from tools.python_client import arguments, options
+from tools.python_client import arguments, options, results
 from tools.python_client.contract import Contract
 
 
@@ -25,6 +25,7 @@ def main(descriptors: Path, folder: Path) -> None:
     for name, source in options.modules(contract).items():
         (folder / "options" / f"{name}.py").write_text(source, encoding="utf-8")
     (folder / "arguments.py").write_text(arguments.module(contract), encoding="utf-8")
+    (folder / "by_method.py").write_text(results.module(contract), encoding="utf-8")
 
 
 if __name__ == "__main__":

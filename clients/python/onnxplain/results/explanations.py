@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import TypeAlias, TypeVar, overload
+from typing import TypeVar, overload
 
 from onnxplain.results import provenance
-from onnxplain.results.average_loss import AverageLossResult
+from onnxplain.results.by_method import READERS, Result, ResultsByMethod
 from onnxplain.results.canonical_json import to_json
-from onnxplain.results.feature_vectors import FeatureVectorsResult
-from onnxplain.results.firm import FirmResult
-from onnxplain.results.individual_conditional_expectation import (
-    IndividualConditionalExpectationResult,
-)
-from onnxplain.results.interactions import InteractionsResult
-from onnxplain.results.partial_dependence import PartialDependenceResult
-from onnxplain.results.permutation_importance import PermutationImportanceResult
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ModelDescription, Receipt
-from onnxplain.results.swarm import SwarmResult
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
-
-Result: TypeAlias = (
-    InteractionsResult
-    | PartialDependenceResult
-    | IndividualConditionalExpectationResult
-    | PermutationImportanceResult
-    | AverageLossResult
-    | FeatureVectorsResult
-    | FirmResult
-    | SwarmResult
-)
 
 _ResultType = TypeVar("_ResultType", bound=Result)
 
-_READERS: dict[str, Callable[[Explanation], Result]] = {
-    "interactions": InteractionsResult.from_message,
-    "partial_dependence": PartialDependenceResult.from_message,
-    "individual_conditional_expectation": IndividualConditionalExpectationResult.from_message,
-    "permutation_importance": PermutationImportanceResult.from_message,
-    "average_loss": AverageLossResult.from_message,
-    "feature_vectors": FeatureVectorsResult.from_message,
-    "firm": FirmResult.from_message,
-    "swarm": SwarmResult.from_message,
-}
 
-
-class Explanations(Sequence[Result]):
+class Explanations(ResultsByMethod, Sequence[Result]):
     """Results, in the order of the methods of the request.
 
     Parameters
@@ -84,46 +53,6 @@ class Explanations(Sequence[Result]):
         """Name the results and the model."""
         names = ", ".join(type(result).__name__ for result in self._results)
         return f"<Explanations [{names}] of {self.message.model.digest or 'a model'}>"
-
-    @property
-    def interactions(self) -> InteractionsResult:
-        """The result of `Interactions`; LookupError unless there is exactly one."""
-        return self._only(InteractionsResult)
-
-    @property
-    def partial_dependence(self) -> PartialDependenceResult:
-        """The result of `PartialDependence`; LookupError unless there is exactly one."""
-        return self._only(PartialDependenceResult)
-
-    @property
-    def individual_conditional_expectation(self) -> IndividualConditionalExpectationResult:
-        """The result of `IndividualConditionalExpectation`; LookupError unless exactly one."""
-        return self._only(IndividualConditionalExpectationResult)
-
-    @property
-    def permutation_importance(self) -> PermutationImportanceResult:
-        """The result of `PermutationImportance`; LookupError unless there is exactly one."""
-        return self._only(PermutationImportanceResult)
-
-    @property
-    def average_loss(self) -> AverageLossResult:
-        """The result of `AverageLoss`; LookupError unless there is exactly one."""
-        return self._only(AverageLossResult)
-
-    @property
-    def feature_vectors(self) -> FeatureVectorsResult:
-        """The result of `FeatureVectors`; LookupError unless there is exactly one."""
-        return self._only(FeatureVectorsResult)
-
-    @property
-    def firm(self) -> FirmResult:
-        """The result of `Firm`; LookupError unless there is exactly one."""
-        return self._only(FirmResult)
-
-    @property
-    def swarm(self) -> SwarmResult:
-        """The result of `Swarm`; LookupError unless there is exactly one."""
-        return self._only(SwarmResult)
 
     @property
     def plots(self) -> tuple[Plot, ...]:
@@ -183,9 +112,9 @@ def _html(result: Result) -> str:
 
 def _read(explanation: Explanation) -> Result:
     method = explanation.WhichOneof("result") or "unknown"
-    if method not in _READERS:
+    if method not in READERS:
         raise ValueError(
             f"this version of onnxplain cannot read the result of the method {method!r}; "
             "update it, or take the messages of the response by client.messages"
         )
-    return _READERS[method](explanation)
+    return READERS[method](explanation)
