@@ -1,4 +1,4 @@
-"""What moving features does, as pictures: importances, each class in detail, and confusions."""
+"""Plots of swarm: importances as bars, each class in detail, and the similarity of classes."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.ranking import counts, finding, strongest
 from onnxplain_server.plots.elements.style import MOST_SERIES
-from onnxplain_server.plots.swarm_detail import outside
+from onnxplain_server.plots.swarm_detail import extrapolation
 
 _TITLE = "Stress test: harm done by moving a feature"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw importances, and, where rows are moved by class, each class and their similarity."""
+    """Draw importances, and, if rows are moved by class, each class and their similarity."""
     bars = (_importances(result),)
     if any(effect.row_index is not None for effect in result.effects):
         return bars
-    drawn = _strongest(result.cohorts)
-    names = identifiers(f"swarm-{effects[0].class_name}" for effects in drawn)
+    cohorts = _strongest(result.cohorts)
+    names = identifiers(f"swarm-{effects[0].class_name}" for effects in cohorts)
     details = tuple(
-        swarm_detail.plot(result, effects, name) for effects, name in zip(drawn, names, strict=True)
+        swarm_detail.plot(result, effects, name)
+        for effects, name in zip(cohorts, names, strict=True)
     )
     return (*bars, *details, *swarm_similarity.plots(result))
 
 
 def _strongest(cohorts: Sequence[tuple[Effect, ...]]) -> list[tuple[Effect, ...]]:
-    """Keep the classes that break most, in their order."""
-    harm = [sum(effect.search_result.drop for effect in effects) for effects in cohorts]
-    kept = np.sort(np.argsort(-np.array(harm), kind="stable")[:MOST_SERIES])
-    return [cohorts[place] for place in kept]
+    """Return the classes whose scores drop most, in their order."""
+    drops = [sum(effect.search_result.drop for effect in effects) for effects in cohorts]
+    strongest = np.sort(np.argsort(-np.array(drops), kind="stable")[:MOST_SERIES])
+    return [cohorts[place] for place in strongest]
 
 
 def _importances(result: Result) -> Plot:
-    """Draw a bar per feature and class; per feature alone without classes, or for single rows."""
+    """Draw a bar per feature and class, or per feature without classes or for single rows."""
     by_class = bool(result.similarity.size)
     if by_class:
         parts = [[effect.importance for effect in effects] for effects in result.cohorts]
@@ -52,9 +53,9 @@ def _importances(result: Result) -> Plot:
     remarks = [
         "Orders features by harm, and those that do the same harm by how little they are moved",
         f"{_unit(result)}; in {_range(result)}",
-        *outside(result.effects),
+        *extrapolation(result.effects),
         *counts("feature", bars, len(names)),
-        *_unsure(result),
+        *_low_agreement(result),
     ]
     sentences = [f"{_TITLE}: {finding(bars)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
@@ -75,15 +76,15 @@ def _unit(result: Result) -> str:
 
 
 def _range(result: Result) -> str:
-    """Tell between what importances are: without classes, or for rows, they are sums."""
+    """Return the range of importances; without classes, or for rows, they are sums."""
     if result.score is None:
         return "[0, ∞)"
     count = 1 if result.similarity.size else len(result.cohorts)
     return f"[0, {result.motion.weight_limit * count:.4g}]"
 
 
-def _unsure(result: Result) -> list[str]:
-    """Name what few searches have found."""
+def _low_agreement(result: Result) -> list[str]:
+    """Return a remark on effects that less than half of the searches found."""
     rare = [
         f"{shorten(clean(effect.feature), 24)} ({effect.search_result.agreement:.0%})"
         for effect in result.effects

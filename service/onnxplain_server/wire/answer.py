@@ -1,4 +1,4 @@
-"""Answers to responses: values to the message's fields."""
+"""Writer of responses: explanations, warnings and receipt as messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnxplain_server.wire import method_options, method_results
 
 
 def write(answer: Answer) -> service_pb2.ExplainResponse:
-    """Write explanations, warnings and all of the receipt that the computation knows."""
+    """Write explanations, warnings, and the fields of the receipt that the computation sets."""
     return service_pb2.ExplainResponse(
         explanations=[_explanation(explanation) for explanation in answer.explanations],
         receipt=service_pb2.Receipt(
@@ -30,7 +30,7 @@ def write(answer: Answer) -> service_pb2.ExplainResponse:
 
 
 def write_description(description: Description) -> model_pb2.ModelDescription:
-    """Write what a model takes and gives."""
+    """Write the inputs, outputs and operators of a model."""
     return model_pb2.ModelDescription(
         digest=description.digest,
         inputs=[

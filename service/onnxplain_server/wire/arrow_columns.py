@@ -1,4 +1,4 @@
-"""Columns of Arrow tables, to numbers or text."""
+"""Reader of Arrow columns: numbers become float64, text becomes str, times become text."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import pyarrow.compute as pc
 
 from onnxplain_server.core.arrays import Array
 
-_EXACT = 2**53
+_LARGEST_EXACT = 2**53
 
 
 class UnreadableError(Exception):
-    """The column is neither numbers nor text; its text says what it is."""
+    """Error for a column that is neither numbers nor text; its text names the Arrow type."""
 
 
 def read_column(chunks: pa.ChunkedArray) -> Array:
-    """Return numbers as float64, NaN where one is missing, or text as str objects, "" there.
+    """Return numbers as float64, or text as str objects; NaN and "" stand for missing values.
 
     Raises
     ------
     UnreadableError
     """
     try:
-        plain = _plain(chunks)
+        plain = _decode(chunks)
         too_large = _loses_digits(plain)
         values = None if too_large else _values(plain)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # A time zone that nobody knows, or an encoding within another.
+        # An unknown time zone, or an encoding nested in another.
         raise UnreadableError(str(chunks.type)) from None
     if values is None:
         beyond = " beyond 2^53, which would lose digits" if too_large else ""
@@ -35,7 +35,7 @@ def read_column(chunks: pa.ChunkedArray) -> Array:
     return values
 
 
-def _plain(chunks: pa.ChunkedArray) -> pa.ChunkedArray:
+def _decode(chunks: pa.ChunkedArray) -> pa.ChunkedArray:
     """Undo dictionary and run-end encoding."""
     if pa.types.is_run_end_encoded(chunks.type):
         return pc.run_end_decode(chunks)
@@ -43,7 +43,7 @@ def _plain(chunks: pa.ChunkedArray) -> pa.ChunkedArray:
         return chunks
     if not pa.types.is_string_view(chunks.type.value_type):
         return chunks.cast(chunks.type.value_type)
-    # Arrow cannot look up views.
+    # Arrow cannot cast dictionaries of string views.
     decoded = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in chunks.chunks]
     return pa.chunked_array(decoded, type=pa.string())
 
@@ -65,16 +65,16 @@ def _values(chunks: pa.ChunkedArray) -> Array | None:
 
 def _times(chunks: pa.ChunkedArray) -> Array | None:
     texts = chunks.cast(pa.string())
-    # Arrow's own words for a time in no calendar, "<value out of range: ...>", are no value.
+    # Arrow writes "<value out of range: ...>" for a time that no calendar has.
     return None if pc.any(pc.starts_with(texts, "<")).as_py() else _values(texts)
 
 
 def _loses_digits(chunks: pa.ChunkedArray) -> bool:
-    """Whether whole numbers are too large for float64."""
+    """Tell whether whole numbers are too large for float64."""
     if not (pa.types.is_integer(chunks.type) or pa.types.is_decimal(chunks.type)):
         return False
     if pa.types.is_decimal(chunks.type):
-        # Of narrow decimals Arrow knows no extremes.
+        # Arrow's min_max does not take narrow decimals.
         chunks = chunks.cast(pa.decimal256(76, chunks.type.scale))
     extremes = pc.min_max(chunks).as_py()
-    return any(value is not None and abs(value) > _EXACT for value in extremes.values())
+    return any(value is not None and abs(value) > _LARGEST_EXACT for value in extremes.values())

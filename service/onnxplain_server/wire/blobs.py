@@ -1,4 +1,4 @@
-"""Files that a request names by their id."""
+"""Uploaded models and tables that a request names by id: the SHA-256 of their content."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def identify(content: bytes) -> str:
-    """Return the id of a file: what it contains, and nothing else, decides on it."""
+    """Return the id of a file: a hash of its content alone."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def check_id(kind: str, blob_id: str) -> None:
-    """Refuse what is no id of a "model" or "table" by INVALID_REQUEST."""
+    """Raise INVALID_REQUEST unless `blob_id` has the form of an id; `kind`: "model", "table"."""
     if not _ID.fullmatch(blob_id):
         raise ExplainError(
             Reason.INVALID_REQUEST,
@@ -27,7 +27,7 @@ def check_id(kind: str, blob_id: str) -> None:
 
 
 def find(blobs: Blobs, kind: str, blob_id: str) -> Blob:
-    """Return the file of a "model" or "table", or raise BLOB_NOT_FOUND."""
+    """Return an uploaded file, or raise BLOB_NOT_FOUND; `kind`: "model", "table"."""
     blob = blobs.get(blob_id)
     if blob is None:
         raise not_found(kind, blob_id)
@@ -35,7 +35,7 @@ def find(blobs: Blobs, kind: str, blob_id: str) -> Blob:
 
 
 def not_found(kind: str, blob_id: str) -> ExplainError:
-    """Make the error for a file that is not there."""
+    """Return the BLOB_NOT_FOUND error."""
     return ExplainError(
         Reason.BLOB_NOT_FOUND,
         f"no uploaded {kind} {blob_id} is here, or no longer; upload it, or send its content",

@@ -1,7 +1,7 @@
-"""Canonical JSON of messages: the one encoder and the one decoder.
+"""Encoder and decoder of canonical JSON, protobuf's JSON mapping.
 
-As protobuf defines it, and stricter where JSON lets mistakes pass: no NaN or
-infinity outside strings, no name twice, no unknown field, no broken base64.
+Stricter than protobuf's own: NaN and infinity only as strings, no duplicate names, no unknown
+fields, no malformed base64.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from onnxplain_server.wire.json_shape import find_fault
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
-# Python objects take some ten times the bytes of the text they are read from.
+# Python objects take about ten times the memory of the JSON they are parsed from.
 MAX_VALUE_COUNT = 5_000_000
 
-# More than those of the largest double; Python's time to read them grows with their square.
-_MOST_DIGITS = 1_000
+# More digits than the largest double has; Python's time to parse them grows with their square.
+_MAX_DIGITS = 1_000
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_PREFIX = re.compile(r"Failed to parse \w+ field: ")
-_PLACE = re.compile(r' at "?\w+\.([\w.\[\]]+)"?$')
+_ERROR_PREFIX = re.compile(r"Failed to parse \w+ field: ")
+_ERROR_PATH = re.compile(r' at "?\w+\.([\w.\[\]]+)"?$')
 
 
 def encode(message: Message, indent: int | None = None) -> str:
-    """Write a message; lists and numbers are present when empty or 0, absent choices are not."""
+    """Write a message; fields without presence are written even if empty or 0."""
     document = json_format.MessageToDict(message, always_print_fields_with_no_presence=True)
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def decode(text: bytes, kind: type[AnyMessage]) -> AnyMessage:
-    """Read a message of that kind.
+    """Read a message of type `kind`.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, with the field where it is known.
+        INVALID_REQUEST, with the path of the field if it is known.
     """
     return to_message(read_object(text), kind)
 
@@ -59,9 +59,9 @@ def read_object(text: bytes) -> dict[str, Any]:
         document = json.loads(
             text.decode(),
             parse_constant=_refuse_constant,
-            parse_float=_finite,
-            parse_int=_short,
-            object_pairs_hook=_without_repetition,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+            object_pairs_hook=_parse_object,
         )
     except RecursionError:
         raise _invalid("the JSON is nested too deeply") from None
@@ -75,38 +75,38 @@ def read_object(text: bytes) -> dict[str, Any]:
 
 
 def to_message(document: dict[str, Any], kind: type[AnyMessage]) -> AnyMessage:
-    """Make a message of what `read_object` gave; the second of the two steps of `decode`."""
+    """Make a message from the result of `read_object`; the second of the two steps of `decode`."""
     if fault := find_fault(document, kind.DESCRIPTOR):
         raise _invalid(f"{fault.path} {fault.rule}", fault.path)
     try:
         return json_format.ParseDict(document, kind())
     except json_format.ParseError as error:
-        raise _explained(str(error)) from None
+        raise _translate(str(error)) from None
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f'{name} is no JSON; write "{name}" as a string, or null for a missing cell')
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
         raise ValueError(f"{digits[:40]} is beyond the range of a double")
     return value
 
 
-def _short(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a whole number has {len(digits):,} digits, at most {_MOST_DIGITS}")
+def _parse_int(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a whole number has {len(digits):,} digits, at most {_MAX_DIGITS}")
     return int(digits)
 
 
-def _without_repetition(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise ValueError(f'the name "{twice[:100]}" stands twice in one object')
+        duplicate = next(name for name, count in counts.items() if count > 1)
+        raise ValueError(f'the name "{duplicate[:100]}" stands twice in one object')
     return document
 
 
@@ -118,15 +118,15 @@ def _is_text(document: object) -> bool:
     return True
 
 
-def _explained(message: str) -> ExplainError:
-    """Turn what json_format says, '... at "ExplainRequest.methods[0]".', into path and rule."""
-    while found := _PREFIX.match(message):
-        message = message[found.end() :]
+def _translate(message: str) -> ExplainError:
+    """Split an error text of json_format, '... at "ExplainRequest.methods[0]".', into its parts."""
+    while match := _ERROR_PREFIX.match(message):
+        message = message[match.end() :]
     message = message.rstrip(".")
-    if not (found := _PLACE.search(message)):
+    if not (match := _ERROR_PATH.search(message)):
         return _invalid(message)
-    path = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda capital: "_" + capital[1].lower(), found[1])
-    return _invalid(f"{path}: {message[: found.start()]}", path)
+    path = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda capital: "_" + capital[1].lower(), match[1])
+    return _invalid(f"{path}: {message[: match.start()]}", path)
 
 
 def _invalid(message: str, field: str = "") -> ExplainError:

@@ -1,7 +1,7 @@
-"""Whether JSON has the shape of a message, and if not, where and why.
+"""Check of JSON against a message's descriptor; the error names path and rule.
 
-protobuf's own reader finds most of this too, but says so in Python's terms,
-often without the place; and it passes over broken base64.
+protobuf's own parser finds most of this too, but reports it in Python's terms, often without
+the path, and accepts malformed base64.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INT32 = 2**31
 
-_BEYOND = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""What JSON has no digits for, as canonical JSON writes it."""
+_NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""Numbers that canonical JSON writes as text."""
 
-_OWN_FORMS = {"google.protobuf.Duration"}
+_TEXT_MESSAGES = {"google.protobuf.Duration"}
 """Messages that canonical JSON writes as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first thing that is wrong: the field's path and the rule that it breaks."""
+    """First fault of a document: the field's path and the rule that it breaks."""
 
     path: str
     rule: str
 
 
 def find_fault(value: Any, kind: Any, path: str = "") -> Fault | None:
-    """Compare a value with the descriptor of a message."""
+    """Return the first fault of a value that should have the fields of a message; None if valid."""
     if not isinstance(value, dict):
         return Fault(path, "must be an object")
     fields = {name: field for field in kind.fields for name in (field.json_name, field.name)}
@@ -47,49 +47,49 @@ def find_fault(value: Any, kind: Any, path: str = "") -> Fault | None:
         if field.name != field.json_name and {field.name, field.json_name} <= value.keys():
             rule = f"is given twice, as {field.name} and as {field.json_name}"
             return Fault(_join(path, field.name), rule)
-        if found := _in_field(inner, field, _join(path, field.name)):
-            return found
+        if fault := _field_fault(inner, field, _join(path, field.name)):
+            return fault
     return None
 
 
-def _in_field(value: Any, field: Any, path: str) -> Fault | None:
+def _field_fault(value: Any, field: Any, path: str) -> Fault | None:
     if value is None:
-        # In canonical JSON the same as leaving the field out.
+        # Canonical JSON reads null as an absent field.
         return None
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        return _in_map(value, field.message_type.fields_by_name["value"], path)
+        return _map_fault(value, field.message_type.fields_by_name["value"], path)
     if not field.is_repeated:
-        return _in_value(value, field, path)
+        return _value_fault(value, field, path)
     if not isinstance(value, list):
         return Fault(path, "must be a list")
     for index, item in enumerate(value):
-        if found := _in_value(item, field, f"{path}[{index}]"):
-            return found
+        if fault := _value_fault(item, field, f"{path}[{index}]"):
+            return fault
     return None
 
 
-def _in_map(value: Any, field: Any, path: str) -> Fault | None:
+def _map_fault(value: Any, field: Any, path: str) -> Fault | None:
     if not isinstance(value, dict):
         return Fault(path, "must be an object")
     for name, item in value.items():
-        if found := _in_value(item, field, _join(path, name[:100])):
-            return found
+        if fault := _value_fault(item, field, _join(path, name[:100])):
+            return fault
     return None
 
 
-def _in_value(value: Any, field: Any, path: str) -> Fault | None:
-    if field.message_type is not None and field.message_type.full_name in _OWN_FORMS:
-        # The decoder checks it.
+def _value_fault(value: Any, field: Any, path: str) -> Fault | None:
+    if field.message_type is not None and field.message_type.full_name in _TEXT_MESSAGES:
+        # Checked by protobuf's parser.
         return None
     if field.message_type is not None:
         return find_fault(value, field.message_type, path)
     if field.enum_type is not None:
-        return _in_enum(value, field.enum_type, path)
-    right, rule = _RULES[field.type]
-    return None if right(value) else Fault(path, rule)
+        return _enum_fault(value, field.enum_type, path)
+    is_valid, rule = _RULES[field.type]
+    return None if is_valid(value) else Fault(path, rule)
 
 
-def _in_enum(value: Any, kind: Any, path: str) -> Fault | None:
+def _enum_fault(value: Any, kind: Any, path: str) -> Fault | None:
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
     if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
@@ -104,19 +104,19 @@ def _is_base64(value: Any) -> bool:
     if not isinstance(value, str) or not _BASE64.fullmatch(value):
         return False
     letter_count = len(value.rstrip("="))
-    # What is missing of the last four may be filled up, or left out.
+    # Padding of the last group of four may be left out.
     return letter_count % 4 != 1 and len(value) in {letter_count, -(-letter_count // 4) * 4}
 
 
 def _number(value: Any) -> float | None:
-    """Read a number; canonical JSON may write it as text, and must where it has no digits.
+    """Read a number, which canonical JSON may write as text; None if it is none.
 
-    As text it is what JSON takes for a number too: Python would also read "1_000" and "inf".
+    Text must be a JSON number or NaN or ±Infinity: Python would also read "1_000" and "inf".
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, str) and (value in _BEYOND or not _NUMBER.fullmatch(value)):
-        return _BEYOND.get(value)
+    if isinstance(value, str) and (value in _NON_FINITE or not _NUMBER.fullmatch(value)):
+        return _NON_FINITE.get(value)
     try:
         number = float(value)
     except OverflowError:

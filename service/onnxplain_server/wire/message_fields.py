@@ -1,8 +1,8 @@
 """Conversion between messages and dataclasses, by fields of equal names.
 
 A field of the message takes the attribute of its name, from the dataclass or from a dataclass
-inside it: `Options.growth.depth` is `FeatureVectorsOptions.depth`. Exceptions are given by hand,
-as values by field name; a field without a value is an error, so none is forgotten.
+nested in it: `Options.growth.depth` is `FeatureVectorsOptions.depth`. Exceptions are written by
+hand, as values by field name; a field without a value is an error, so that none is forgotten.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ABSENT = object()
 
 
 def enum(message: Message, name: str, path: str) -> str:
-    """Return the name of an enum's value; empty if it is unspecified.
+    """Return the name of an enum field's value; empty if it is unspecified.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def read(
     path : str
         Names the message in errors.
     exceptions : mapping
-        By name of a message: values of attributes that are not fields of the same name.
+        For each message by its name, a function that returns values of attributes that differ
+        from the field of their name.
 
     Raises
     ------
@@ -65,14 +66,14 @@ def read(
         INVALID_OPTION for an unknown value of an enum.
     """
     hints = get_type_hints(kind)
-    values = dict(exceptions.get(message.DESCRIPTOR.name, _nothing)(message, path))
-    known: Any = message.DESCRIPTOR.fields_by_name
+    values = dict(exceptions.get(message.DESCRIPTOR.name, _no_values)(message, path))
+    message_fields: Any = message.DESCRIPTOR.fields_by_name
     for attribute in fields(kind):  # type: ignore[arg-type] # no type says: a dataclass
         name, hint = attribute.name, hints[attribute.name]
         if name in values:
             continue
-        if name in known:
-            value = _read(message, known[name], hint, path)
+        if name in message_fields:
+            value = _read_field(message, message_fields[name], hint, path)
             if value is not _ABSENT:
                 values[name] = value
         elif is_dataclass(hint):
@@ -80,38 +81,38 @@ def read(
     return kind(**values)
 
 
-def _read(message: Message, field: FieldDescriptor, hint: Any, path: str) -> object:
+def _read_field(message: Message, field: FieldDescriptor, hint: Any, path: str) -> object:
     name = field.name
     if field.is_repeated:
         return tuple(_read_items(getattr(message, name), field, hint, f"{path}.{name}"))
     if field.message_type is not None:
         if _is_optional(hint) and not message.HasField(name):
             return _ABSENT
-        return read(getattr(message, name), _inner(hint), f"{path}.{name}")
+        return read(getattr(message, name), _required(hint), f"{path}.{name}")
     if field.enum_type is not None:
-        chosen = enum(message, name, f"{path}.{name}")
-        return _inner(hint)(chosen) if chosen else _ABSENT
+        value_name = enum(message, name, f"{path}.{name}")
+        return _required(hint)(value_name) if value_name else _ABSENT
     if field.has_presence and not message.HasField(name):
         return _ABSENT
     value = getattr(message, name)
-    # A text without presence that is empty means the default.
+    # An empty string without presence means the default.
     return _ABSENT if value == "" else value
 
 
 def _read_items(items: Any, field: FieldDescriptor, hint: Any, path: str) -> Iterable[object]:
-    kind = get_args(_inner(hint))[0]
+    kind = get_args(_required(hint))[0]
     if field.enum_type is not None:
         for number in items:
-            chosen = _enum_name(field.enum_type, number, field.name, path)
-            if not chosen:
+            value_name = _enum_name(field.enum_type, number, field.name, path)
+            if not value_name:
                 message = f"{field.name} has no value number {number}"
                 raise ExplainError(Reason.INVALID_OPTION, message, path)
-            yield kind(chosen)
+            yield kind(value_name)
     elif field.message_type is None:
         yield from items
     elif is_dataclass(kind):
         yield from (read(item, kind, f"{path}[{i}]") for i, item in enumerate(items))  # type: ignore[arg-type] # likewise
-    else:  # a message that only wraps a list, as protobuf has no lists of lists
+    else:  # a wrapper message around a list, as protobuf has no lists of lists
         (wrapped,) = field.message_type.fields
         yield from (tuple(getattr(item, wrapped.name)) for item in items)
 
@@ -120,16 +121,16 @@ def _is_optional(hint: Any) -> bool:
     return get_origin(hint) in {Union, UnionType} and type(None) in get_args(hint)
 
 
-def _inner(hint: Any) -> Any:
-    """Return the type of a value that may also be None."""
+def _required(hint: Any) -> Any:
+    """Return a type without None."""
     if not _is_optional(hint):
         return hint
-    (inner,) = (kind for kind in get_args(hint) if kind is not type(None))
-    return inner
+    (kind,) = (kind for kind in get_args(hint) if kind is not type(None))
+    return kind
 
 
 def write(kind: type[T], source: object, exceptions: WriteExceptions) -> T:
-    """Write a dataclass, or a mapping, as a message; None and absent parts are left out.
+    """Write a dataclass or a mapping as a message; values that are None are left out.
 
     Raises
     ------
@@ -137,52 +138,53 @@ def write(kind: type[T], source: object, exceptions: WriteExceptions) -> T:
         For a field that neither `source` nor the exceptions have.
     """
     descriptor: Any = kind.DESCRIPTOR  # type: ignore[attr-defined] # of all messages
-    given = exceptions.get(descriptor.name, _nothing)(source)
+    overrides = exceptions.get(descriptor.name, _no_values)(source)
     values = {}
     for field in descriptor.fields:
-        value = given[field.name] if field.name in given else _attribute(source, field.name)
+        name = field.name
+        value = overrides[name] if name in overrides else _attribute(source, name)
         if value is not None:
-            values[field.name] = _field(field, value, exceptions)
+            values[name] = _write_field(field, value, exceptions)
     return kind(**values)
 
 
-def _nothing(*_: object) -> Values:
+def _no_values(*_: object) -> Values:
     return {}
 
 
 def _attribute(source: Any, name: str) -> Any:
-    """Find an attribute, also one of a dataclass inside."""
+    """Return an attribute of a dataclass or of a dataclass nested in it."""
     if isinstance(source, Mapping):
         return source[name]
     if hasattr(source, name):
         return getattr(source, name)
-    for part in fields(source):
-        inner = getattr(source, part.name)
-        if is_dataclass(inner) and hasattr(inner, name):
-            return getattr(inner, name)
+    for field in fields(source):
+        nested = getattr(source, field.name)
+        if is_dataclass(nested) and hasattr(nested, name):
+            return getattr(nested, name)
     raise AttributeError(f"{type(source).__module__}.{type(source).__name__} has no {name}")
 
 
-def _field(field: FieldDescriptor, value: Any, exceptions: WriteExceptions) -> Any:
+def _write_field(field: FieldDescriptor, value: Any, exceptions: WriteExceptions) -> Any:
     if isinstance(value, np.ndarray):
         return value.ravel()
     if field.message_type is None:
         is_list = isinstance(value, tuple | list)
-        return [_plain(item) for item in value] if is_list else _plain(value)
+        return [_enum_value(item) for item in value] if is_list else _enum_value(value)
     kind = GetMessageClass(field.message_type)
     if not field.is_repeated:
         return write(kind, value, exceptions)
-    return [_item(kind, item, exceptions) for item in value]
+    return [_write_item(kind, item, exceptions) for item in value]
 
 
-def _item(kind: type[Message], item: object, exceptions: WriteExceptions) -> Message:
+def _write_item(kind: type[Message], item: object, exceptions: WriteExceptions) -> Message:
     if isinstance(item, Message):
         return item
-    if isinstance(item, tuple):  # a message that only wraps a list
+    if isinstance(item, tuple):  # a wrapper message around a list
         (wrapped,) = kind.DESCRIPTOR.fields
         return kind(**{wrapped.name: item})
     return write(kind, item, exceptions)
 
 
-def _plain(value: Any) -> Any:
+def _enum_value(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value

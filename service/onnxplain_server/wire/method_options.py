@@ -1,4 +1,4 @@
-"""Options of methods as messages: absent fields are read as defaults, and written back resolved."""
+"""Reader and writer of method options: absent fields are read as defaults, written resolved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from onnxplain_server.wire.table import from_column, to_columns
 
 
 def read(method: service_pb2.MethodOptions, path: str) -> Options:
-    """Read the options of one method; `path` names them in errors.
+    """Read the options of one method; `path` is their path in errors.
 
     Raises
     ------
@@ -51,12 +51,12 @@ def write(options: Options) -> service_pb2.MethodOptions:
 
 
 def _read_sequences(message: firm_pb2.FirmOptions, path: str) -> sequences.Options:
-    others = sorted({field.name for field, _ in message.ListFields()} - {"sequences"})
-    if others:
+    row_fields = sorted({field.name for field, _ in message.ListFields()} - {"sequences"})
+    if row_fields:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{others[0]} is for features of rows and cannot stand beside sequences",
-            f"{path}.{others[0]}",
+            f"{row_fields[0]} is for features of rows and cannot stand beside sequences",
+            f"{path}.{row_fields[0]}",
         )
     return message_fields.read(message.sequences, sequences.Options, f"{path}.sequences")
 
@@ -86,13 +86,13 @@ def _write_firm(options: Options) -> Values:
 
 
 def _write_swarm(options: swarm.Options) -> Values:
-    """Leave out the options of particles if none were used."""
+    """Leave out the options of particles if the search was exact."""
     unused = options.search is swarm.Search.EXACT
     return dict.fromkeys(swarm.SearchSettings.__dataclass_fields__) if unused else {}
 
 
 def _write_feature_vectors(options: feature_vectors.Options) -> Values:
-    """Leave out how a forest is grown if none was."""
+    """Leave out the options of growing a forest if the source was the model."""
     unused = options.source is feature_vectors.PathSource.MODEL
     return dict.fromkeys(feature_vectors.Growth.__dataclass_fields__) if unused else {}
 

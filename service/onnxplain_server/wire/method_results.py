@@ -1,4 +1,4 @@
-"""Results of methods as messages; attributes whose names or shapes differ are listed below."""
+"""Writer of method results; exceptions for attributes unlike the message's fields are below."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _interactions(result: interactions.Result) -> Values:
 
 
 def _interval(spread: object, *names: str) -> Values:
-    """Flatten standard errors and intervals, where rows were resampled."""
+    """Flatten standard errors and intervals; None without resampling."""
     names = ("standard_errors", "lower", "upper", *names)
     return {name: getattr(spread, name, None) for name in names}
 
@@ -70,11 +70,11 @@ def _curve(curve: ConditionalExpectation) -> Values:
     }
 
 
-def _mismatches(found: MismatchClass) -> Values:
+def _mismatches(mismatches: MismatchClass) -> Values:
     return {
-        "difference_standard_deviations": found.difference_deviations,
-        "importance_standard_deviations": found.importance_deviations,
-        "weight_standard_deviations": found.weight_deviations,
+        "difference_standard_deviations": mismatches.difference_deviations,
+        "importance_standard_deviations": mismatches.importance_deviations,
+        "weight_standard_deviations": mismatches.weight_deviations,
     }
 
 
@@ -139,11 +139,11 @@ def _feature_vectors(result: feature_vectors.Result) -> Values:
 
 
 def _pair(pair: Any, names: tuple[str, ...]) -> Values:
-    shared = ("adjusted_similarity", "lift", "lift_over_own", "repeat_share")
+    statistics = ("adjusted_similarity", "lift", "lift_over_own", "repeat_share")
     return {
         "first": names[pair.first],
         "second": names[pair.second],
-        **{name: getattr(pair, name) for name in shared},
+        **{name: getattr(pair, name) for name in statistics},
     }
 
 
@@ -153,9 +153,9 @@ def _knockoff_check(check: Any) -> Values:
 
 
 def _background(background: Any) -> Values:
-    """Write the chain that was used; how it was fitted is part of the options."""
-    fitted: dict[str, Array | None] = dict.fromkeys(("order", "pseudo_count"))
-    return {**fitted, "initial": background.initial, "transitions": background.transitions}
+    """Write the Markov chain; the options tell how it was fitted."""
+    options: dict[str, Array | None] = dict.fromkeys(("order", "pseudo_count"))
+    return {**options, "initial": background.initial, "transitions": background.transitions}
 
 
 _EXCEPTIONS: WriteExceptions = {

@@ -1,4 +1,4 @@
-"""Requests to questions: the message's fields to values, absent ones to their defaults."""
+"""Reader of requests: fields of `ExplainRequest` as a `Question`, absent ones as defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnxplain_server.wire.message_fields import enum
 
 
 def parse(content: bytes, message: Message) -> None:
-    """Fill a message from its serialised form, or raise INVALID_REQUEST."""
+    """Parse a serialized message into `message`, or raise INVALID_REQUEST."""
     try:
         message.ParseFromString(content)
     except DecodeError:
@@ -31,7 +31,7 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where none is given, BLOB_NOT_FOUND.
+        INVALID_REQUEST without a model, BLOB_NOT_FOUND.
     """
     if message.id:
         return find(blobs, "model", message.id).content
@@ -45,14 +45,14 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
 
 
 def needs_model(request: service_pb2.ExplainRequest) -> bool:
-    """Tell whether a request needs a model: not if all its methods bring weights instead."""
+    """Tell whether a request needs a model: not if all its methods come with weights."""
     return not request.methods or any(
         not method.firm.sequences.HasField("weights") for method in request.methods
     )
 
 
 def read(request: service_pb2.ExplainRequest) -> Question:
-    """Read all of a request but the model and the table.
+    """Read a request, except for its model and table.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What REST accepts as a request, as messages: JSON, and files beside it."""
+"""Reader of REST requests: canonical JSON, MLflow's table forms, and files of a multipart form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onnxplain_server.wire import canonical
 from onnxplain_server.wire.question import needs_model
 from onnxplain_server.wire.rest_table import FORMS, read_table
 
-_TYPES: Mapping[str, str] = MappingProxyType(
+_FORMATS: Mapping[str, str] = MappingProxyType(
     {
         "text/csv": "csv",
         "application/csv": "csv",
@@ -32,13 +32,13 @@ _TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-MEDIA_TYPES = tuple(name for name in _TYPES if "/" in name)
-"""Content types by which tables are told."""
+MEDIA_TYPES = tuple(name for name in _FORMATS if "/" in name)
+"""Content types of tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it was sent."""
+    """A part of a multipart form."""
 
     content: bytes
     name: str
@@ -51,7 +51,7 @@ def from_json(text: bytes) -> ExplainRequest:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, or what is wrong with the table.
+        INVALID_REQUEST, INVALID_TABLE or WRONG_TYPE.
     """
     document = canonical.read_object(text)
     forms = [name for name in ("table", *FORMS) if name in document]
@@ -72,12 +72,12 @@ def from_json(text: bytes) -> ExplainRequest:
 
 
 def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRequest:
-    """Read a request whose model, table or both are files beside its JSON.
+    """Read a request whose model, table or both are files next to its JSON.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, also where one thing is given twice, or no model at all.
+        INVALID_REQUEST, also if model or table is given twice, or the model is missing.
     """
     request = from_json(text)
     for name, file in (("model", model), ("table", table)):
@@ -96,12 +96,12 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
 
 def table_form(media_type: str, name: str = "") -> str:
     """Return the format of a table's file, as the contract names it; INVALID_TABLE for others."""
-    form = _TYPES.get(media_type) or _TYPES.get(PurePath(name).suffix.lower())
+    form = _FORMATS.get(media_type) or _FORMATS.get(PurePath(name).suffix.lower())
     if form is None:
-        named = f' named "{name[:100]}"' if name else ""
+        file_name = f' named "{name[:100]}"' if name else ""
         raise ExplainError(
             Reason.INVALID_TABLE,
-            f'a table of type "{media_type[:100]}"{named} is not supported; '
+            f'a table of type "{media_type[:100]}"{file_name} is not supported; '
             "send CSV, Parquet or Arrow IPC and say which by content type or file name",
             "table",
         )

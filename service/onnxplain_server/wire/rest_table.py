@@ -1,12 +1,12 @@
-"""Tables in the JSON forms of MLflow's scoring servers.
+"""Reader of tables in the JSON forms of MLflow's scoring servers.
 
 dataframe_split    {"columns": ["a", "b"], "data": [[1, "x"], [2, "y"]]}, "index" allowed
 dataframe_records  [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 instances          the same records; or rows without names, [[1, 2], [3, 4]] or [1, 2]
 inputs             {"a": [1, 2], "b": ["x", "y"]}; or rows without names
 
-Columns without names are x0, x1, and so on. null is a missing value, and so
-is a name that a record lacks.
+Columns without names are x0, x1, and so on. null is a missing value, and so is a name that a
+record lacks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from onnxplain.v1.table_pb2 import Column, Columns
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.canonical import MAX_VALUE_COUNT
 
-_EXACT = 2**53
+_LARGEST_EXACT = 2**53
 
 
 def read_table(form: str, value: Any) -> Columns:
@@ -46,7 +46,7 @@ def _split(form: str, value: Any) -> _Cells:
     columns, rows = value["columns"], value["data"]
     if not isinstance(columns, list) or not isinstance(rows, list):
         raise _invalid(form, '"columns" and "data" must be lists')
-    return _transposed(form, [_name(form, name) for name in columns], rows)
+    return _transpose(form, [_name(form, name) for name in columns], rows)
 
 
 def _records(form: str, value: Any) -> _Cells:
@@ -69,7 +69,7 @@ def _instances(form: str, value: Any) -> _Cells:
 def _inputs(form: str, value: Any) -> _Cells:
     if not isinstance(value, dict):
         return _matrix(form, value)
-    return [(name, _flat(form, name, cells)) for name, cells in value.items()]
+    return [(name, _flatten(form, name, cells)) for name, cells in value.items()]
 
 
 def _matrix(form: str, value: Any) -> _Cells:
@@ -77,20 +77,20 @@ def _matrix(form: str, value: Any) -> _Cells:
         raise _invalid(form, "must be a list of rows, or named columns")
     rows = [row if isinstance(row, list) else [row] for row in value]
     width = len(rows[0]) if rows else 0
-    return _transposed(form, [f"x{index}" for index in range(width)], rows)
+    return _transpose(form, [f"x{index}" for index in range(width)], rows)
 
 
-def _transposed(form: str, names: Sequence[str], rows: Sequence[Any]) -> _Cells:
+def _transpose(form: str, names: Sequence[str], rows: Sequence[Any]) -> _Cells:
     for index, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(names):
             raise _invalid(form, f"row {index} must be a list of {len(names)} values")
     return [(name, [row[position] for row in rows]) for position, name in enumerate(names)]
 
 
-def _flat(form: str, name: str, cells: Any) -> Sequence[Any]:
+def _flatten(form: str, name: str, cells: Any) -> Sequence[Any]:
     if not isinstance(cells, list):
         raise _invalid(form, f'"{name}" must be a list of values')
-    # Tensors of shape (n, 1) are columns too.
+    # A tensor of shape (n, 1) is a column, too.
     return [cell[0] if isinstance(cell, list) and len(cell) == 1 else cell for cell in cells]
 
 
@@ -101,8 +101,8 @@ def _name(form: str, name: Any) -> str:
 
 
 def _column(form: str, name: str, cells: Sequence[Any]) -> Column:
-    filled = [cell for cell in cells if cell is not None]
-    if filled and all(isinstance(cell, str) for cell in filled):
+    present = [cell for cell in cells if cell is not None]
+    if present and all(isinstance(cell, str) for cell in present):
         return Column(name=name, strings=["" if cell is None else cell for cell in cells])
     for row, cell in enumerate(cells):
         _check_number(form, name, row, cell)
@@ -110,12 +110,12 @@ def _column(form: str, name: str, cells: Sequence[Any]) -> Column:
 
 
 def _check_number(form: str, name: str, row: int, cell: Any) -> None:
-    where = f'{form}: column "{name}", row {row}'
+    location = f'{form}: column "{name}", row {row}'
     if cell is not None and not isinstance(cell, int | float):
         kind = "a string among numbers" if isinstance(cell, str) else "neither number nor string"
-        raise ExplainError(Reason.WRONG_TYPE, f"{where} is {kind}", form)
-    if isinstance(cell, int) and abs(cell) > _EXACT:
-        message = f"{where} is an integer beyond 2^53, which would lose digits; send it as text"
+        raise ExplainError(Reason.WRONG_TYPE, f"{location} is {kind}", form)
+    if isinstance(cell, int) and abs(cell) > _LARGEST_EXACT:
+        message = f"{location} is an integer beyond 2^53, which would lose digits; send it as text"
         raise ExplainError(Reason.WRONG_TYPE, message, form)
 
 

@@ -1,4 +1,4 @@
-"""Tables in the formats of the contract, to columns of numbers and strings."""
+"""Reader of tables: Arrow, Parquet, CSV, columns, or an uploaded file, as `Table`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST where none is given, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE,
+        INVALID_REQUEST without a table, BLOB_NOT_FOUND, INVALID_TABLE, EMPTY_TABLE,
         OUT_OF_MEMORY.
     """
     try:
         return _read(message, blobs)
     except MemoryError:
-        # Files are compressed: few bytes may be billions of cells.
+        # Files are compressed: a small file may hold billions of cells.
         raise ExplainError(
             Reason.OUT_OF_MEMORY,
             "the table needs more memory than there is for one request; send fewer rows or columns",
@@ -60,12 +60,12 @@ def _read(message: table_pb2.Table, blobs: Blobs) -> Table:
 
 
 def digest(message: table_pb2.Table) -> str:
-    """Return the identity of a table as it was sent: the id that uploading its bytes gives."""
+    """Return the digest of a table as sent, which is its id if it were uploaded."""
     return message.id or identify(content(message))
 
 
 def content(message: table_pb2.Table) -> bytes:
-    """Return the bytes that identify a table that was sent with its request."""
+    """Return the bytes that the digest of a table is computed from."""
     source = message.WhichOneof("source")
     if source is None:
         return b""
@@ -83,7 +83,7 @@ def _parse(source: str, content: bytes, path: str) -> pa.Table:
     }
     try:
         table = parsers[source](content)
-        # Arrow trusts the offsets in what it reads; wrong ones would read other memory.
+        # Arrow trusts offsets in files; malicious ones would read other memory.
         table.validate(full=True)
     except MemoryError:
         raise
@@ -105,22 +105,22 @@ def _parse_ipc(content: bytes) -> pa.Table:
 
 
 def _parse_csv(content: bytes) -> pa.Table:
-    # Else a quoted value with a line break in it is cut where one of Arrow's blocks ends.
+    # Without this, Arrow splits quoted values that contain line breaks at the ends of blocks.
     lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
     table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines)
     times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
     if not times:
         return table
-    # As they stand in the file: "12:30" would turn into "12:30:00".
+    # Times are read as text, as in the file: "12:30" would turn into "12:30:00".
     options = pyarrow.csv.ConvertOptions(column_types=times)
     return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
 
 
 def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:
     lengths = {len(c.numbers) or len(c.strings) for c in columns}
-    both = tuple(c.name for c in columns if c.numbers and c.strings)
-    if both or len(lengths) > 1:
-        fault = f"{listed(both)} has both numbers and strings" if both else "lengths differ"
+    mixed = tuple(c.name for c in columns if c.numbers and c.strings)
+    if mixed or len(lengths) > 1:
+        fault = f"{listed(mixed)} has both numbers and strings" if mixed else "lengths differ"
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"columns must be of one length, each of numbers or of strings; {fault}",
@@ -162,9 +162,9 @@ def _from_arrow(table: pa.Table) -> Table:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    twice = tuple(sorted(name for name, count in Counter(names).items() if count > 1))
-    if twice or not names:
-        fault = f"{listed(twice)} more than once" if twice else "none"
+    duplicates = tuple(sorted(name for name, count in Counter(names).items() if count > 1))
+    if duplicates or not names:
+        fault = f"{listed(duplicates)} more than once" if duplicates else "none"
         raise ExplainError(
             Reason.INVALID_TABLE,
             f"columns need names, all different; the table has {fault}",
