@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.cli.method_options import methods
@@ -47,7 +47,7 @@ ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 ]
 
 
-def reachable(kind: Descriptor, seen: dict[str, Descriptor]) -> dict[str, Descriptor]:
+def reachable(kind: Any, seen: dict[str, Any]) -> dict[str, Any]:
     """Give a message, and those that it consists of, by full name."""
     if kind.full_name not in seen:
         seen[kind.full_name] = kind

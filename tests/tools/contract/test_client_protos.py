@@ -59,8 +59,8 @@ def test_options_become_lines_of_comments() -> None:
 
 
 def test_limits_in_words() -> None:
-    one = FieldDescriptorProto(label="LABEL_OPTIONAL")
-    several = FieldDescriptorProto(label="LABEL_REPEATED")
+    one = FieldDescriptorProto(label=FieldDescriptorProto.LABEL_OPTIONAL)
+    several = FieldDescriptorProto(label=FieldDescriptorProto.LABEL_REPEATED)
 
     assert sentence(limits(min=2, max=64, default=3), one) == "In [2, 64]; default: 3."
     assert sentence(limits(min=0, exclusive_max=1.0), one) == "In [0, 1)."
