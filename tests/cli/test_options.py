@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -10,7 +11,9 @@ from onnxplain_server.cli.method_options import methods
 from typer.testing import Result
 
 Run = Callable[..., Result]
-METHODS = {field.name: field.message_type for field in MethodOptions.DESCRIPTOR.fields}
+METHODS: dict[str, Any] = {
+    field.name: field.message_type for field in MethodOptions.DESCRIPTOR.fields
+}
 
 
 def test_all_methods_are_listed(run: Run) -> None:
