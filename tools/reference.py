@@ -14,7 +14,7 @@ from types import MappingProxyType
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, WorkerState
-from onnxplain_server.cli.method_options import Method, MethodOption, methods
+from onnxplain_server.cli.method_options import MethodHelp, MethodOption, methods
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import Reason
@@ -144,7 +144,7 @@ def _with_table(page: str, start: str, lines: Iterable[str]) -> str:
     return f"{before}{start}\n{table}\n{_TABLE_END}{after}"
 
 
-def method_page(page: str, method: Method) -> str:
+def method_page(page: str, method: MethodHelp) -> str:
     """Return the page of a method with the table of its options made anew."""
     rows = (_option_row(option, method.message) for option in method.options)
     default_rows = f"Rows by default (`row_count`): {method.rows}."

@@ -48,6 +48,7 @@ def _names(enum: Any) -> list[str]:
     return [name for name, number in enum.items() if number]
 
 
+# Long: every flag is a parameter.
 def explain(
     context: typer.Context,
     model: Annotated[

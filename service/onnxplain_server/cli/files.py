@@ -81,7 +81,7 @@ def _to_special(path: Path, content: bytes) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a path exists but is not a regular file, like /dev/null."""
+    """Return whether a path exists but is not a regular file, like /dev/null."""
     return path.exists() and not path.is_file()
 
 

@@ -40,8 +40,8 @@ class MethodOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
-    """A method: the message of its options, its description, its rows by default, its options."""
+class MethodHelp:
+    """Help of a method: message of its options, description, default rows, options."""
 
     message: str
     text: str
@@ -50,11 +50,11 @@ class Method:
 
 
 @cache
-def methods() -> Mapping[str, Method]:
+def methods() -> Mapping[str, MethodHelp]:
     """Return all methods by name, in the order of the contract."""
     content: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))["methods"]
     return {
-        name: Method(
+        name: MethodHelp(
             method["message"],
             method["text"],
             method["rows"],

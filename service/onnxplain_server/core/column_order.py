@@ -64,7 +64,7 @@ def _matched(
 
 
 def _is_numbered(names: Sequence[str]) -> bool:
-    """Whether names only count, like f0, f1, ..., and so do not identify columns."""
+    """Return whether names only count, like f0, f1, ..., and so do not identify columns."""
     matches = [_NUMBERED.fullmatch(name) for name in names]
     if not names:
         return False

@@ -101,7 +101,7 @@ class Model(Protocol):
 
     @property
     def has_class_scores(self) -> bool:
-        """Whether the prediction columns score classes, on any scale."""
+        """Return whether the prediction columns score classes, on any scale."""
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -78,7 +78,7 @@ class Features:
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def is_whole(self, feature: int) -> bool:
-        """Whether the model takes only whole numbers for a feature."""
+        """Return whether the model takes only whole numbers for a feature."""
         return self.dtypes[feature].kind in "iub"
 
     def cast(self, feature: int, values: Array, path: str = "table") -> Array:
@@ -142,7 +142,7 @@ def feeds(features: Features, columns: Sequence[Array]) -> Mapping[str, Array]:
 
 
 def _takes_matrix(inputs: Sequence[Input], table: Table) -> bool:
-    """Whether the only input is a matrix, not a column that the table has by its name."""
+    """Return whether the only input is a matrix, not a column that the table has by its name."""
     return len(inputs) == 1 and not (inputs[0].width == 1 and inputs[0].name in table.columns)
 
 

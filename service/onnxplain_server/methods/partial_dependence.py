@@ -56,7 +56,7 @@ class Options:
 
     @property
     def are_stepped(self) -> tuple[bool, ...]:
-        """Whether each grid consists of the model's steps; valid after `resolve` only."""
+        """Return whether each grid consists of the model's steps; valid after `resolve` only."""
         return tuple(self.strategy is Strategy.STEPS and grid is None for grid in self.grids)
 
 

@@ -74,7 +74,7 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether new requests are admitted and can be computed."""
+        """Return whether new requests are admitted and can be computed."""
         return not self._scheduler.closed and self._ready()
 
     def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-4
 """Largest error of the sum, as a share of the standard deviation of the scores."""
 
 
-class Scorer:
+class SequenceScorer:
     """Predictor of sequences, one-hot encoded."""
 
     def __init__(self, request: BoundRequest, model: Model, options: Options, length: int) -> None:
@@ -62,7 +62,7 @@ def additivity_cost(setting: Setting) -> int:
     return 1 + setting.length * (setting.background.size - 1) + _CHECKED_ROWS
 
 
-def sum_over_letters(scorer: Scorer, setting: Setting, seed: int) -> list[Weights] | None:
+def sum_over_letters(scorer: SequenceScorer, setting: Setting, seed: int) -> list[Weights] | None:
     """Return the weight of each letter at each position; None if the score is not their sum.
 
     Substitutes one letter at a time, then checks the sum on random sequences.

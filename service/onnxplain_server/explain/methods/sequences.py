@@ -13,7 +13,7 @@ from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.methods.sequence_encoding import (
-    Scorer,
+    SequenceScorer,
     additivity_cost,
     sum_over_letters,
 )
@@ -48,7 +48,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return Job(options, 0, lambda: _compute_from_weights(options, setting, ledger), rows)
     if model is None:
         raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
-    scorer = Scorer(request, model, options, length)
+    scorer = SequenceScorer(request, model, options, length)
     setting = Setting(background, length, scorer.output_names)
     return Job(
         options,
@@ -185,7 +185,7 @@ def _compute_from_weights(options: Options, setting: Setting, ledger: Ledger) ->
 
 
 def _compute_from_model(
-    scorer: Scorer, setting: Setting, options: Options, seed: int, ledger: Ledger
+    scorer: SequenceScorer, setting: Setting, options: Options, seed: int, ledger: Ledger
 ) -> Result:
     """Read the model as a sum over letters if it is one; otherwise sample."""
     weights = sum_over_letters(scorer, setting, seed)

@@ -81,7 +81,7 @@ class Interchange:
 
     @property
     def holds(self) -> Matrix:
-        """Whether the rule of interchangeable pairs holds: (n, n) of bool."""
+        """Return whether the rule of interchangeable pairs holds: (n, n) of bool."""
         alike = np.nan_to_num(self.similarity, nan=-1.0) >= MIN_SIMILARITY
         apart = self.lift <= MAX_LIFT
         as_own = np.abs(np.log(self.over_own)) <= np.log(MAX_OVER_OWN)

@@ -33,7 +33,7 @@ class Bins:
 
     @property
     def is_two_valued(self) -> bool:
-        """Whether the feature has two values, none of them missing."""
+        """Return whether the feature has two values, none of them missing."""
         if self.count != 2 or not self.is_by_value:
             return False
         return bool((self.levels != "").all() and (self.levels == self.levels).all())

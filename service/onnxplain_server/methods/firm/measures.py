@@ -30,7 +30,7 @@ class BoundEstimator(Protocol):
 
     @property
     def is_signed(self) -> bool:
-        """Whether `raw` returns importances and not their squares."""
+        """Return whether `raw` returns importances and not their squares."""
 
     def raw(self, scores: WeightedScores) -> Vector:
         """Measure the feature under the weights of the scores: (n_outputs,)."""
@@ -131,7 +131,7 @@ class ClosedForm:
 
     @property
     def is_signed(self) -> bool:
-        """Whether the estimator is GAUSSIAN; Equation 9 (TAYLOR) has no sign."""
+        """Return whether the estimator is GAUSSIAN; Equation 9 (TAYLOR) has no sign."""
         return self.estimator is Estimator.GAUSSIAN
 
     def raw(self, scores: WeightedScores) -> Vector:

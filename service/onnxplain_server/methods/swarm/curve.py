@@ -32,7 +32,7 @@ class ScoreCurve:
 
     @property
     def is_pieces(self) -> bool:
-        """Whether the curve consists of pieces and not of single weights."""
+        """Return whether the curve consists of pieces and not of single weights."""
         return bool((self.highs > self.lows).any())
 
     def at(self, weights: Vector) -> tuple[Vector, Matrix]:

@@ -80,7 +80,7 @@ class Scheduler:
 
     @property
     def closed(self) -> bool:
-        """Whether the server is stopping."""
+        """Return whether the server is stopping."""
         return self._closed
 
     def counts(self) -> SchedulerCounts:

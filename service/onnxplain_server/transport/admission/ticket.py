@@ -58,7 +58,7 @@ class Ticket:
 
     @property
     def is_sheddable(self) -> bool:
-        """Whether no work is lost when the request is shed."""
+        """Return whether no work is lost when the request is shed."""
         return self.stage in {Stage.READING, Stage.WAITING}
 
     def end(self, reason: Reason, message: str) -> None:

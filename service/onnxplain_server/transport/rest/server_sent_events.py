@@ -16,7 +16,7 @@ _EVENTS = "text/event-stream"
 
 
 def is_accepted() -> bool:
-    """Whether the current request accepts events; raise if it accepts neither events nor JSON."""
+    """Return whether the request accepts events; raise if neither events nor JSON."""
     media_type = request.accept_mimetypes.best_match(["application/json", _EVENTS])
     if media_type is None and request.accept_mimetypes:
         raise NotAcceptable(f"responses are application/json or {_EVENTS}")

@@ -215,7 +215,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         return has_sent
 
     def readable(self) -> bool:
-        """Whether waitress' loop shall read."""
+        """Return whether waitress' loop shall read."""
         return self._lingering or bool(super().readable())
 
     def handle_read(self) -> None:

@@ -84,6 +84,7 @@ def _fill_bitsets(positions: Any, starts: Int32Array, first: int, last: int, wor
             words[k] |= words[k - 1]
 
 
+# Long: calls would take longer than the steps.
 @kernel
 def _visit(  # noqa: C901 - calls would take longer than the steps
     a: int, b: int, leaves: _Leaves, positions: Int32Array, first_sets: Int32Array, effects: Cube

@@ -121,6 +121,7 @@ def _descend(trees: Any, buffers: Any, codes: Any, root: int) -> Any:
     return trees.number[node], steps
 
 
+# Long: calls would take longer than the steps.
 @inlined
 def _free(  # noqa: C901 - calls would take longer than the steps
     trees: Any,

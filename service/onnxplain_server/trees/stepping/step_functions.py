@@ -19,7 +19,7 @@ from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
 from onnxplain_server.trees.reading.links import LinkedEnsemble
 from onnxplain_server.trees.stepping.step_kernels import (
     DescentInput,
-    MovedFeature,
+    FeaturePoints,
     average_outputs,
     compute_outputs,
 )
@@ -103,12 +103,12 @@ class StepFunctions:
         pool.run(lambda span: compute_outputs(*span, self.rows, moved, self._scale, outputs), spans)
         return outputs
 
-    def _moved(self, feature: int, points: Int32Array) -> MovedFeature:
+    def _moved(self, feature: int, points: Int32Array) -> FeaturePoints:
         trees = self._ensemble
         first, last = trees.first[feature : feature + 2]
         at = np.searchsorted(points, np.arange(first, last)).astype(np.int32)
         roots, capacity = trees_comparing(trees, (feature,))
-        return MovedFeature(feature, roots, int(first), at, len(points), capacity)
+        return FeaturePoints(feature, roots, int(first), at, len(points), capacity)
 
 
 def trees_comparing(trees: Ensemble, features: tuple[int, ...]) -> tuple[Int32Array, int]:

@@ -22,7 +22,7 @@ from onnxplain_server.trees.reading.ensemble import Int32Array
 from onnxplain_server.trees.reading.links import LinkScale
 
 
-class MovedFeature(NamedTuple):
+class FeaturePoints(NamedTuple):
     """A moved feature and its points, as a tuple that kernels accept.
 
     Attributes
@@ -90,7 +90,7 @@ def _split(
     interval: Any,
     code: int,
     descent: Descent,
-    moved: MovedFeature,
+    moved: FeaturePoints,
 ) -> int:
     """Split an interval at a node that compares the feature, and push its parts."""
     nodes, truth = descent.nodes, descent.truth
@@ -117,7 +117,7 @@ def _split(
 
 @inlined
 def _find_steps(
-    row: Int32Array, rows: DescentInput, moved: MovedFeature, stack: _Stack, steps: Matrix
+    row: Int32Array, rows: DescentInput, moved: FeaturePoints, stack: _Stack, steps: Matrix
 ) -> None:
     """Find the change of a row's sums at each point: (n_points + 2, n_targets).
 
@@ -191,7 +191,7 @@ def average_outputs(
     a: int,
     b: int,
     rows: DescentInput,
-    moved: MovedFeature,
+    moved: FeaturePoints,
     scale: LinkScale,
     row_shares: Vector,
     point_shares: Vector,
@@ -215,7 +215,7 @@ def average_outputs(
 
 @kernel
 def compute_outputs(
-    a: int, b: int, rows: DescentInput, moved: MovedFeature, scale: LinkScale, outputs: Cube
+    a: int, b: int, rows: DescentInput, moved: FeaturePoints, scale: LinkScale, outputs: Cube
 ) -> None:
     """Compute the outputs of the rows from a to b at all points."""
     steps = np.empty((moved.n_points + 2, rows.values.shape[1]))
