@@ -1,4 +1,7 @@
-"""Pages and the contract quote the default numbers of rows that explain/row_counts.py defines."""
+"""Prose quotes the default numbers of rows that explain/row_counts.py defines.
+
+Tables and lines that are made from the contract are compared in tests/wire/test_contract_limits.py.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,6 @@ from onnxplain_server.explain.row_counts import (
     CONTRAST_ROWS,
     FOREST_ROWS,
     QUADRATIC_ROWS,
-    SEARCHED_ROWS,
-    SHUFFLED_ROWS,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -20,18 +21,9 @@ QUOTES = [
     ("docs/engines.md", f"| rows by default | all | a sample of {QUADRATIC_ROWS:,} where"),
     ("docs/engines.md", f"by default they use {QUADRATIC_ROWS:,} of the rows"),
     ("docs/methods/interactions.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),
-    ("docs/methods/partial-dependence.md", f"`row_count` ({QUADRATIC_ROWS:,} rows, drawn within"),
     ("docs/methods/partial-dependence.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),
-    ("docs/methods/individual-conditional-expectation.md", f"`row_count` ({QUADRATIC_ROWS:,}, or"),
-    ("docs/methods/permutation-importance.md", f"`row_count` (default {SHUFFLED_ROWS:,})"),
     ("docs/methods/feature-vectors.md", f"to {FOREST_ROWS:,} rows are drawn"),
     ("docs/methods/firm.md", f"use {CONTRAST_ROWS:,} rows unless `row_count` is set"),
-    ("docs/methods/swarm.md", f"`row_count` (all rows for `EXACT`, else {SEARCHED_ROWS:,})"),
-    ("proto/onnxplain/v1/swarm.proto", f"up to {SEARCHED_ROWS:,} rows unless `row_count`"),
-    (
-        "proto/onnxplain/v1/permutation_importance.proto",
-        f"up to {SHUFFLED_ROWS:,} rows of the table",
-    ),
 ]
 
 
