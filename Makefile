@@ -41,6 +41,7 @@ DESCRIPTION := service/onnxplain_server/transport/rest/openapi.json
 CONTRACT := build/contract.binpb
 CLIENT_CONTRACT := build/contract/.made
 REQUESTS := build/requests/.made
+JAVA_SOURCES := clients/java/src/main/java/io/github/onnxplain
 PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
 	--python_out=$(1) --pyi_out=$(1) --grpc_python_out=$(1) build/contract/onnxplain/v1/*.proto
 RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -54,7 +55,7 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript types layers contract messages messages-go requests description links docs locks ## Check everything that needs no run
+check: lint lint-typescript types layers contract messages messages-go requests java-messages description links docs locks ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
 PROGRAMS := redis-server haproxy promtool curl
@@ -272,6 +273,13 @@ requests: $(REQUESTS) ## The option classes and request arguments of the Python 
 		&& diff build/requests/by_method.py clients/python/onnxplain/results/by_method.py; } \
 		|| { echo 'The requests of the Python client are not what proto/ gives: run `make python-requests`.' >&2; exit 1; }
 
+.PHONY: java-messages
+java-messages: $(CONTRACT) $(ENV) ## The committed methods of the Java client are what the contract gives
+	@$(BIN)/python -m tools.java_client $(CONTRACT) build/java-methods
+	@for file in MethodsBuilder ResultsByMethod; do \
+		diff build/java-methods/$$file.java $(JAVA_SOURCES)/$$file.java || exit 1; done \
+		|| { echo 'The methods of the Java client are not what proto/ gives: run `make java-methods`.' >&2; exit 1; }
+
 .PHONY: description
 description: build/openapi.json ## The committed OpenAPI description is what the contract gives
 	@diff build/openapi.json $(DESCRIPTION) > /dev/null \
@@ -292,7 +300,7 @@ locks: ## The locks name no address
 ##@ Now and then
 
 .PHONY: generate
-generate: proto python-requests openapi client-go reference ## Make again all that is made from the contract
+generate: proto python-requests java-methods openapi client-go reference ## Make again all that is made from the contract
 
 .PHONY: proto
 proto: $(CLIENT_CONTRACT) ## Generate from the contract the Python messages, and the server's limits and options of methods
@@ -312,6 +320,10 @@ $(REQUESTS): $(CONTRACT) $(wildcard tools/python_client/*.py tools/contract/*.py
 	$(BIN)/python -m tools.python_client $(CONTRACT) $(@D)
 	@$(BIN)/ruff format --quiet $(@D) && $(BIN)/ruff check --quiet --fix $(@D)
 	@touch $@
+
+.PHONY: java-methods
+java-methods: $(CONTRACT) $(ENV) ## Generate the calls and results by method of the Java client from the contract
+	$(BIN)/python -m tools.java_client $(CONTRACT) $(JAVA_SOURCES)
 
 .PHONY: openapi
 openapi: build/openapi.json ## Generate the OpenAPI description of REST from the contract

@@ -3,6 +3,7 @@
 export type { Client, ExplainOptions } from "./client.js";
 export { ExplainError } from "./errors.js";
 export type { Explanation, Explanations, Plot } from "./explanations.js";
+export * as v1 from "./gen/v1.js";
 export type { ModelInput, TableInput } from "./inputs.js";
 export type { Method, MethodName, ResultOf } from "./methods.js";
 export type { ExplainEvent, ProgressCallback } from "./progress.js";
@@ -12,5 +13,4 @@ export type { ExplainInput } from "./requests.js";
 export type { Bytes } from "./sources.js";
 export type { Cell, Columns, NumberArray, Rows } from "./tables.js";
 export type { CallOptions, ConnectOptions, Token } from "./terms.js";
-export * as v1 from "./v1.js";
 export type { Health } from "./wire.js";

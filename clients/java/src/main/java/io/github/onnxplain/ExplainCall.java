@@ -1,17 +1,9 @@
 package io.github.onnxplain;
 
-import io.github.onnxplain.v1.AverageLossOptions;
 import io.github.onnxplain.v1.ExplainRequest;
-import io.github.onnxplain.v1.FeatureVectorsOptions;
-import io.github.onnxplain.v1.FirmOptions;
-import io.github.onnxplain.v1.IndividualConditionalExpectationOptions;
-import io.github.onnxplain.v1.InteractionsOptions;
 import io.github.onnxplain.v1.MethodOptions;
 import io.github.onnxplain.v1.Model;
 import io.github.onnxplain.v1.ModelDescription;
-import io.github.onnxplain.v1.PartialDependenceOptions;
-import io.github.onnxplain.v1.PermutationImportanceOptions;
-import io.github.onnxplain.v1.SwarmOptions;
 import io.github.onnxplain.v1.Table;
 import java.time.Duration;
 import java.util.Arrays;
@@ -91,7 +83,7 @@ public final class ExplainCall {
     }
 
     /** Makes calls; the contract tells defaults and ranges. */
-    public static final class Builder {
+    public static final class Builder extends MethodsBuilder<Builder> {
         private final ExplainRequest.Builder request;
         private Model modelFile;
         private Table tableFile;
@@ -259,99 +251,10 @@ public final class ExplainCall {
             return this;
         }
 
-        /**
-         * Asks for a method. They share the rows and the predictions.
-         *
-         * @param method with its options
-         * @return this builder
-         */
+        @Override
         public Builder method(MethodOptions method) {
             request.addMethods(method);
             return this;
-        }
-
-        /**
-         * Asks which features act together.
-         *
-         * @param options of Friedman and Popescu's statistics
-         * @return this builder
-         */
-        public Builder method(InteractionsOptions options) {
-            return method(MethodOptions.newBuilder().setInteractions(options).build());
-        }
-
-        /**
-         * Asks how predictions depend on features, on average.
-         *
-         * @param options of partial dependence
-         * @return this builder
-         */
-        public Builder method(PartialDependenceOptions options) {
-            return method(
-                    MethodOptions.newBuilder().setPartialDependence(options).build());
-        }
-
-        /**
-         * Asks how the predictions of single rows depend on a feature.
-         *
-         * @param options of individual conditional expectations
-         * @return this builder
-         */
-        public Builder method(IndividualConditionalExpectationOptions options) {
-            return method(MethodOptions.newBuilder()
-                    .setIndividualConditionalExpectation(options)
-                    .build());
-        }
-
-        /**
-         * Asks how much accuracy is lost when features are shuffled.
-         *
-         * @param options of permutation importance
-         * @return this builder
-         */
-        public Builder method(PermutationImportanceOptions options) {
-            return method(
-                    MethodOptions.newBuilder().setPermutationImportance(options).build());
-        }
-
-        /**
-         * Asks how far predictions are from the true values.
-         *
-         * @param options of average losses
-         * @return this builder
-         */
-        public Builder method(AverageLossOptions options) {
-            return method(MethodOptions.newBuilder().setAverageLoss(options).build());
-        }
-
-        /**
-         * Asks for vectors of features, from decision paths.
-         *
-         * @param options of feature vectors
-         * @return this builder
-         */
-        public Builder method(FeatureVectorsOptions options) {
-            return method(MethodOptions.newBuilder().setFeatureVectors(options).build());
-        }
-
-        /**
-         * Asks how far any feature moves the expected score.
-         *
-         * @param options of the feature importance ranking measure
-         * @return this builder
-         */
-        public Builder method(FirmOptions options) {
-            return method(MethodOptions.newBuilder().setFirm(options).build());
-        }
-
-        /**
-         * Asks how far features must be moved before the model breaks.
-         *
-         * @param options of swarm searches
-         * @return this builder
-         */
-        public Builder method(SwarmOptions options) {
-            return method(MethodOptions.newBuilder().setSwarm(options).build());
         }
 
         /**

@@ -2,20 +2,12 @@ package io.github.onnxplain;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
-import io.github.onnxplain.v1.AverageLossResult;
 import io.github.onnxplain.v1.ExplainResponse;
 import io.github.onnxplain.v1.Explanation;
 import io.github.onnxplain.v1.Explanation.ResultCase;
-import io.github.onnxplain.v1.FeatureVectorsResult;
-import io.github.onnxplain.v1.FirmResult;
-import io.github.onnxplain.v1.IndividualConditionalExpectationResult;
-import io.github.onnxplain.v1.InteractionsResult;
 import io.github.onnxplain.v1.ModelDescription;
-import io.github.onnxplain.v1.PartialDependenceResult;
-import io.github.onnxplain.v1.PermutationImportanceResult;
 import io.github.onnxplain.v1.Plot;
 import io.github.onnxplain.v1.Receipt;
-import io.github.onnxplain.v1.SwarmResult;
 import io.github.onnxplain.v1.Warning;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -30,7 +22,7 @@ import java.util.Objects;
  * found.receipt().getPredictedRowCount();
  * }</pre>
  */
-public final class Explanations {
+public final class Explanations extends ResultsByMethod {
     private static final JsonFormat.Printer JSON = JsonFormat.printer().alwaysPrintFieldsWithNoPresence();
 
     private final ExplainResponse message;
@@ -55,86 +47,6 @@ public final class Explanations {
      */
     public List<Explanation> results() {
         return message.getExplanationsList();
-    }
-
-    /**
-     * Returns the result of {@code InteractionsOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public InteractionsResult interactions() {
-        return only(ResultCase.INTERACTIONS).getInteractions();
-    }
-
-    /**
-     * Returns the result of {@code PartialDependenceOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public PartialDependenceResult partialDependence() {
-        return only(ResultCase.PARTIAL_DEPENDENCE).getPartialDependence();
-    }
-
-    /**
-     * Returns the result of {@code IndividualConditionalExpectationOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public IndividualConditionalExpectationResult individualConditionalExpectation() {
-        return only(ResultCase.INDIVIDUAL_CONDITIONAL_EXPECTATION).getIndividualConditionalExpectation();
-    }
-
-    /**
-     * Returns the result of {@code PermutationImportanceOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public PermutationImportanceResult permutationImportance() {
-        return only(ResultCase.PERMUTATION_IMPORTANCE).getPermutationImportance();
-    }
-
-    /**
-     * Returns the result of {@code AverageLossOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public AverageLossResult averageLoss() {
-        return only(ResultCase.AVERAGE_LOSS).getAverageLoss();
-    }
-
-    /**
-     * Returns the result of {@code FeatureVectorsOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public FeatureVectorsResult featureVectors() {
-        return only(ResultCase.FEATURE_VECTORS).getFeatureVectors();
-    }
-
-    /**
-     * Returns the result of {@code FirmOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public FirmResult firm() {
-        return only(ResultCase.FIRM).getFirm();
-    }
-
-    /**
-     * Returns the result of {@code SwarmOptions}.
-     *
-     * @return the only one
-     * @throws NoSuchElementException unless there is exactly one
-     */
-    public SwarmResult swarm() {
-        return only(ResultCase.SWARM).getSwarm();
     }
 
     /**
@@ -213,7 +125,8 @@ public final class Explanations {
                 + results().stream().map(Explanation::getResultCase).toList();
     }
 
-    private Explanation only(ResultCase method) {
+    @Override
+    Explanation only(ResultCase method) {
         List<Explanation> found = results().stream()
                 .filter(result -> result.getResultCase() == method)
                 .toList();
