@@ -21,7 +21,7 @@ from onnxplain_server.methods.feature_vectors.result import (
     finish,
 )
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.elements.plane import labels, lay
+from onnxplain_server.plots.elements.plane import extent_of, labels
 from onnxplain_server.plots.feature_vectors import plots
 
 WEIRD = ("a.b[0]", "quo\"te's", "back\\slash", "<b>&amp;", "größe (m²)", "value", "", "constructor")
@@ -102,7 +102,7 @@ def test_labels_do_not_touch_each_other(draw: Draw) -> None:
 
 def test_both_axes_have_the_same_unit() -> None:
     """Otherwise angles would not be what they seem."""
-    plane = lay(np.array([[1.0, 0.1], [0.5, -0.3]]))
+    plane = extent_of(np.array([[1.0, 0.1], [0.5, -0.3]]))
 
     across = (plane.x[1] - plane.x[0]) / plane.size["width"]
     up = (plane.y[1] - plane.y[0]) / plane.size["height"]
@@ -111,7 +111,7 @@ def test_both_axes_have_the_same_unit() -> None:
 
 def test_a_label_without_a_place_is_left_out() -> None:
     points = np.tile([1.0, 0.0], (30, 1))
-    plane = lay(points)
+    plane = extent_of(points)
 
     layers = labels(points, ["same place"] * 30, plane, np.arange(30))
 

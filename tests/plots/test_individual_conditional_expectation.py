@@ -269,3 +269,16 @@ def test_curves_can_be_drawn_and_read(
     values = np.random.default_rng(0).normal(5e4, 2e4, (12, len(grid), len(outputs)))
 
     check_readable(drawn(values, grid, outputs=outputs, groups=groups))
+
+
+def test_joint_features_have_no_plot_of_their_own() -> None:
+    points = np.array([0.0, 1.0])
+    single = Curves(("age",), (points,), np.array([[[1.0], [2.0]], [[3.0], [5.0]]]))
+    joint = Curves(("age", "size"), (points, points), single.values)
+
+    def names(*curves: Curves) -> list[str]:
+        result = Result(("price",), curves, np.arange(2), (), (), centered=False)
+        return [plot.name for plot in plots(result)]
+
+    assert names(joint) == []
+    assert names(joint, single) == ["individual-age"]

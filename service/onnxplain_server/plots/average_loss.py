@@ -22,11 +22,11 @@ from onnxplain_server.plots.elements.labels import (
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
-_LONGEST_LABEL = 42  # letters
+_LABEL_LENGTH = 42  # characters
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw one plot, "average-loss"."""
+    """Draw bars of average losses: one plot, "average-loss"."""
     name = loss_names.heading(result.loss, result.output_names)
     grouped = any(one.group for one in result.losses)
     column = shorten(clean(result.group_column or "group"), 30)
@@ -40,7 +40,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 
 def _groups(result: Result) -> Bars:
-    """Give one row to all rows used and to each of the largest groups."""
+    """Return a bar for all rows used, and one for each of the largest groups."""
     shares = np.array([one.share for one in result.losses])
     losses = np.array([one.values for one in result.losses])
     rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
@@ -52,48 +52,49 @@ def _groups(result: Result) -> Bars:
 
 
 def _outputs(result: Result) -> Bars:
-    """Give one row to each of the outputs that are predicted worst."""
+    """Return a bar for each of the outputs that are predicted worst."""
     (only,) = result.losses
     rows = _worst(only.values, MOST_BARS)
     names = [result.output_names[row] for row in rows]
     return _bars(names, [""], [0], only.values[rows, None])
 
 
-def _worst(losses: Vector, most: int) -> list[int]:
-    return sorted(np.argsort(-np.nan_to_num(losses), kind="stable")[:most].tolist())
+def _worst(losses: Vector, limit: int) -> list[int]:
+    return sorted(np.argsort(-np.nan_to_num(losses), kind="stable")[:limit].tolist())
 
 
 def _bars(
     names: Sequence[str], outputs: Sequence[str], columns: Sequence[int], values: Matrix
 ) -> Bars:
-    whole = distinguish(names)
+    full_names = distinguish(names)
     return Bars(
-        names=whole,
-        labels=distinguish(shorten_inside(name, _LONGEST_LABEL) for name in whole),
+        names=full_names,
+        labels=distinguish(shorten_inside(name, _LABEL_LENGTH) for name in full_names),
         outputs=tuple(outputs),
         columns=tuple(columns),
         values=values,
-        found=len(names),
+        total=len(names),
         nonzero=int((values != 0).any(axis=1).sum()),
         broken=int((~np.isfinite(values)).sum()),
     )
 
 
 def _finding(bars: Bars, grouped: bool) -> list[str]:
-    """Say the loss over all rows, and where it is smallest and largest."""
+    """Return sentences on the loss of all rows, and the smallest and largest one."""
     over_all = each(bars.outputs, bars.values[0], bars.values)
     if len(bars.labels) == 1:
         return [f"Over all rows used: {over_all}"]
-    told = [f"Over all rows used: {over_all}"] if grouped else []
+    sentences = [f"Over all rows used: {over_all}"] if grouped else []
     sums = bars.values[1:].sum(axis=1) if grouped else bars.values.sum(axis=1)
     if len(sums) == 1 or not np.isfinite(sums).all():
-        return told
+        return sentences
     labels = bars.labels[1:] if grouped else bars.labels
     low, high = int(np.argmin(sums)), int(np.argmax(sums))
-    if len(bars.outputs) > 1:
-        return [*told, f"Smallest for {labels[low]}, largest for {labels[high]}"]
-    least, most = (spell_beside(sums[place], bars.values) for place in (low, high))
-    return [*told, f"Smallest for {labels[low]} at {least}, largest for {labels[high]} at {most}"]
+    smallest, largest = f"Smallest for {labels[low]}", f"largest for {labels[high]}"
+    if len(bars.outputs) == 1:
+        smallest += f" at {spell_beside(sums[low], bars.values)}"
+        largest += f" at {spell_beside(sums[high], bars.values)}"
+    return [*sentences, f"{smallest}, {largest}"]
 
 
 def _left_out(result: Result, bars: Bars, grouped: bool) -> list[str]:

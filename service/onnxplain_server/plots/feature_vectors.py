@@ -1,4 +1,4 @@
-"""Feature vectors: the plane, lengths as bars, similarities, and knockoffs beside features."""
+"""Plots of feature vectors: the plane, lengths as bars, similarities, and knockoffs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     shorten_inside,
 )
-from onnxplain_server.plots.elements.plane import circles, labels, lay, spokes
+from onnxplain_server.plots.elements.plane import circles, extent_of, labels, spokes
 from onnxplain_server.plots.elements.ranking import counts, strongest
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
-_MOST_DOTS = 300
-_MOST_LABELS = 20
-_MOST_CELLS = 30
-"""Features on each side of the heat map."""
-_MOST_PAIRS = 3
-_LOOSE = 5.0
-"""Standard error of angles in degrees, above which they are told with low trust."""
-_UNLIKE_TO_ALIKE = ("#0072B2", "#f1f3f4", "#D55E00")
-_WHOSE = {
+_MAX_DOTS = 300
+_MAX_LABELS = 20
+_MAX_CELLS = 30
+"""Largest number of features on each side of the heat map."""
+_MAX_PAIRS = 3
+_LARGE_ANGLE_ERROR = 5.0
+"""Standard error of angles in degrees, above which they are marked as of low trust."""
+_DIVERGING = ("#0072B2", "#f1f3f4", "#D55E00")
+_FORESTS = {
     PathSource.MODEL: "the model's own trees",
     PathSource.SURROGATE: "a forest grown on the model's predictions",
     PathSource.LABELS: "a forest grown on the target",
@@ -45,7 +45,7 @@ _WHOSE = {
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw the plane, the bars and the heat map; the knockoffs where there are any."""
+    """Draw the plane, the bars and the heat map, and knockoffs if there are any."""
     return tuple(_plots(result))
 
 
@@ -58,15 +58,15 @@ def _plots(result: Result) -> Iterator[Plot]:
         yield from knockoffs.plots(result.knockoff_check, result.features)
 
 
-def _longest(result: Result, most: int) -> Indices:
-    return np.argsort(-result.norms, kind="stable")[:most]
+def _longest(result: Result, limit: int) -> Indices:
+    return np.argsort(-result.norms, kind="stable")[:limit]
 
 
 def _plane(result: Result) -> Plot:
-    norms, chosen = result.norms, _longest(result, _MOST_DOTS)
+    norms, chosen = result.norms, _longest(result, _MAX_DOTS)
     points = result.embedding.vectors[chosen, :2] / norms.max()
     names = distinguish(result.features[j] for j in chosen)
-    plane = lay(points)
+    plane = extent_of(points)
     rows = _dots(result, chosen, points, names)
     colour = _colour(result.angles[chosen])
     short = [shorten_inside(name, 24) for name in names]
@@ -74,9 +74,9 @@ def _plane(result: Result) -> Plot:
         "data": {"values": rows},
         "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "clip": True},
-        "encoding": {**plane.places, "color": colour, "tooltip": _tooltip(result)},
+        "encoding": {**plane.positions, "color": colour, "tooltip": _tooltip(result)},
     }
-    order = np.arange(min(_MOST_LABELS, len(names)))
+    order = np.arange(min(_MAX_LABELS, len(names)))
     radii = (0.25, 0.5, 0.75, 1.0)
     layers = [
         circles(plane, radii),
@@ -126,7 +126,7 @@ def _tooltip(result: Result) -> list[Spec]:
 
 
 def _colour(angles: Matrix) -> Spec:
-    """Colour by angle, on a circle of colours that half a turn goes around where that is enough."""
+    """Colour by angle on a cyclic scale, over half a turn if that covers all angles."""
     reach = 90 if np.nanmax(np.abs(angles), initial=0) <= 90 else 180
     return {
         "field": "angle",
@@ -142,11 +142,11 @@ def _finding(result: Result) -> str:
 
 
 def _plane_remarks(result: Result, drawn: int) -> list[str]:
-    """Say how to read the picture, and how far to trust it."""
+    """Return remarks on how to read the plane, and how far to trust it."""
     remarks = [
         "Length: importance; direction: with which other features it is combined",
         "Independent features may share a direction: it does not show what could stand in for what",
-        f"From {result.sentence_count:,} paths of {_WHOSE[result.source]}",
+        f"From {result.sentence_count:,} paths of {_FORESTS[result.source]}",
         _trust(result),
     ]
     if drawn < len(result.features):
@@ -155,7 +155,7 @@ def _plane_remarks(result: Result, drawn: int) -> list[str]:
 
 
 def _trust(result: Result) -> str:
-    """Say what the picture rests on, and mark what lowers the trust in it."""
+    """Return the diagnostics of the vectors; poor ones are marked as of low trust."""
     embedding, spread = result.embedding, result.stability
     parts = [
         ("explained variance", f"{embedding.variance_ratio:.0%}", is_coarse(embedding)),
@@ -167,8 +167,8 @@ def _trust(result: Result) -> str:
     if spread is not None:
         errors = spread.angle_standard_errors_degrees[result.important]
         median = float(np.median(errors[np.isfinite(errors)])) if len(errors) else 0.0
-        parts.append(("standard error of angles", f"{median:.1f}°", median > _LOOSE))
-    texts = [f"{what} {value}{' (low trust)' * low}" for what, value, low in parts]
+        parts.append(("standard error of angles", f"{median:.1f}°", median > _LARGE_ANGLE_ERROR))
+    texts = [f"{name} {value}{' (low trust)' * is_poor}" for name, value, is_poor in parts]
     joined = ", ".join(texts)
     return joined[0].upper() + joined[1:]
 
@@ -183,32 +183,32 @@ def _bars(result: Result) -> Plot:
         [(name,) for name in result.features],
         lengths,
         ("length",),
-        lines=None if errors is None else ErrorBars(lengths - errors, lengths + errors),
+        errors=None if errors is None else ErrorBars(lengths - errors, lengths + errors),
     )
     title = "Lengths of feature vectors"
-    lines = [] if errors is None else ["Lines: ± 1 standard error, over other trees"]
-    remarks = [_finding(result), *lines, *counts("feature", bars, 1)]
+    error_remarks = [] if errors is None else ["Lines: ± 1 standard error, over other trees"]
+    remarks = [_finding(result), *error_remarks, *counts("feature", bars, 1)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = draw(bars, BarTitles("feature", "length"), "Length, as a share of the longest vector's")
     return finish("feature-vector-lengths", title, remarks, description, body)
 
 
 def _heat_map(result: Result) -> Plot:
-    """Adjusted similarities of the longest vectors, similar ones side by side."""
-    found = result.interchange
-    longest = np.argsort(-result.norms[found.features], kind="stable")[:_MOST_CELLS]
+    """Draw adjusted similarities of the longest vectors, similar features side by side."""
+    interchange = result.interchange
+    longest = np.argsort(-result.norms[interchange.features], kind="stable")[:_MAX_CELLS]
     places = np.sort(longest)
-    places = places[similarity_order(found.similarity[np.ix_(places, places)])]
-    order = found.features[places]
+    places = places[similarity_order(interchange.similarity[np.ix_(places, places)])]
+    order = interchange.features[places]
     names = distinguish(shorten_inside(clean(result.features[j]), 28) for j in order)
-    cells = found.similarity[np.ix_(places, places)]
-    told = {(pair.first, pair.second) for pair in result.interchangeable}
+    cells = interchange.similarity[np.ix_(places, places)]
+    interchangeable = {(pair.first, pair.second) for pair in result.interchangeable}
     rows = [
         {
             "first": names[i],
             "second": names[j],
             "similarity": data_number(cells[i, j]),
-            "told": (min(order[i], order[j]), max(order[i], order[j])) in told,
+            "told": (min(order[i], order[j]), max(order[i], order[j])) in interchangeable,
         }
         for i in range(len(order))
         for j in range(len(order))
@@ -233,12 +233,12 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
     side = max(12, min(32, PLOT_WIDTH // len(names)))
 
     def axis(field: str, angle: int) -> Spec:
-        look = {"title": None, "labelAngle": angle, "domain": False, "ticks": False}
+        style = {"title": None, "labelAngle": angle, "domain": False, "ticks": False}
         scale = {"domain": names}
-        return {"field": field, "type": "nominal", "sort": names, "axis": look, "scale": scale}
+        return {"field": field, "type": "nominal", "sort": names, "axis": style, "scale": scale}
 
-    places = {"x": axis("first", -45), "y": axis("second", 0)}
-    told = tooltip(
+    positions = {"x": axis("first", -45), "y": axis("second", 0)}
+    description = tooltip(
         ("first", "feature", ""),
         ("second", "other feature", ""),
         ("similarity", "adjusted similarity", ".3f"),
@@ -246,7 +246,7 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
     colour = {
         "field": "similarity",
         "type": "quantitative",
-        "scale": {"domain": [-1, 0, 1], "range": list(_UNLIKE_TO_ALIKE), "interpolate": "rgb"},
+        "scale": {"domain": [-1, 0, 1], "range": list(_DIVERGING), "interpolate": "rgb"},
         "legend": {
             "title": "adjusted similarity",
             "format": ".2~f",
@@ -259,18 +259,18 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
         "width": {"step": side},
         "height": {"step": side},
         "layer": [
-            {"mark": "rect", "encoding": {**places, "color": colour, "tooltip": told}},
+            {"mark": "rect", "encoding": {**positions, "color": colour, "tooltip": description}},
             {
                 "transform": [{"filter": "datum.told"}],
                 "mark": marks,
-                "encoding": {**places, "tooltip": told},
+                "encoding": {**positions, "tooltip": description},
             },
         ],
     }
 
 
 def _interchangeable(result: Result) -> str:
-    """Name the pairs that could stand in for each other, or say that none is shown to."""
+    """Return a remark on interchangeable pairs, or on their absence."""
     if result.no_pairs_reason:
         return f"No features are told to stand in for each other: {result.no_pairs_reason}"
     pairs = result.interchangeable
@@ -278,7 +278,7 @@ def _interchangeable(result: Result) -> str:
         return "No two features are shown to stand in for each other"
     texts = [
         " and ".join(shorten(clean(result.features[j]), 24) for j in (pair.first, pair.second))
-        for pair in pairs[:_MOST_PAIRS]
+        for pair in pairs[:_MAX_PAIRS]
     ]
-    more = f"; and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
+    more = f"; and {len(pairs) - _MAX_PAIRS} more" if len(pairs) > _MAX_PAIRS else ""
     return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"

@@ -1,4 +1,4 @@
-"""FIRM: the ranking with intervals, curves of the expected score, and squares of pairs."""
+"""Plots of FIRM: the ranking with intervals, curves of the expected score, and squares of pairs."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def _ranking(result: Result) -> Plot:
 
 
 def _bars(result: Result, values: Matrix) -> Bars:
-    """Choose features and outputs by the size of their importances, whatever their sign."""
+    """Choose features and outputs by the absolute values of their importances."""
     sizes = np.abs(np.where(np.isfinite(values), values, 0.0))
-    live = ~(values == 0).all(axis=1)
+    is_nonzero = ~(values == 0).all(axis=1)
     order = np.argsort(-sizes.sum(axis=1), kind="stable")
-    rows = (order[live[order]] if live.any() else order)[:MOST_BARS]
+    rows = (order[is_nonzero[order]] if is_nonzero.any() else order)[:MOST_BARS]
     columns = np.sort(np.argsort(-sizes.sum(axis=0), kind="stable")[:MOST_SERIES])
     features = [(result.importances[row].feature,) for row in rows]
     return Bars(
@@ -53,15 +53,15 @@ def _bars(result: Result, values: Matrix) -> Bars:
         outputs=tuple(distinguish(result.output_names)[column] for column in columns),
         columns=tuple(columns.tolist()),
         values=values[np.ix_(rows, columns)],
-        found=len(values),
-        nonzero=int(live.sum()),
+        total=len(values),
+        nonzero=int(is_nonzero.sum()),
         broken=int((~np.isfinite(values[:, columns])).sum()),
-        lines=_lines(result, rows, columns),
+        errors=_errors(result, rows, columns),
     )
 
 
-def _lines(result: Result, rows: Indices, columns: Indices) -> ErrorBars:
-    """Give the intervals; lines that are not there keep numbers out of bars to the left."""
+def _errors(result: Result, rows: Indices, columns: Indices) -> ErrorBars:
+    """Return the intervals; NaN without them, which still keeps numbers out of negative bars."""
     shape = (len(rows), len(columns))
     if not result.confidence_level:
         return ErrorBars(np.full(shape, np.nan), np.full(shape, np.nan))
@@ -83,8 +83,8 @@ def _unit(result: Result) -> str:
 
 
 def _remarks(result: Result, bars: Bars) -> list[str]:
-    used = dict.fromkeys(importance.estimator.value for importance in result.importances)
-    remarks = [f"Estimated by {', '.join(used)}"]
+    estimators = dict.fromkeys(importance.estimator.value for importance in result.importances)
+    remarks = [f"Estimated by {', '.join(estimators)}"]
     if (bars.values[np.isfinite(bars.values)] < 0).any():
         remarks.append("Below 0: the score falls as the feature rises, or where it holds")
     if result.confidence_level:

@@ -1,4 +1,4 @@
-"""The expected score along each feature, with some rows behind it and where rows are."""
+"""Curves of the expected score given each feature, over a scatter of rows, under a histogram."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from onnxplain_server.plots.elements.labels import (
 )
 from onnxplain_server.plots.elements.style import PANEL_WIDTH, SERIES_COLOURS, Spec
 
-_PANELS = 6
-_COLUMNS = 3
-_HEIGHT, _STRIP = 170, 34
-_MOST_OUTPUTS = 3
-_MOST_LEVELS = 20
-_STRIP_BINS = 24
+_MAX_PANELS = 6
+_MAX_COLUMNS = 3
+_HEIGHT, _HISTOGRAM_HEIGHT = 170, 34
+_MAX_OUTPUTS = 3
+_MAX_LEVELS = 20
+_BIN_COUNT = 24
 _TITLE = "Expected score along each feature"
-_CLOUD_COLOUR = "#9aa0a6"
+_SCATTER_COLOUR = "#9aa0a6"
 
 
 def plots(result: Result) -> Iterator[Plot]:
-    """Draw the most important features; nothing where there is no curve."""
+    """Draw the most important features; nothing if none has a curve."""
     shown = _strongest(result)
     if not shown:
         return
@@ -47,77 +47,74 @@ def plots(result: Result) -> Iterator[Plot]:
         remarks.append(f"{len(outputs)} of {len(result.output_names)} outputs")
     sentences = [f"{_TITLE}: {', '.join(clean(i.feature) for i in shown)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = {"concat": panels, "columns": min(_COLUMNS, len(panels)), "spacing": 36}
+    body = {"concat": panels, "columns": min(_MAX_COLUMNS, len(panels)), "spacing": 36}
     yield finish("firm-curves", _TITLE, remarks, description, body)
 
 
 def _strongest(result: Result) -> list[FirmImportance]:
     sizes = [-np.nan_to_num(np.abs(i.values)).sum() for i in result.importances]
     order = np.argsort(sizes, kind="stable").tolist()
-    kept = [result.importances[i] for i in order if result.importances[i].curve.levels.size > 1]
-    return [i for i in kept if i.feature in result.scatter.values][:_PANELS]
+    ranked = [result.importances[i] for i in order if result.importances[i].curve.levels.size > 1]
+    return [i for i in ranked if i.feature in result.scatter.values][:_MAX_PANELS]
 
 
 def _outputs(result: Result) -> list[int]:
-    """Choose outputs: those of model and target first that features move most."""
+    """Return the outputs with the largest importances, in their order."""
     sums = np.nansum([np.abs(i.values) for i in result.importances], axis=0)
-    found: list[int] = np.sort(np.argsort(-sums, kind="stable")[:_MOST_OUTPUTS]).tolist()
-    return found
+    outputs: list[int] = np.sort(np.argsort(-sums, kind="stable")[:_MAX_OUTPUTS]).tolist()
+    return outputs
 
 
 def _panel(
     result: Result, importance: FirmImportance, outputs: Sequence[int], names: Sequence[str]
 ) -> Spec:
     levels = importance.curve.levels
-    cloud = result.scatter.values[importance.feature]
-    values = _axis_values(levels, cloud)
-    most = _MOST_LEVELS if levels.dtype == object else len(values)
-    axis, _ = lay_axis(importance.feature, values, cloud, most)
-    placed = (
+    sample = result.scatter.values[importance.feature]
+    values = _axis_values(levels, sample)
+    limit = _MAX_LEVELS if levels.dtype == object else len(values)
+    axis, _ = lay_axis(importance.feature, values, sample, limit)
+    channel = (
         axis.channel(to_edges=False) if isinstance(axis, NumberLine) else axis.channel(upright=True)
     )
-    placed["axis"] = placed["axis"] | {"titleLimit": PANEL_WIDTH}
-    across = {"field": "x", **placed}
+    channel["axis"] = channel["axis"] | {"titleLimit": PANEL_WIDTH}
+    x = {"field": "x", **channel}
     main = {
         "width": PANEL_WIDTH,
         "height": _HEIGHT,
         "layer": [
-            _cloud(result, cloud, axis, outputs, across),
-            *_curve(importance, axis, outputs, names, across),
+            _scatter(result, sample, axis, outputs, x),
+            *_curve(importance, axis, outputs, names, x),
         ],
     }
-    return {"vconcat": [_strip(importance, cloud, axis, across), main], "spacing": 4}
+    return {"vconcat": [_histogram(importance, sample, axis, x), main], "spacing": 4}
 
 
-def _axis_values(levels: Array, cloud: Array) -> Array:
-    """Give the axis room for curve and rows: of numbers, their ends are enough."""
-    if levels.dtype == object:
-        return levels
-    known = np.concatenate([levels, cloud])
-    return np.unique(known)
+def _axis_values(levels: Array, sample: Array) -> Array:
+    """Return the values that the axis must hold: levels of text, or numbers of curve and rows."""
+    return levels if levels.dtype == object else np.unique(np.concatenate([levels, sample]))
 
 
-def _cloud(result: Result, cloud: Array, axis: Axis, outputs: Sequence[int], across: Spec) -> Spec:
+def _scatter(result: Result, sample: Array, axis: Axis, outputs: Sequence[int], x: Spec) -> Spec:
     scores = result.scatter.scores[:, outputs[0]]
     rows = [
         {"x": axis.position(value), "score": data_number(score)}
-        for value, score in zip(cloud.tolist(), scores.tolist(), strict=True)
+        for value, score in zip(sample.tolist(), scores.tolist(), strict=True)
         if axis.holds(value)
     ]
     return {
         "data": {"values": rows},
-        "mark": {"type": "circle", "size": 9, "color": _CLOUD_COLOUR, "opacity": 0.45},
-        "encoding": {"x": across, "y": _score_axis(result, outputs)},
+        "mark": {"type": "circle", "size": 9, "color": _SCATTER_COLOUR, "opacity": 0.45},
+        "encoding": {"x": x, "y": _score_axis(result, outputs)},
     }
 
 
 def _score_axis(result: Result, outputs: Sequence[int]) -> Spec:
-    named = shorten(clean(result.output_names[outputs[0]]), 24) if len(outputs) == 1 else "score"
+    title = shorten(clean(result.output_names[outputs[0]]), 24) if len(outputs) == 1 else "score"
     return {
         "field": "score",
         "type": "quantitative",
         "scale": {"zero": False},
-        "axis": {"title": named, "tickCount": 5},
+        "axis": {"title": title, "tickCount": 5},
     }
 
 
@@ -126,9 +123,9 @@ def _curve(
     axis: Axis,
     outputs: Sequence[int],
     names: Sequence[str],
-    across: Spec,
+    x: Spec,
 ) -> list[Spec]:
-    """Lines with dots, one for each output; text and missing values have dots only."""
+    """Draw a line with dots for each output; text and missing values have dots only."""
     curve = importance.curve
     rows = [
         {
@@ -145,7 +142,7 @@ def _curve(
     ]
     scores = np.array([row["score"] for row in rows])
     encoding: Spec = {
-        "x": across,
+        "x": x,
         "y": {"field": "score", "type": "quantitative"},
         "color": _colour(names),
         "tooltip": tooltip(
@@ -170,17 +167,17 @@ def _colour(names: Sequence[str]) -> Spec:
     return {"field": "output", "type": "nominal", "scale": scale, "legend": legend}
 
 
-def _strip(importance: FirmImportance, cloud: Array, axis: Axis, across: Spec) -> Spec:
-    """Bars of where rows are: by level, or by equal stretches of numbers."""
-    bare = {**across, "axis": None}
-    up = {"field": "share", "type": "quantitative", "axis": None, "scale": {"zero": True}}
-    bar: Spec = {"type": "bar", "color": _CLOUD_COLOUR}
+def _histogram(importance: FirmImportance, sample: Array, axis: Axis, x: Spec) -> Spec:
+    """Draw the distribution of rows: by level, or by bins of equal width."""
+    x = {**x, "axis": None}
+    y = {"field": "share", "type": "quantitative", "axis": None, "scale": {"zero": True}}
+    bar: Spec = {"type": "bar", "color": _SCATTER_COLOUR}
     if isinstance(axis, NumberLine) and not importance.curve.is_by_value:
-        rows = _stretches(cloud[~np.isnan(cloud)])
+        rows = _bins(sample[~np.isnan(sample)])
         encoding = {
-            "x": {**bare, "field": "start"},
+            "x": {**x, "field": "start"},
             "x2": {"field": "end"},
-            "y": up,
+            "y": y,
             "y2": {"datum": 0},
         }
     else:
@@ -192,18 +189,18 @@ def _strip(importance: FirmImportance, cloud: Array, axis: Axis, across: Spec) -
             if axis.holds(level)
         ]
         bar["width"] = 8
-        encoding = {"x": bare, "y": up}
+        encoding = {"x": x, "y": y}
     return {
         "width": PANEL_WIDTH,
-        "height": _STRIP,
+        "height": _HISTOGRAM_HEIGHT,
         "data": {"values": rows},
         "mark": bar,
         "encoding": encoding,
     }
 
 
-def _stretches(values: Vector) -> list[Spec]:
-    counts, edges = np.histogram(values, _STRIP_BINS)
+def _bins(values: Vector) -> list[Spec]:
+    counts, edges = np.histogram(values, _BIN_COUNT)
     return [
         {"start": data_number(low), "end": data_number(high), "share": data_number(count)}
         for low, high, count in zip(edges[:-1], edges[1:], counts / len(values), strict=True)

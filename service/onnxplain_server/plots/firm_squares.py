@@ -1,4 +1,4 @@
-"""Pairs of features as a square, with the features by themselves above it."""
+"""Heat map of FIRM's pairs of features, with a row of the single features above it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from onnxplain_server.plots.elements.labels import (
 )
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
-_MOST_LITERALS = 30
-_MOST_OUTPUTS = 2
+_MAX_LITERALS = 30
+_MAX_OUTPUTS = 2
 _JOINTS = {
     "CONJUNCTION": "both hold",
     "DISJUNCTION": "one or both hold",
@@ -29,7 +29,7 @@ _JOINTS = {
     "PRODUCT": "their product",
 }
 DIVERGING = ("#0072B2", "#f7f7f7", "#D55E00")
-"""Below 0, at 0, above 0."""
+"""Colours below 0, at 0 and above 0."""
 
 
 def plots(result: Result) -> Iterator[Plot]:
@@ -40,8 +40,8 @@ def plots(result: Result) -> Iterator[Plot]:
 
 
 def _square(result: Result, literals: PairGrid, name: str) -> Plot:
-    outputs = range(min(_MOST_OUTPUTS, len(result.output_names)))
-    kept = _kept(result, literals)
+    outputs = range(min(_MAX_OUTPUTS, len(result.output_names)))
+    kept = _strongest(result, literals)
     labels = distinguish(shorten_inside(clean(literals.names[i]), 28) for i in kept)
     reach = _reach(result, literals)
     blocks = [_block(result, literals, kept, labels, output, reach) for output in outputs]
@@ -57,24 +57,24 @@ def _square(result: Result, literals: PairGrid, name: str) -> Plot:
     return finish(name, title, [_finding(result, literals), *remarks], description, body)
 
 
-def _kept(result: Result, literals: PairGrid) -> list[int]:
-    """Choose literals by the importance of theirs and of their pairs."""
+def _strongest(result: Result, literals: PairGrid) -> list[int]:
+    """Return the literals whose pairs are most important, in their order."""
     sizes = np.zeros(len(literals.names))
     for i, j, place in literals.cells:
-        found = np.nan_to_num(np.abs(result.importances[place].values)).max()
-        sizes[[i, j]] = np.maximum(sizes[[i, j]], found)
-    kept: list[int] = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LITERALS]).tolist()
-    return kept
+        size = np.nan_to_num(np.abs(result.importances[place].values)).max()
+        sizes[[i, j]] = np.maximum(sizes[[i, j]], size)
+    strongest: list[int] = np.sort(np.argsort(-sizes, kind="stable")[:_MAX_LITERALS]).tolist()
+    return strongest
 
 
 def _reach(result: Result, literals: PairGrid) -> float:
-    """Largest size of any number shown, for a scale that is even around 0."""
+    """Return the largest absolute value shown, for a scale that is symmetric around 0."""
     places = [*literals.singles, *(place for _, _, place in literals.cells)]
-    sizes = np.abs([result.importances[place].values[:_MOST_OUTPUTS] for place in places])
+    sizes = np.abs([result.importances[place].values[:_MAX_OUTPUTS] for place in places])
     return data_number(float(np.nanmax(sizes, initial=0.0)) or 1.0)
 
 
-def _block(  # noqa: PLR0917 - all that a block shows
+def _block(  # noqa: PLR0917 - a block shows all of these
     result: Result,
     literals: PairGrid,
     kept: Sequence[int],
@@ -83,20 +83,20 @@ def _block(  # noqa: PLR0917 - all that a block shows
     reach: float,
 ) -> Spec:
     """Draw one output: a row of features above the square of pairs."""
-    place = dict(zip(kept, labels, strict=True))
-    singles = [_cell(place[i], "alone", result, literals.singles[i], output) for i in kept]
+    label_of = dict(zip(kept, labels, strict=True))
+    singles = [_cell(label_of[i], "alone", result, literals.singles[i], output) for i in kept]
     pairs = [
-        _cell(place[a], place[b], result, at, output)
+        _cell(label_of[a], label_of[b], result, at, output)
         for i, j, at in literals.cells
-        if i in place and j in place
+        if i in label_of and j in label_of
         for a, b in ((i, j), (j, i))
     ]
     side = max(14, min(44, PLOT_WIDTH // len(kept)))
-    named = shorten(clean(result.output_names[output]), 40)
+    output_name = shorten(clean(result.output_names[output]), 40)
     row = _cells(singles, list(labels), ["alone"], side, reach)
     square = _cells(pairs, list(labels), list(labels), side, reach)
     row["encoding"]["x"]["axis"] = None
-    heading = {"title": {"text": named, "fontSize": 12, "anchor": "middle"}}
+    heading = {"title": {"text": output_name, "fontSize": 12, "anchor": "middle"}}
     return {"vconcat": [{**row, **heading}, square], "spacing": 8}
 
 
@@ -113,13 +113,13 @@ def _cell(first: str, second: str, result: Result, at: int, output: int) -> Spec
 
 def _cells(
     rows: list[Spec],
-    across: list[str],
-    down: list[str],
+    columns: list[str],
+    lines: list[str],
     side: int,
     reach: float,
 ) -> Spec:
     scale = {"domain": [-reach, 0, reach], "range": list(DIVERGING), "type": "linear"}
-    look = {"title": None, "domain": False, "ticks": False, "labelLimit": 180}
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 180}
     values = np.array([row["value"] or 0.0 for row in rows])
     return {
         "data": {"values": rows},
@@ -127,10 +127,10 @@ def _cells(
         "height": {"step": side},
         "mark": {"type": "rect", "stroke": "white"},
         "encoding": {
-            "x": {"field": "first", "type": "nominal", "sort": across, "scale": {"domain": across},
-                  "axis": {**look, "labelAngle": -45}},
-            "y": {"field": "second", "type": "nominal", "sort": down, "scale": {"domain": down},
-                  "axis": look},
+            "x": {"field": "first", "type": "nominal", "sort": columns,
+                  "scale": {"domain": columns}, "axis": {**axis, "labelAngle": -45}},
+            "y": {"field": "second", "type": "nominal", "sort": lines, "scale": {"domain": lines},
+                  "axis": axis},
             "color": {
                 "field": "value",
                 "type": "quantitative",

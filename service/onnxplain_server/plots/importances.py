@@ -1,4 +1,4 @@
-"""Two importances side by side: how far predictions move, and how much worse they fit."""
+"""Comparison of two importances: by partial dependence and by permutation, side by side."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MEANINGS = (
 
 
 def compare(
-    moved: interactions.Result, shuffled: permutation_importance.Result
+    interaction_result: interactions.Result, permutation_result: permutation_importance.Result
 ) -> tuple[Plot, ...]:
-    """Draw one plot, "importances"; none unless two features have both, not all of them 0.
+    """Draw one plot, "importances"; none unless two features have both, and not all are 0.
 
     Squares of effects are compared with increases of the loss: for the squared error and features
     that neither interact nor depend on each other, the two are proportional.
     """
-    features, values = _common(moved, shuffled)
+    features, values = _common(interaction_result, permutation_result)
     if len(features) < 2 or not (values.max(axis=0) > 0).all():
         return ()
     bars = strongest(features, values / values.max(axis=0), _WAYS)
@@ -40,13 +40,14 @@ def compare(
 
 
 def _common(
-    moved: interactions.Result, shuffled: permutation_importance.Result
+    interaction_result: interactions.Result, permutation_result: permutation_importance.Result
 ) -> tuple[list[tuple[str, ...]], Matrix]:
-    """Give the features that have both importances, and these, summed over outputs: (n, 2)."""
-    losses = {one.features: float(one.values.sum()) for one in shuffled.importances}
+    """Return the features that have both importances, and their sums over outputs: (n, 2)."""
+    losses = {i.features: float(i.values.sum()) for i in permutation_result.importances}
+    is_relative = permutation_result.normalize
     effects = {
-        one.features: float((one.values if shuffled.normalize else one.numerators).sum())
-        for one in moved.importance
+        statistic.features: float((statistic.values if is_relative else statistic.numerators).sum())
+        for statistic in interaction_result.importance
     }
     features = [
         name

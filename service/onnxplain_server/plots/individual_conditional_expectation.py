@@ -1,4 +1,4 @@
-"""Individual conditional expectation: a thin curve for each row, and a bold one for their mean."""
+"""Plots of individual conditional expectation: a thin curve per row, and their bold mean."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from onnxplain_server.plots.elements.selection import comparable, most_moved
 from onnxplain_server.plots.elements.splits import Split, no_split, split
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
-_MOST_CURVES = 100  # of one output
-_MOST_POINTS, _MOST_CATEGORIES = 100, 40  # along the feature
-_MOST_STEPS = 400  # along a feature whose grid is one of steps
-_MOST_PANELS = 12
+_MAX_CURVES = 100  # of one output
+_MAX_POINTS, _MAX_CATEGORIES = 100, 40  # along the feature
+_MAX_STEPS = 400  # along a feature with a stepped grid
+_MAX_PANELS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """What one plot shows, before curves are thinned out.
+    """Content of one plot, before curves are thinned out.
 
     Attributes
     ----------
     outputs : tuple of str
     grid : (n_points,)
     rows : (n_rows,)
-        Rows of the table.
+        Numbers of the rows in the table.
     values : (n_rows, n_points, n_outputs)
     colours, panels : Split
-        Of these rows.
+        Groups of these rows by colour and by panel.
     """
 
     outputs: tuple[str, ...]
@@ -56,9 +56,9 @@ class _View:
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw each feature; names are like "individual-age".
+    """Draw each single feature; names are like "individual-age".
 
-    Of features together each row has a surface of its own, which no picture of a hundred shows.
+    Joint features have no plot: each row has a surface, and a hundred surfaces cannot be shown.
     """
     drawn = [_draw(curves, result) for curves in result.curves if len(curves.features) == 1]
     names = identifiers(plot.name for plot in drawn)
@@ -90,39 +90,39 @@ def _draw(curves: Curves, result: Result) -> Plot:
 
 
 def _axis(curves: Curves) -> tuple[Axis, list[str]]:
-    most = _MOST_STEPS if curves.is_stepped else _MOST_POINTS
-    most = _MOST_CATEGORIES if curves.grid[0].dtype.kind in "OU" else most
-    stepped = curves.is_stepped
-    return lay_axis(curves.features[0], curves.grid[0], np.empty(0), most, is_stepped=stepped)
+    (feature,), (grid,) = curves.features, curves.grid
+    limit = _MAX_STEPS if curves.is_stepped else _MAX_POINTS
+    limit = _MAX_CATEGORIES if grid.dtype.kind in "OU" else limit
+    return lay_axis(feature, grid, np.empty(0), limit, is_stepped=curves.is_stepped)
 
 
 def _view(curves: Curves, result: Result) -> _View:
     """Choose outputs and groups, and the rows of these groups."""
     columns = most_moved(curves.values.reshape(-1, len(result.output_names)))
     colours = _split(result, 0, MOST_SERIES)
-    panels = _split(result, 1, max(1, _MOST_PANELS // len(columns)))
-    kept = np.flatnonzero((colours.codes >= 0) & (panels.codes >= 0))
+    panels = _split(result, 1, max(1, _MAX_PANELS // len(columns)))
+    shown = np.flatnonzero((colours.codes >= 0) & (panels.codes >= 0))
     return _View(
         outputs=tuple(distinguish(result.output_names)[column] for column in columns),
         grid=curves.grid[0],
-        rows=result.row_indices[kept],
-        values=curves.values[kept][:, :, columns],
-        colours=replace(colours, codes=colours.codes[kept]),
-        panels=replace(panels, codes=panels.codes[kept]),
+        rows=result.row_indices[shown],
+        values=curves.values[shown][:, :, columns],
+        colours=replace(colours, codes=colours.codes[shown]),
+        panels=replace(panels, codes=panels.codes[shown]),
     )
 
 
-def _split(result: Result, place: int, most: int) -> Split:
+def _split(result: Result, place: int, limit: int) -> Split:
     if place >= len(result.group_columns):
         return no_split(len(result.row_indices))
-    return split(result.group_columns[place], result.groups[place], most)
+    return split(result.group_columns[place], result.groups[place], limit)
 
 
 def _bundles(view: _View) -> Iterator[Bundle]:
-    """Cut by output, panel and colour; thin curves are evenly spread over the rows."""
+    """Split rows by output, panel and colour; the rows with thin curves are evenly spaced."""
     n_rows = len(view.rows)
     thin = np.zeros(n_rows, bool)
-    thin[np.linspace(0, n_rows - 1, min(n_rows, _MOST_CURVES)).round().astype(int)] = True
+    thin[np.linspace(0, n_rows - 1, min(n_rows, _MAX_CURVES)).round().astype(int)] = True
     for column, output in enumerate(view.outputs):
         for panel, panel_label in enumerate(view.panels.labels):
             for colour, label in enumerate(view.colours.labels):
@@ -153,52 +153,52 @@ def _value_title(view: _View, zero: str) -> str:
 
 
 def _zero(view: _View, axis: Axis, centered: bool) -> str:
-    """Name the point at which centred curves are 0."""
+    """Name the point at which centered curves are 0; empty if they are not centered."""
     point = axis.text(view.grid[center_index(view.grid)])
     return f"{shorten(axis.title, 20)} = {shorten(point, 20)}" if centered else ""
 
 
 def _finding(view: _View, axis: Axis) -> Iterator[str]:
-    """Say where the mean is lowest and highest, and whether single curves agree."""
+    """Return sentences on the extremes of the mean, and on the agreement of single curves."""
     means = view.values.mean(axis=0)
     column = int(np.argmax(np.ptp(means, axis=0)))
     mean, curves = means[:, column], view.values[:, :, column]
-    who = f"{shorten(view.outputs[column])} moves most, on" if len(view.outputs) > 1 else "On"
+    subject = f"{shorten(view.outputs[column])} moves most, on" if len(view.outputs) > 1 else "On"
     if is_flat(curves):
         yield "The predictions stay the same"
     elif is_flat(mean):
-        yield f"{who} average the prediction stays the same"
+        yield f"{subject} average the prediction stays the same"
     else:
         low, high = (
             f"{spell_on_scale(mean[at], mean)} at {shorten(axis.text(view.grid[at]))}"
             for at in (int(np.argmin(mean)), int(np.argmax(mean)))
         )
-        yield f"{who} average: lowest {low}, highest {high}"
+        yield f"{subject} average: lowest {low}, highest {high}"
     if isinstance(axis, NumberLine):
         yield from _agreement(view.grid, curves)
 
 
 def _agreement(grid: Array, curves: Matrix) -> Iterator[str]:
-    """Count the curves that end higher than they start."""
-    known = np.flatnonzero(np.isfinite(grid))
-    if known.size < 2:
+    """Return a sentence that counts the curves that rise and fall from end to end."""
+    finite = np.flatnonzero(np.isfinite(grid))
+    if finite.size < 2:
         return
-    first, last = known[np.argmin(grid[known])], known[np.argmax(grid[known])]
+    first, last = finite[np.argmin(grid[finite])], finite[np.argmax(grid[finite])]
     steps = curves[:, last] - curves[:, first]
     rounding = 1e-6 * np.abs(curves).max()
     up, down = int((steps > rounding).sum()), int((steps < -rounding).sum())
-    every = len(curves)
-    if every in (up, down):
-        yield f"From end to end all {every} curves {'rise' if up else 'fall'}"
+    count = len(curves)
+    if count in (up, down):
+        yield f"From end to end all {count} curves {'rise' if up else 'fall'}"
     else:
-        yield f"From end to end {up} of {every} curves rise and {down} fall"
+        yield f"From end to end {up} of {count} curves rise and {down} fall"
 
 
 def _curves_shown(view: _View) -> Iterator[str]:
-    shown, every = min(len(view.rows), _MOST_CURVES), len(view.rows)
-    bold = "their mean, unweighted" if shown == every else f"the unweighted mean of all {every}"
-    which = f"{shown} of {every} rows, evenly spread" if shown < every else f"{every} rows"
-    yield f"Thin: single rows ({which}). Bold: {bold}"
+    shown, total = min(len(view.rows), _MAX_CURVES), len(view.rows)
+    bold = "their mean, unweighted" if shown == total else f"the unweighted mean of all {total}"
+    thin = f"{shown} of {total} rows, evenly spread" if shown < total else f"{total} rows"
+    yield f"Thin: single rows ({thin}). Bold: {bold}"
 
 
 def _left_out(view: _View, result: Result) -> Iterator[str]:

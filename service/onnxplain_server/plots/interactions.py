@@ -1,6 +1,6 @@
-"""Interaction statistics as bars: as shares, and on the scale of the output.
+"""Interaction statistics as bars: one plot of shares, one on the scale of the output.
 
-Two plots an order instead of one with two halves, because each has an order of its own: the
+Two plots per order instead of one with two halves, because each is sorted by itself: the
 strongest pair by share is seldom the one that moves the output most.
 """
 
@@ -20,7 +20,7 @@ from onnxplain_server.plots.elements.ranking import counts, each, finding, stron
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """One list of statistics of a result, in words; `share` and `size` are axis titles."""
+    """Texts for one list of statistics of a result; `share` and `size` are axis titles."""
 
     name: str
     title: str
@@ -69,28 +69,29 @@ _ORDERS = (
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw every order that the result has, each as "overall" and "overall-size"."""
-    wanted = [
+    arguments = [
         (order, result, relative)
         for order in _ORDERS
         if getattr(result, order.name)
         for relative in (True, False)
     ]
-    return tuple(starmap(_plot, wanted))
+    return tuple(starmap(_plot, arguments))
 
 
 def _plot(order: _Order, result: Result, relative: bool) -> Plot:
     statistics: tuple[Statistic, ...] = getattr(result, order.name)
-    values = np.array([_presented(statistic, relative) for statistic in statistics])
-    lines = _intervals(statistics, result.resampling.confidence_level) if relative else None
-    names = [one.features for one in statistics]
-    tested = _p_values(statistics)
-    bars = strongest(names, values, result.output_names, lines=lines, p_values=tested)
+    values = np.array([_strength(statistic, relative) for statistic in statistics])
+    intervals = _intervals(statistics, result.resampling.confidence_level) if relative else None
+    names = [statistic.features for statistic in statistics]
+    p_values = _p_values(statistics)
+    bars = strongest(names, values, result.output_names, errors=intervals, p_values=p_values)
     title = order.title if relative else f"{order.title}, on the output's scale"
     remarks = counts(order.noun, bars, len(result.output_names))
     if order.name != "importance":
         remarks.insert(0, _total(result, bars, relative))
-    if lines is not None:
-        remarks.append(_interval_words(lines))
+    if intervals is not None:
+        percent = f"{100 * intervals.confidence:.3g} %"
+        remarks.append(f"Lines: {percent} intervals by resampling the rows")
     if order.caution and relative:
         remarks.append(order.caution)
     return finish(
@@ -102,31 +103,27 @@ def _plot(order: _Order, result: Result, relative: bool) -> Plot:
     )
 
 
-def _presented(statistic: Statistic, relative: bool) -> Vector:
+def _strength(statistic: Statistic, relative: bool) -> Vector:
     return statistic.values if relative else np.sqrt(statistic.numerators)
 
 
 def _intervals(statistics: tuple[Statistic, ...], confidence: float) -> ErrorBars | None:
-    """Confidence intervals, where rows were resampled; none for what was not computed."""
+    """Return confidence intervals, NaN for statistics without; None without resampling."""
     if not any(statistic.spread for statistic in statistics):
         return None
-    nothing = np.full_like(statistics[0].values, np.nan)
-    low = [s.spread.lower if s.spread else nothing for s in statistics]
-    high = [s.spread.upper if s.spread else nothing for s in statistics]
+    absent = np.full_like(statistics[0].values, np.nan)
+    low = [s.spread.lower if s.spread else absent for s in statistics]
+    high = [s.spread.upper if s.spread else absent for s in statistics]
     return ErrorBars(np.array(low), np.array(high), confidence)
 
 
 def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
-    """P-values, where terms were tested: (n_statistics, n_outputs)."""
-    found = [one.p_values for one in statistics if one.p_values is not None]
-    return np.array(found) if found else None
-
-
-def _interval_words(lines: ErrorBars) -> str:
-    return f"Lines: {100 * lines.confidence:.3g} % intervals by resampling the rows"
+    """Return the p-values of tests: (n_statistics, n_outputs); None without tests."""
+    p_values = [one.p_values for one in statistics if one.p_values is not None]
+    return np.array(p_values) if p_values else None
 
 
 def _total(result: Result, bars: Bars, relative: bool) -> str:
-    total = _presented(result.total, relative)[list(bars.columns)]
+    total = _strength(result.total, relative)[list(bars.columns)]
     name = "Total H²" if relative else "Typical size of all interactions together"
     return f"{name}: {each(bars.outputs, total, total)}"

@@ -1,4 +1,4 @@
-"""Features beside their knockoffs, and the permutation test of their angles."""
+"""Plots of knockoffs: features with their knockoffs in the plane, and the test of their angles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.methods.feature_vectors.knockoff_test import KnockoffCheck
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import data_number, distinguish, shorten_inside
-from onnxplain_server.plots.elements.plane import PlaneExtent, circles, labels, lay
+from onnxplain_server.plots.elements.plane import PlaneExtent, circles, extent_of, labels
 from onnxplain_server.plots.elements.style import (
     PLAIN_COLOUR,
     PLOT_HEIGHT,
@@ -19,23 +19,23 @@ from onnxplain_server.plots.elements.style import (
 )
 
 _KINDS = ("feature", "knockoff")
-_MOST = 100
-_MOST_LABELS = 12
+_MAX_FEATURES = 100
+_MAX_LABELS = 12
 
 
 def plots(check: KnockoffCheck, features: Sequence[str]) -> tuple[Plot, Plot]:
-    """Draw pairs in the plane, and where their mean angle lies among those of random pairs."""
+    """Draw pairs in the plane, and their mean angle among those of random pairings."""
     return _pairs(check, features), _permutations(check)
 
 
 def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
-    longest = np.argsort(-check.norms, kind="stable")[:_MOST]
+    longest = np.argsort(-check.norms, kind="stable")[:_MAX_FEATURES]
     scale = max(check.norms.max(), check.knockoff_norms.max())
     own = check.vectors[longest, :2] / scale
-    fake = check.knockoff_vectors[longest, :2] / scale
-    points = np.vstack([own, fake])
+    knockoffs = check.knockoff_vectors[longest, :2] / scale
+    points = np.vstack([own, knockoffs])
     names = distinguish(features[j] for j in longest)
-    plane = lay(points)
+    plane = extent_of(points)
     rows = [
         {
             "feature": names[place % len(names)],
@@ -51,7 +51,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
         circles(plane, (0.25, 0.5, 0.75, 1.0)),
         _links(rows, plane),
         _dots(rows, plane),
-        *labels(points, short, plane, np.arange(min(_MOST_LABELS, len(names)))),
+        *labels(points, short, plane, np.arange(min(_MAX_LABELS, len(names)))),
     ]
     longer = int((check.norms > check.knockoff_norms).sum())
     remarks = [
@@ -69,7 +69,7 @@ def _links(rows: list[Spec], plane: PlaneExtent) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "line", "color": "#9aa0a6", "strokeWidth": 1, "clip": True},
-        "encoding": {**plane.places, "detail": {"field": "feature"}},
+        "encoding": {**plane.positions, "detail": {"field": "feature"}},
     }
 
 
@@ -81,7 +81,7 @@ def _dots(rows: list[Spec], plane: PlaneExtent) -> Spec:
         "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "clip": True},
         "encoding": {
-            **plane.places,
+            **plane.positions,
             "shape": {**kind, "scale": {"domain": kinds, "range": ["circle", "square"]}},
             "color": {**kind, "scale": {"domain": kinds, "range": list(SERIES_COLOURS[:2])}},
             "tooltip": tooltip(

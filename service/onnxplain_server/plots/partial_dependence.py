@@ -1,6 +1,6 @@
-"""Partial dependence: one feature as a curve, two as a heat map and as curves.
+"""Plots of partial dependence: one feature as a curve, two as a heat map and as curves.
 
-More than two features have no picture.
+More than two features have no plot.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from onnxplain_server.plots.elements.labels import (
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
 
-_MOST_PANELS = 12
-_MOST_POINTS, _MOST_CATEGORIES, _MOST_CELLS = 400, 40, 50  # along one axis
-_FEW_VALUES = 9  # of a second feature, that become curves of their own
+_MAX_PANELS = 12
+_MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis
+_FEW_VALUES = 9  # of a second feature, up to which each gets a curve
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw each curve and surface asked for; names are like "curve-age"."""
+    """Draw each requested curve and surface; names are like "curve-age"."""
     drawn = [plot for view in views(result) for plot in _draw(view, result.samples)]
     names = identifiers(plot.name for plot in drawn)
     return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
@@ -48,7 +48,7 @@ def _draw(view: View, samples: dict[str, Array]) -> list[Plot]:
 
 
 def _curve(view: View, samples: dict[str, Array]) -> Plot:
-    axis, left_out = _axis(view, 0, samples, _MOST_POINTS, _MOST_CATEGORIES)
+    axis, left_out = _axis(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
     grouped, several = bool(view.groups), len(view.outputs) > 1
     by_output = several and (grouped or not view.common_scale)
     series = [
@@ -74,8 +74,8 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
 
 
 def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
-    first, less_first = _axis(view, 0, samples, _MOST_CELLS, _MOST_CATEGORIES)
-    second, less_second = _axis(view, 1, samples, _MOST_CELLS, _MOST_CATEGORIES)
+    first, less_first = _axis(view, 0, samples, _MAX_CELLS, _MAX_CATEGORIES)
+    second, less_second = _axis(view, 1, samples, _MAX_CELLS, _MAX_CATEGORIES)
     panels, left_out = _panels(view)
     drawn = [
         surfaces.Surface(_panel(view, piece), piece.grid[0], piece.grid[1], piece.values)
@@ -92,11 +92,11 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
 
 
 def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
-    first, less_first = _axis(view, 0, samples, _MOST_POINTS, _MOST_CATEGORIES)
+    first, less_first = _axis(view, 0, samples, _MAX_POINTS, _MAX_CATEGORIES)
     second, _ = _axis(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
     panels, left_out = _panels(view)
     values = distinct(view.pieces[0].grid[1])
-    labels = distinguish(map(second.text, values))  # of steps, neighbours may read the same
+    labels = distinguish(map(second.text, values))  # neighbouring steps may round to one label
     series = [
         one
         for piece in view.pieces
@@ -120,23 +120,23 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
 
 
 def _split(piece: Piece, labels: dict[Any, str], panel: str) -> Iterable[curves.Series]:
-    """Cut a surface into one series for each value of the second feature, by their labels."""
+    """Split a surface into one series per value of the second feature."""
     keys = [key(value) for value in piece.grid[1].tolist()]
     for value, label in labels.items():
-        here = np.array([other == value for other in keys])
-        yield curves.Series(label, panel, piece.grid[0][here], piece.values[here])
+        is_value = np.array([other == value for other in keys])
+        yield curves.Series(label, panel, piece.grid[0][is_value], piece.values[is_value])
 
 
 def _axis(
-    view: View, place: int, samples: dict[str, Array], most: int, most_categories: int
+    view: View, place: int, samples: dict[str, Array], limit: int, category_limit: int
 ) -> tuple[Axis, list[str]]:
     name, grid = view.features[place], view.pieces[0].grid[place]
     sample = samples.get(name, np.empty(0))
     if grid.dtype.kind in "OU":
-        return lay_axis(name, grid, sample, most_categories)
-    # Points that are left out are not missed, but steps are.
-    most = 2 * most if view.is_stepped else most
-    return lay_axis(name, grid, sample, most, is_stepped=view.is_stepped)
+        return lay_axis(name, grid, sample, category_limit)
+    # Leaving out points does not change a smooth curve, but leaving out steps does.
+    limit = 2 * limit if view.is_stepped else limit
+    return lay_axis(name, grid, sample, limit, is_stepped=view.is_stepped)
 
 
 def _panel(view: View, piece: Piece) -> str:
@@ -149,13 +149,13 @@ def _panels(view: View) -> tuple[tuple[str, ...], list[str]]:
     names = list(dict.fromkeys(_panel(view, piece) for piece in view.pieces))
     if len(names) < 2:
         return (), []
-    left_out = [f"First {_MOST_PANELS} of {len(names)} panels"]
-    return tuple(names[:_MOST_PANELS]), left_out if len(names) > _MOST_PANELS else []
+    left_out = [f"First {_MAX_PANELS} of {len(names)} panels"]
+    return tuple(names[:_MAX_PANELS]), left_out if len(names) > _MAX_PANELS else []
 
 
 def _rug_remark(axis: Axis, sample: Array) -> list[str]:
-    ticked = isinstance(axis, NumberLine) and sample.size
-    return ["Ticks along the axis: values in the table"] if ticked else []
+    has_rug = isinstance(axis, NumberLine) and sample.size
+    return ["Ticks along the axis: values in the table"] if has_rug else []
 
 
 def _value_title(view: View) -> str:
@@ -178,19 +178,19 @@ def _finish(stem: str, title: str, remarks: list[str], body: Spec) -> Plot:
 
 
 def _finding(view: View, axes: tuple[Axis, ...]) -> str:
-    """Say where the prediction is lowest and highest, where it moves most."""
+    """Return a sentence on the extremes of the curve or surface that moves most."""
     if not any(np.isfinite(piece.values).any() for piece in view.pieces):
         return "No average prediction is finite"
     if all(is_flat(piece.values) for piece in view.pieces):
         return "The average prediction stays the same"
-    most = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
+    widest = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
     low, high = (
-        f"{spell_on_scale(most.values[at], most.values)} at {_where(most, axes, at)}"
-        for at in (_finite_argmax(-most.values), _finite_argmax(most.values))
+        f"{spell_on_scale(widest.values[at], widest.values)} at {_point_text(widest, axes, at)}"
+        for at in (_finite_argmax(-widest.values), _finite_argmax(widest.values))
     )
-    who = _panel(view, most)
-    what = f"{shorten(who)} moves most" if who else "Average prediction"
-    return f"{what}: lowest {low}, highest {high}{_trend(most, axes)}"
+    panel = _panel(view, widest)
+    subject = f"{shorten(panel)} moves most" if panel else "Average prediction"
+    return f"{subject}: lowest {low}, highest {high}{_trend(widest, axes)}"
 
 
 def _finite_argmax(values: Vector) -> int:
@@ -198,12 +198,12 @@ def _finite_argmax(values: Vector) -> int:
 
 
 def _span(values: Vector) -> float:
-    """Give the distance from lowest to highest; 0 where there is none."""
+    """Return the distance from lowest to highest finite value; 0 without any."""
     finite = values[np.isfinite(values)]
     return float(np.ptp(finite)) if finite.size else 0.0
 
 
-def _where(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
+def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
     places = [shorten(axis.text(grid[at])) for axis, grid in zip(axes, piece.grid, strict=True)]
     if len(axes) == 1:
         return places[0]
@@ -212,11 +212,11 @@ def _where(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
 
 
 def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:
-    """Say whether a curve over numbers only rises or only falls, but for rounding."""
+    """Return ", rising throughout" or ", falling throughout" for monotonic curves over numbers."""
     if len(axes) > 1 or not isinstance(axes[0], NumberLine):
         return ""
-    grid, known = piece.grid[0], np.isfinite(piece.grid[0]) & np.isfinite(piece.values)
-    steps = np.diff(piece.values[known][np.argsort(grid[known], kind="stable")])
+    grid, finite = piece.grid[0], np.isfinite(piece.grid[0]) & np.isfinite(piece.values)
+    steps = np.diff(piece.values[finite][np.argsort(grid[finite], kind="stable")])
     rounding = 1e-6 * _span(piece.values)
     if (steps >= -rounding).all():
         return ", rising throughout"

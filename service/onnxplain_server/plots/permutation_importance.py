@@ -1,4 +1,4 @@
-"""Permutation importance as bars, with lines for what chance did to them."""
+"""Permutation importance as bars with error bars for the randomness of shuffling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TITLE = "Permutation importance"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw one plot, "permutation-importance"; none where nothing was shuffled."""
+    """Draw one plot, "permutation-importance"; none if nothing was shuffled."""
     if not result.importances:
         return ()
     values = np.array([importance.values for importance in result.importances])
@@ -25,14 +25,13 @@ def plots(result: Result) -> tuple[Plot, ...]:
         values,
         result.output_names,
         joint=" + ",
-        lines=ErrorBars(values - errors, values + errors),
+        errors=ErrorBars(values - errors, values + errors),
     )
-    remarks = [_baseline(result, bars), *_lines(bars)]
-    remarks += counts(_noun(result), bars, len(result.output_names))
     infinite = _infinite(result)
-    remarks = [*infinite, *remarks]
-    found = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
-    sentences = [f"{_TITLE}: {found}", _axis_title(result), *remarks]
+    remarks = [*infinite, _baseline(result, bars), *_error_remarks(bars)]
+    remarks += counts(_noun(result), bars, len(result.output_names))
+    strongest_bars = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
+    sentences = [f"{_TITLE}: {strongest_bars}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = draw(bars, BarTitles("shuffled", "increase of the loss"), _axis_title(result))
     return (finish("permutation-importance", _TITLE, remarks, description, body),)
@@ -51,25 +50,25 @@ def _axis_title(result: Result) -> str:
 
 
 def _baseline(result: Result, bars: Bars) -> str:
-    before = result.baseline_losses[list(bars.columns)]
+    baseline = result.baseline_losses[list(bars.columns)]
     name = loss_names.heading(result.loss, result.output_names)
-    return f"{name} before shuffling: {each(bars.outputs, before, before)}"
+    return f"{name} before shuffling: {each(bars.outputs, baseline, baseline)}"
 
 
-def _lines(bars: Bars) -> list[str]:
-    """Say what the lines over the bars are, and what bars to the left."""
-    drawn = bars.lines is not None and np.isfinite(bars.lines.high).any()
+def _error_remarks(bars: Bars) -> list[str]:
+    """Return remarks that explain error bars and negative bars."""
+    has_errors = bars.errors is not None and np.isfinite(bars.errors.high).any()
     remarks = (
         ["Lines: ± 1 standard error from shuffling anew; another table would add its own"]
-        if drawn
+        if has_errors
         else ["Shuffled once, so how far chance moves the bars is not known"]
     )
-    better = (bars.values[np.isfinite(bars.values)] < 0).any()
-    return remarks + (["Below 0: predictions got better, by chance"] if better else [])
+    has_negative = (bars.values[np.isfinite(bars.values)] < 0).any()
+    return remarks + (["Below 0: predictions got better, by chance"] if has_negative else [])
 
 
 def _infinite(result: Result) -> list[str]:
-    """Name what is too important for a bar."""
+    """Return a remark on infinite importances, which have no bar."""
     names = [
         shorten(" + ".join(map(clean, importance.features)))
         for importance in result.importances

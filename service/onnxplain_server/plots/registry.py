@@ -1,4 +1,4 @@
-"""Registry of plots: which function draws each method's result."""
+"""Registry of plots: the drawing function of each method's result."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from onnxplain_server.plots.importances import compare
 
 def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
     """Draw each result; the later one of two importances also shows them side by side."""
-    drawn = [draw(result) for result in results]
-    placed = list(enumerate(results))
-    moved = [(i, one) for i, one in placed if isinstance(one, interactions.Result)]
-    shuffled = [(i, one) for i, one in placed if isinstance(one, permutation_importance.Result)]
-    if moved and shuffled:
-        (i, first), (k, second) = moved[0], shuffled[0]
-        drawn[max(i, k)] += compare(first, second)
-    return drawn
+    plots = [draw(result) for result in results]
+    indexed = list(enumerate(results))
+    statistics = [(i, r) for i, r in indexed if isinstance(r, interactions.Result)]
+    permutations = [(i, r) for i, r in indexed if isinstance(r, permutation_importance.Result)]
+    if statistics and permutations:
+        (i, first), (k, second) = statistics[0], permutations[0]
+        plots[max(i, k)] += compare(first, second)
+    return plots
 
 
 def draw(result: Result) -> tuple[Plot, ...]:

@@ -1,4 +1,4 @@
-"""FIRM of sequences: motifs along positions, and strings × positions as heat maps."""
+"""Plots of FIRM on sequences: motifs along positions, and heat maps of strings by position."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from onnxplain_server.plots.elements.labels import (
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
 from onnxplain_server.plots.firm_squares import DIVERGING
 
-_MOST_STRINGS = 20
-_MOST_MISMATCHES = 2
+_MAX_STRINGS = 20
+_MAX_MISMATCHES = 2
 _HEIGHT = 260
 _COLOURS = (SERIES_COLOURS[5], SERIES_COLOURS[3], SERIES_COLOURS[0])
 _BAND_COLOUR = "#9aa0a6"
@@ -43,55 +43,55 @@ def _plots(result: Result) -> Iterator[Plot]:
 
 
 def _motif(result: Result, motif: Motif, name: str, output: int) -> Plot:
-    """Draw a motif and its neighbours over the band of what is irrelevant."""
+    """Draw a motif and its mismatches over the band of strings that agree nowhere."""
     irrelevant = motif.mismatch_classes[-1]
-    near = [m for m in motif.mismatch_classes[:-1] if m.mismatch_count <= _MOST_MISMATCHES]
+    near = [m for m in motif.mismatch_classes[:-1] if m.mismatch_count <= _MAX_MISMATCHES]
     panels = [_lines(near, irrelevant, output, "importance", "Importance (Q)")]
     if irrelevant.weights is not None:
         panels.insert(0, _lines(near, irrelevant, output, "weight", "Raw weight (w)"))
     title = f"{shorten(clean(motif.motif), 30)} along the sequence"
     peak = int(np.nanargmax(np.abs(near[0].importances[:, output])))
     value = near[0].importances[peak, output]
-    found = f"{clean(motif.motif)} matters most at position {peak}, with {value:.3g}"
     remarks = [
-        found,
+        f"{clean(motif.motif)} matters most at position {peak}, with {value:.3g}",
         f"Grey: mean ± 1 SD of {irrelevant.kmer_count:,} strings that agree nowhere",
-        *_of_output(result, output),
+        *_output_remarks(result, output),
     ]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = {"hconcat": panels, "spacing": 40} if len(panels) > 1 else panels[0]
     return finish(name, title, remarks, description, body)
 
 
-def _numbers(found: MismatchClass, kind: str) -> tuple[Matrix, Matrix]:
-    if kind == "importance" or found.weights is None or found.weight_deviations is None:
-        return found.importances, found.importance_deviations
-    return found.weights, found.weight_deviations
+def _means_and_deviations(mismatches: MismatchClass, kind: str) -> tuple[Matrix, Matrix]:
+    weights, deviations = mismatches.weights, mismatches.weight_deviations
+    if kind == "importance" or weights is None or deviations is None:
+        return mismatches.importances, mismatches.importance_deviations
+    return weights, deviations
 
 
 def _lines(
     near: list[MismatchClass], irrelevant: MismatchClass, output: int, kind: str, title: str
 ) -> Spec:
-    names = [_named(m.mismatch_count) for m in near]
+    names = [_mismatch_label(m.mismatch_count) for m in near]
     rows = [
         {"position": position, "value": data_number(value), "strings": name}
         for m, name in zip(near, names, strict=True)
-        for position, value in enumerate(_numbers(m, kind)[0][:, output].tolist())
+        for position, value in enumerate(_means_and_deviations(m, kind)[0][:, output].tolist())
         if np.isfinite(value)
     ]
-    means, spreads = (numbers[:, output] for numbers in _numbers(irrelevant, kind))
+    means, spreads = (values[:, output] for values in _means_and_deviations(irrelevant, kind))
     band = [
         {"position": i, "low": data_number(mean - sd), "high": data_number(mean + sd)}
         for i, (mean, sd) in enumerate(zip(means.tolist(), spreads.tolist(), strict=True))
         if np.isfinite(mean)
     ]
-    across = {
+    x = {
         "field": "position",
         "type": "quantitative",
         "scale": {"nice": False, "zero": False},
         "axis": {"title": "position, from 0", "format": "d", "tickMinStep": 1},
     }
-    formatted = share_format(np.array([row["value"] for row in rows] or [0.0]))
+    number_format = share_format(np.array([row["value"] for row in rows] or [0.0]))
     colour = {
         "field": "strings",
         "type": "nominal",
@@ -106,7 +106,7 @@ def _lines(
                 "data": {"values": band},
                 "mark": {"type": "area", "color": _BAND_COLOUR, "opacity": 0.35},
                 "encoding": {
-                    "x": across,
+                    "x": x,
                     "y": {"field": "low", "type": "quantitative", "axis": {"title": title}},
                     "y2": {"field": "high"},
                 },
@@ -115,13 +115,13 @@ def _lines(
                 "data": {"values": rows},
                 "mark": {"type": "line", "strokeWidth": 1.8, "point": {"size": 14}},
                 "encoding": {
-                    "x": across,
+                    "x": x,
                     "y": {"field": "value", "type": "quantitative"},
                     "color": colour,
                     "tooltip": tooltip(
                         ("strings", "strings", ""),
                         ("position", "position", ",.0f"),
-                        ("value", title, formatted),
+                        ("value", title, number_format),
                     ),
                 },
             },
@@ -129,15 +129,15 @@ def _lines(
     }
 
 
-def _named(count: int) -> str:
+def _mismatch_label(count: int) -> str:
     return {0: "the motif", 1: "1 mismatch"}.get(count, f"{count} mismatches")
 
 
 def _map(result: Result, kmers: Kmers, output: int) -> Plot:
-    """Draw strings × positions: all of one letter, the strongest of several."""
+    """Draw strings by position: all of one letter, the most important of several letters."""
     importances = kmers.importances[:, :, output]
     sizes = np.nan_to_num(np.abs(importances)).max(axis=1)
-    kept = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_STRINGS])
+    kept = np.sort(np.argsort(-sizes, kind="stable")[:_MAX_STRINGS])
     texts = [text_of(int(code), kmers.length, result.alphabet) for code in kept]
     rows = [
         {"kmer": text, "position": position, "value": data_number(value)}
@@ -152,7 +152,7 @@ def _map(result: Result, kmers: Kmers, output: int) -> Plot:
     remarks = [f"{strongest} at position {position} is strongest"]
     if len(kept) < len(importances):
         remarks.append(f"{len(kept)} strongest of {len(importances):,} strings")
-    remarks += _of_output(result, output)
+    remarks += _output_remarks(result, output)
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = _cells(rows, texts, importances.shape[1])
     return finish(f"firm-kmers-{kmers.length}", title, remarks, description, body)
@@ -200,10 +200,10 @@ def _cells(rows: list[Spec], texts: list[str], positions: int) -> Spec:
     }
 
 
-def _of_output(result: Result, output: int) -> list[str]:
-    """Say which output is drawn, and how numbers were had."""
-    told = [] if result.is_exact else ["From sampled sequences"]
+def _output_remarks(result: Result, output: int) -> list[str]:
+    """Return remarks on the output that is drawn, and on sampling."""
+    remarks = [] if result.is_exact else ["From sampled sequences"]
     if len(result.output_names) == 1:
-        return told
-    named = shorten(clean(result.output_names[output]), 40)
-    return [f"Output {named}, the one of {len(result.output_names)} that varies most", *told]
+        return remarks
+    name = shorten(clean(result.output_names[output]), 40)
+    return [f"Output {name}, the one of {len(result.output_names)} that varies most", *remarks]

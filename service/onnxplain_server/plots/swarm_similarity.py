@@ -1,4 +1,4 @@
-"""Which classes are taken for each other: a line per class, and a crossing for every pair."""
+"""Similarity plot of swarm: a line per class, and a pair of half discs for every two classes."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _FAINT, _LINK = "#e8eaed", "#9aa0a6"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw the similarity of classes; of two there is nothing to compare."""
+    """Draw the similarity of classes; none for two classes, which leave nothing to compare."""
     if len(result.class_names) < 3 or not result.similarity.size:
         return ()
-    return (_plot(result, _chosen(result)),)
+    return (_plot(result, _most_confused(result)),)
 
 
-def _chosen(result: Result) -> Indices:
-    """Classes that are taken for others, or others for them, most; in their order."""
+def _most_confused(result: Result) -> Indices:
+    """Return the classes with the largest similarities to others, in their order."""
     others = np.nan_to_num(result.similarity * (1 - np.eye(len(result.similarity))))
     total = others.sum(axis=0) + others.sum(axis=1)
-    kept: Indices = np.sort(np.argsort(-total, kind="stable")[:MOST_SERIES])
-    return kept
+    classes: Indices = np.sort(np.argsort(-total, kind="stable")[:MOST_SERIES])
+    return classes
 
 
 def _plot(result: Result, chosen: Indices) -> Plot:
-    whole = distinguish(result.class_names[k] for k in chosen)
-    names = list(distinguish(shorten_inside(name, 28) for name in whole))
+    full_names = distinguish(result.class_names[k] for k in chosen)
+    names = list(distinguish(shorten_inside(name, 28) for name in full_names))
     pairs = list(combinations(range(len(chosen)), 2))
     rows = [
         _segment(result, chosen, names, pair, column, k)
@@ -79,7 +79,7 @@ def _finding(result: Result) -> str:
     return f"{first} is taken for {second} most: {others[source, target]:.2g}"
 
 
-def _segment(  # noqa: PLR0917 - all that places it
+def _segment(  # noqa: PLR0917 - position, direction and value of a half disc
     result: Result,
     chosen: Indices,
     names: list[str],
@@ -145,7 +145,7 @@ def _body(
 def _arcs(
     names: list[str], rows: list[Spec], x: Spec, y: Spec, largest: float, *, down: bool
 ) -> Spec:
-    """Half discs that point down, or up; angles are clockwise from the top."""
+    """Draw half discs that point down, or up; angles are clockwise from the top."""
     start = math.pi / 2 if down else 3 * math.pi / 2
     colours = {"domain": names, "range": list(SERIES_COLOURS[: len(names)])}
     radius = {

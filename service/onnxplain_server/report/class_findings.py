@@ -1,4 +1,4 @@
-"""The pairing of classes with outputs as a table."""
+"""Findings on classes: a table of the output that each class was compared with."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from onnxplain_server.report.finding import Finding, Heading, truncate
 
 
 def of_pairings(pairings: Sequence[ClassPairing]) -> Iterator[Finding]:
-    """Write which output was compared with 1 in the rows of a class."""
-    kept, left_out = truncate(pairings, 1, "other classes")
+    """Write the output that was compared with 1 in the rows of each class."""
+    shown, left_out = truncate(pairings, 1, "other classes")
     yield Finding(
         "Classes of the target",
         "each output was compared with 1 in the rows of its class, and with 0 in all others",
         "where a class is paired with the output of another one, a good model looks bad; "
         "class_labels pairs them anew",
         (Heading("class"), Heading("output")),
-        tuple((clean(one.label), _output(one)) for one in kept),
+        tuple((clean(pairing.label), _output(pairing)) for pairing in shown),
         left_out,
     )
 

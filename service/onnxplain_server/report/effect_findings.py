@@ -1,4 +1,4 @@
-"""Interactions and curves as tables: the strongest first."""
+"""Findings on effects: tables of interactions and curves, the strongest first."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ _STATISTICS = (
 )
 
 
-class _Words(NamedTuple):
-    """What a table of statistics says besides its numbers; `interval` is empty without them."""
+class _TableTexts(NamedTuple):
+    """Texts of a table of statistics; `interval` is empty without confidence intervals."""
 
     heading: str
     note: str
@@ -75,12 +75,12 @@ def of_interactions(result: InteractionsResult) -> Iterator[Finding]:
     for name, heading, note, limit in _STATISTICS:
         value = getattr(result, name)
         statistics = [value] if name == "total" else list(value)
-        words = _Words(heading, note, limit, _interval_title(result.confidence_level))
-        yield _statistics(statistics, outputs, words)
+        texts = _TableTexts(heading, note, limit, _interval_title(result.confidence_level))
+        yield _statistics(statistics, outputs, texts)
 
 
 def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
-    """Say where each curve is lowest and highest."""
+    """Write the lowest and highest point of each curve."""
     outputs = distinguish(result.output_names)
     grouped = any(curve.group for curve in result.curves)
     columns = (
@@ -92,19 +92,19 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         Heading("highest", is_number=True),
         Heading("at"),
     )
-    kept, left_out = truncate(result.curves, len(outputs), "further curves")
+    shown, left_out = truncate(result.curves, len(outputs), "further curves")
     yield Finding(
         "Average predictions",
         "lowest and highest average prediction along each curve, and where",
         "with correlated features, curves lead through combinations that do not occur",
         columns,
-        tuple(row for curve in kept for row in _curve(curve, outputs, grouped)),
+        tuple(row for curve in shown for row in _curve(curve, outputs, grouped)),
         left_out,
     )
 
 
 def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Finding]:
-    """Say how far the curves of single rows move."""
+    """Write how much the curves of single rows change."""
     outputs = distinguish(result.output_names)
     grouped = any(any(curves.groups) for curves in result.curves)
     columns = (
@@ -118,7 +118,7 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
     )
     ranked = sorted(result.curves, key=lambda c: -float(_changes(c, outputs).sum(axis=1).mean()))
     rows = [row for curves in ranked for row in _individual(curves, outputs)]
-    kept, left_out = truncate(rows, 1, "further rows")
+    shown, left_out = truncate(rows, 1, "further rows")
     yield Finding(
         "Change along the curves of single rows",
         "change = highest less lowest prediction as the feature moves, or those named together "
@@ -126,13 +126,13 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
         "typical = median over rows",
         "values that a row cannot have are tried too; rows are counted from 0",
         columns,
-        tuple(kept),
+        tuple(shown),
         left_out,
     )
 
 
 def _statistics(
-    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], words: _Words
+    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], texts: _TableTexts
 ) -> Finding:
     ranked, left_out = truncate(
         sorted(statistics, key=lambda s: -sum(s.numerators)), len(outputs), "weaker ones"
@@ -145,7 +145,7 @@ def _statistics(
             *([joined(statistic.features)] if statistic.features else []),
             *if_several(outputs, output),
             spell_beside(shares[place, column], shares),
-            *([_interval(statistic, column, shares)] if words.interval else []),
+            *([_interval(statistic, column, shares)] if texts.interval else []),
             *([_p_value(statistic.p_values[column])] if is_tested else []),
             spell_beside(sizes[place, column], sizes[:, column]),
         )
@@ -156,26 +156,26 @@ def _statistics(
         *([Heading("features")] if ranked and ranked[0].features else []),
         *if_several(outputs, Heading("output")),
         Heading("share", is_number=True),
-        *([Heading(words.interval, is_number=True)] if words.interval else []),
+        *([Heading(texts.interval, is_number=True)] if texts.interval else []),
         *([Heading("p-value", is_number=True)] if is_tested else []),
         Heading(f"size ({unit(outputs)})", is_number=True),
     )
-    reading = f"share = {words.note}; size = √numerator"
+    reading = f"share = {texts.note}; size = √numerator"
     if is_tested:
         reading += "; p-value: whether the term explains the target, on rows not trained on"
-    return Finding(words.heading, reading, words.limit, columns, tuple(rows), left_out)
+    return Finding(texts.heading, reading, texts.limit, columns, tuple(rows), left_out)
 
 
 def _interval_title(confidence_level: float) -> str:
     return f"{100 * confidence_level:g} % interval" if confidence_level else ""
 
 
-def _interval(statistic: InteractionStatistic, column: int, beside: Matrix) -> str:
+def _interval(statistic: InteractionStatistic, column: int, others: Matrix) -> str:
     """Write the ends of an interval."""
     if not statistic.lower:
         return ""
     low, high = statistic.lower[column], statistic.upper[column]
-    return f"{spell_beside(low, beside)} to {spell_beside(high, beside)}"
+    return f"{spell_beside(low, others)} to {spell_beside(high, others)}"
 
 
 def _p_value(value: float) -> str:
@@ -187,7 +187,7 @@ def _curve(
 ) -> Iterator[tuple[str, ...]]:
     values = np.array(curve.values).reshape(-1, len(outputs))
     for column, output in enumerate(outputs):
-        # Both are the first NaN, where there is one.
+        # Both are the position of the first NaN, if there is one.
         low, high = int(np.argmin(values[:, column])), int(np.argmax(values[:, column]))
         yield (
             joined(curve.features),
@@ -201,7 +201,7 @@ def _curve(
 
 
 def _point(curve: PartialDependenceCurve, index: int) -> str:
-    """Write a point of a grid; of several features each with its name, as numbers have commas."""
+    """Write a point of a grid; several features with their names, as numbers have commas."""
     texts = []
     for column in curve.grid:
         if column.strings:
@@ -216,25 +216,25 @@ def _individual(
     curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     changes = _changes(curves, outputs)
-    found = list(dict.fromkeys(curves.groups))
-    for group in (found[place] for place in ascending(found)):
+    groups = list(dict.fromkeys(curves.groups))
+    for group in (groups[i] for i in ascending(groups)):
         rows = np.flatnonzero([label == group for label in curves.groups])
         for column, output in enumerate(outputs):
-            here = changes[rows, column]
-            largest = int(np.argmax(here))
+            group_changes = changes[rows, column]
+            largest = int(np.argmax(group_changes))
             yield (
                 clean(" and ".join(curves.features or [curves.feature])),
                 *([clean(group)] if group else []),
                 *if_several(outputs, output),
                 f"{len(rows):,}",
-                spell_beside(float(np.median(here)), changes),
-                spell_beside(float(here[largest]), changes),
+                spell_beside(float(np.median(group_changes)), changes),
+                spell_beside(float(group_changes[largest]), changes),
                 f"{curves.row_indices[rows[largest]]:,}",
             )
 
 
 def _changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
-    """Measure how far each curve moves: (n_rows, n_outputs)."""
+    """Return highest minus lowest value of each curve: (n_rows, n_outputs)."""
     shape = (len(curves.row_indices), -1, len(outputs))
     changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)
     return changes

@@ -1,4 +1,4 @@
-"""What surrounds the findings of an answer, as short texts."""
+"""Facts about an answer as short texts: warnings, model, receipt, rows and options."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _OPTIONS_LENGTH = 400
 
 
 class Caution(NamedTuple):
-    """A warning: a stable code, and what it means here."""
+    """A warning: its stable code, and a message."""
 
     code: str
     message: str
 
 
 class Fact(NamedTuple):
-    """A fact: its name, and what it is."""
+    """A name and its value."""
 
     name: str
     value: str
 
 
 def warnings(answer: ExplainResponse) -> list[Caution]:
-    """List what to know before trusting the numbers."""
+    """Return the warnings of an answer."""
     messages: list[Any] = list(answer.warnings)
     return [Caution(_text(m.code), _text(m.message)) for m in messages]
 
 
 def model(description: ModelDescription) -> list[Fact]:
-    """Tell what a model takes and gives."""
+    """Describe the inputs, outputs and operators of a model."""
     scales = [ModelDescription.Scale.Name(scale) for scale in description.scales]
     facts = [
         Fact("digest", _text(description.digest)),
@@ -58,41 +58,41 @@ def model(description: ModelDescription) -> list[Fact]:
     return [fact for fact in facts if fact.value]
 
 
-def receipt(found: Receipt) -> list[Fact]:
-    """Tell how numbers were made."""
-    engine = ExplainRequest.Engine.Name(found.engine) if found.engine else ""
-    looked = found.cache_hit_count + found.cache_miss_count
+def receipt(message: Receipt) -> list[Fact]:
+    """Describe the computation: engine, cost, time, digests and versions."""
+    engine = ExplainRequest.Engine.Name(message.engine) if message.engine else ""
+    lookup_count = message.cache_hit_count + message.cache_miss_count
     facts = [
-        Fact("rows predicted", f"{found.predicted_row_count:,.0f}"),
-        Fact("found in cache", f"{found.cache_hit_count:,} of {looked:,} effects"),
-        Fact("engine", f"{engine}: {_text(found.engine_reason)}" if engine else ""),
-        Fact("time", f"{found.elapsed.ToTimedelta().total_seconds():.1f} s"),
-        Fact("model", shorten(_text(found.model_digest), _DIGEST_LENGTH)),
-        Fact("table", shorten(_text(found.table_digest), _DIGEST_LENGTH)),
-        Fact("onnxplain", _text(found.server_version)),
-        *(Fact(_text(name), _text(v)) for name, v in sorted(found.library_versions.items())),
+        Fact("rows predicted", f"{message.predicted_row_count:,.0f}"),
+        Fact("found in cache", f"{message.cache_hit_count:,} of {lookup_count:,} effects"),
+        Fact("engine", f"{engine}: {_text(message.engine_reason)}" if engine else ""),
+        Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
+        Fact("model", shorten(_text(message.model_digest), _DIGEST_LENGTH)),
+        Fact("table", shorten(_text(message.table_digest), _DIGEST_LENGTH)),
+        Fact("onnxplain", _text(message.server_version)),
+        *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
     ]
     return [fact for fact in facts if fact.value]
 
 
 def title(explanation: Explanation) -> str:
-    """Name the method, and what its rows are grouped by."""
-    guide = of_method(explanation.WhichOneof("result") or "")
+    """Return the title of the method, with the columns that group its rows."""
+    report = of_method(explanation.WhichOneof("result") or "")
     columns = group_columns(explanation)
-    return f"{guide.title}, by {enumerate_words(columns)}" if columns else guide.title
+    return f"{report.title}, by {enumerate_words(columns)}" if columns else report.title
 
 
 def rows(explanation: Explanation) -> str:
-    """Tell the rows that the numbers of a method are computed on; empty where it needs none."""
+    """Describe the rows that a method is computed on; empty if it needs none."""
     if not explanation.HasField("rows"):
         return ""
-    used = explanation.rows
-    parts = [f"{used.drawn_row_count:,} rows"]
-    if used.used_row_count < used.drawn_row_count:
-        parts.append(f"{used.used_row_count:,} of them used")
-    if used.weight != used.used_row_count:
-        parts.append(f"total weight {spell_whole(used.weight)}")
-    return f"{', '.join(parts)} (seed {used.seed})"
+    message = explanation.rows
+    parts = [f"{message.drawn_row_count:,} rows"]
+    if message.used_row_count < message.drawn_row_count:
+        parts.append(f"{message.used_row_count:,} of them used")
+    if message.weight != message.used_row_count:
+        parts.append(f"total weight {spell_whole(message.weight)}")
+    return f"{', '.join(parts)} (seed {message.seed})"
 
 
 def options(explanation: Explanation) -> str:
@@ -102,18 +102,18 @@ def options(explanation: Explanation) -> str:
 
 
 def group_columns(explanation: Explanation) -> list[str]:
-    """Name the columns by which a method told rows apart."""
-    asked = explanation.options
+    """Return the columns that group the rows of a method."""
+    options = explanation.options
     columns = [
-        asked.partial_dependence.group_column,
-        *asked.individual_conditional_expectation.group_columns,
-        asked.average_loss.group_column,
+        options.partial_dependence.group_column,
+        *options.individual_conditional_expectation.group_columns,
+        options.average_loss.group_column,
     ]
     return [_text(column) for column in columns if column]
 
 
 def _features(description: ModelDescription) -> str:
-    """Name the columns of a matrix; where each is an input, the inputs tell."""
+    """Name the columns of a model with one input; empty for several inputs, which name them."""
     if len(description.inputs) > 1:
         return ""
     names = [_text(name) for name in description.feature_names]
@@ -121,9 +121,9 @@ def _features(description: ModelDescription) -> str:
     return "; ".join(names[:12]) + more
 
 
-def _input(found: ModelInput) -> str:
-    width = f" × {found.width}" if found.width > 1 else ""
-    return f"{_text(found.name)} ({_text(found.type)}{width})"
+def _input(message: ModelInput) -> str:
+    width = f" × {message.width}" if message.width > 1 else ""
+    return f"{_text(message.name)} ({_text(message.type)}{width})"
 
 
 def _text(text: str) -> str:

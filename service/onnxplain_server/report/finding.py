@@ -1,4 +1,4 @@
-"""A table of texts, and how its cells are written."""
+"""Finding: a table of texts with its title, note and limits; formatting of its cells."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.plots.elements.labels import clean, scale_format, spell
 
-MOST_ROWS = 30
-"""Rows that somebody reads; the JSON has all."""
+MAX_ROWS = 30
+"""Largest number of rows of a table; the JSON has all."""
 
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Head of a column; numbers are set to the right."""
+    """Heading of a column; numbers are aligned to the right."""
 
     title: str
     is_number: bool = False
@@ -27,7 +27,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A table.
+    """A table of a report.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Finding:
     rows : tuple of tuples of str
         The cells.
     left_out : str
-        What else was found but is not in here; empty where nothing.
+        Sentence on rows that are left out; empty if there are none.
     """
 
     title: str
@@ -52,38 +52,37 @@ class Finding:
 
 
 def truncate(entries: Sequence[_Entry], width: int, kind: str) -> tuple[Sequence[_Entry], str]:
-    """Keep as many entries as somebody reads, and say what is left out.
+    """Return the first entries that fit into a table, and a sentence on those left out.
 
     Parameters
     ----------
     entries : sequence
     width : int
-        Rows that each of them takes.
+        Number of rows of each entry.
     kind : str
-        What those left out are, like "weaker ones".
+        Name of the entries left out, like "weaker ones".
     """
-    most = max(1, MOST_ROWS // max(1, width))
-    rest = len(entries) - most
-    return entries[
-        :most
-    ], f"{rest:,} {kind} are left out here; the JSON has all." if rest > 0 else ""
+    limit = max(1, MAX_ROWS // max(1, width))
+    rest = len(entries) - limit
+    left_out = f"{rest:,} {kind} are left out here; the JSON has all." if rest > 0 else ""
+    return entries[:limit], left_out
 
 
 def joined(features: Sequence[str], sign: str = " × ") -> str:
-    """Name features that go together."""
+    """Join the names of features."""
     return sign.join(clean(name) for name in features)
 
 
 def if_several(outputs: Sequence[str], cell: _Entry) -> tuple[_Entry, ...]:
-    """Give the cell of an output where there are several to be told apart."""
+    """Return the cell of an output; nothing if there is only one output."""
     return (cell,) if len(outputs) > 1 else ()
 
 
 def number(value: float, others: Vector, absent: str = "no number") -> str:
-    """Write a number as precisely as shows along the scale of the others."""
+    """Format a number with the precision of the others' scale."""
     return spell(value, scale_format(others)) if np.isfinite(value) else absent
 
 
 def unit(outputs: Sequence[str]) -> str:
-    """Name the unit of predictions."""
+    """Return the unit of predictions."""
     return f"unit of {outputs[0]}" if len(outputs) == 1 else "unit of the output"

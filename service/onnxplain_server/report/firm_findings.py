@@ -1,4 +1,4 @@
-"""FIRM as tables of texts."""
+"""Findings of FIRM: tables of importances, contrasts, and strings of sequences."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def of_firm(result: FirmResult) -> Iterator[Finding]:
 def _importances(result: FirmResult) -> Finding:
     outputs = distinguish(result.output_names)
     ranked = sorted(result.importances, key=lambda i: -np.nansum(np.abs(i.values)))
-    kept, left_out = truncate(ranked, len(outputs), "less important ones")
-    values = np.array([one.values for one in kept])
+    shown, left_out = truncate(ranked, len(outputs), "less important ones")
+    values = np.array([one.values for one in shown])
     has_interval = result.confidence_level > 0
     rows = [
         (
@@ -41,7 +41,7 @@ def _importances(result: FirmResult) -> Finding:
             ),
             FirmOptions.Estimator.Name(one.estimator),
         )
-        for one in kept
+        for one in shown
         for k, output in enumerate(outputs)
     ]
     percent = f"{100 * result.confidence_level:.3g} % interval"
@@ -66,7 +66,7 @@ def _importances(result: FirmResult) -> Finding:
 
 def _contrasts(result: FirmResult) -> Finding:
     outputs = distinguish(result.output_names)
-    kept, left_out = truncate(result.contrasts, len(outputs), "others")
+    shown, left_out = truncate(result.contrasts, len(outputs), "others")
     rows = [
         (
             FirmOptions.Contrast.Name(one.contrast).replace("_", " ").lower(),
@@ -74,7 +74,7 @@ def _contrasts(result: FirmResult) -> Finding:
             *if_several(outputs, outputs[k]),
             spell_beside(value, np.array(one.values)),
         )
-        for one in kept
+        for one in shown
         for k, value in enumerate(one.values)
     ]
     columns = (
@@ -93,11 +93,11 @@ def _contrasts(result: FirmResult) -> Finding:
     )
 
 
-def _strings(result: FirmResult, found: FirmSequencesResult) -> Finding:
+def _strings(result: FirmResult, sequences: FirmSequencesResult) -> Finding:
     outputs = distinguish(result.output_names)
-    kept, left_out = truncate(found.top, 1, "less important ones")
-    importances = np.array([top.importance for top in kept])
-    differences = np.array([top.difference for top in kept])
+    shown, left_out = truncate(sequences.top, 1, "less important ones")
+    importances = np.array([top.importance for top in shown])
+    differences = np.array([top.difference for top in shown])
     rows = [
         (
             clean(top.kmer),
@@ -106,7 +106,7 @@ def _strings(result: FirmResult, found: FirmSequencesResult) -> Finding:
             spell_beside(top.difference, differences),
             spell_beside(top.importance, importances),
         )
-        for top in kept
+        for top in shown
     ]
     columns = (
         Heading("string"),
@@ -115,10 +115,10 @@ def _strings(result: FirmResult, found: FirmSequencesResult) -> Finding:
         Heading("expected score, minus the mean", is_number=True),
         Heading("importance", is_number=True),
     )
-    how = "exact" if found.is_exact else "from sampled sequences"
+    source = "exact" if sequences.is_exact else "from sampled sequences"
     return Finding(
         "Strings that matter most",
-        f"{how}; the first number tells what the string does where it is, the second also how "
+        f"{source}; the first number tells what the string does where it is, the second also how "
         "often it is there",
         "numbers are about sequences as the background has them",
         columns,

@@ -1,4 +1,4 @@
-"""Comparisons of predictions with true values as tables."""
+"""Findings on losses: tables of permutation importance and average loss."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from onnxplain_server.report.finding import Finding, Heading, if_several, joined
 def of_permutation_importance(
     result: PermutationImportanceResult, options: PermutationImportanceOptions
 ) -> Iterator[Finding]:
-    """Write what each entry is worth, and what the loss was before."""
+    """Write the importance of each entry, and the loss before shuffling."""
     outputs = distinguish(result.output_names)
     loss = _loss(options.loss)
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
-    kept, left_out = truncate(ranked, len(outputs), "weaker ones")
-    values = np.array([importance.values for importance in kept])
+    shown, left_out = truncate(ranked, len(outputs), "weaker ones")
+    values = np.array([importance.values for importance in shown])
     rows = [
         (
             joined(importance.features, " + "),
@@ -34,7 +34,7 @@ def of_permutation_importance(
             spell_beside(importance.values[column], values),
             spell_beside(importance.standard_errors[column], values),
         )
-        for importance in kept
+        for importance in shown
         for column, output in enumerate(outputs)
     ]
     scale = "share of the loss before" if options.normalize else loss_names.unit(loss)
@@ -61,8 +61,8 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     outputs = distinguish(result.output_names)
     loss = _loss(options.loss)
     grouped = any(one.group for one in result.losses)
-    kept, left_out = truncate(result.losses, len(outputs), "further groups")
-    values = np.array([one.values for one in kept])
+    shown, left_out = truncate(result.losses, len(outputs), "further groups")
+    values = np.array([one.values for one in shown])
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
@@ -76,7 +76,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
             spell_beside(one.values[column], values),
             spell_whole(one.weight),
         )
-        for one in kept
+        for one in shown
         for column, output in enumerate(outputs)
     ]
     yield Finding(
@@ -100,23 +100,23 @@ def _baseline(result: PermutationImportanceResult, loss: Loss) -> Finding:
         (*if_several(outputs, output), spell_beside(value, losses))
         for output, value in zip(outputs, losses, strict=True)
     ]
-    kept, left_out = truncate(rows, 1, "further outputs")
+    shown, left_out = truncate(rows, 1, "further outputs")
     return Finding(
         "Loss before shuffling",
         "what the increases are to be compared with",
         "on rows used in training it is too small",
         columns,
-        tuple(kept),
+        tuple(shown),
         left_out,
     )
 
 
 def _strength(values: Sequence[float]) -> float:
-    """Add up over outputs; what is no number comes last."""
+    """Return the sum over outputs; NaN ranks last."""
     total = float(np.sum(values))
     return -np.inf if np.isnan(total) else total
 
 
 def _loss(number: int) -> Loss:
-    """Return the loss of the contract's number, whose 0 means SQUARED_ERROR."""
+    """Return the loss of an enum number; 0, unspecified, means SQUARED_ERROR."""
     return Loss[AverageLossOptions.Loss.Name(number)] if number else Loss.SQUARED_ERROR

@@ -1,4 +1,4 @@
-"""An answer as one HTML page that needs no network, now or later."""
+"""Self-contained HTML page of an answer, which needs no network."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
 
-# Inside <script>, where no escape of HTML counts, none of these may stand: "</script>" would end
-# the element, "<!--" would change how its end is found. JSON reads the escapes as the characters.
+# HTML escapes do not work inside <script>, and "</script>" would end the element, "<!--" change
+# how its end is found. JSON escapes of these characters are safe.
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot, ready for the page; `data` is JSON that may stand inside <script>."""
+    """A plot of the page; `data` is JSON that is safe inside <script>."""
 
     title: str
     description: str
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One method of the answer, with what it answers and when not to rely on it."""
+    """One method of the answer: its question, plots, findings and limits."""
 
     title: str
     figures: list[Figure]
@@ -62,21 +62,21 @@ class _TemplateParser:
 
 
 def of_response(answer: ExplainResponse, model_name: str = "") -> str:
-    """Write a whole answer.
+    """Render the page of an answer.
 
     Parameters
     ----------
     answer : ExplainResponse
-        Nothing in it is trusted: neither names nor specifications.
+        Untrusted: names are escaped, specifications parsed and written anew.
     model_name : str
-        Name of the model for people, like its file's.
+        Name of the model in the title, such as its file name.
 
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, where a plot is no JSON.
+        INVALID_REQUEST if a plot is not JSON.
     """
-    return _rendered(
+    return _render(
         _TemplateParser(
             title=f"What {clean(model_name) if model_name else 'the model'} has learned",
             sections=_sections(answer),
@@ -88,8 +88,8 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
 
 
 def of_plot(plot: Plot) -> str:
-    """Write a page with one plot; raises as `of_response`."""
-    return _rendered(
+    """Render a page with one plot; raises INVALID_REQUEST if it is not JSON."""
+    return _render(
         _TemplateParser(title=clean(plot.title), sections=[Section("", [_figure(plot)])])
     )
 
@@ -103,12 +103,12 @@ def _sections(answer: ExplainResponse) -> list[Section]:
 
 
 def _section(explanation: Explanation, title: str) -> Section:
-    guide = of_method(explanation.WhichOneof("result") or "")
+    report = of_method(explanation.WhichOneof("result") or "")
     return Section(
         title=title,
-        question=guide.question,
+        question=report.question,
         rows=facts.rows(explanation),
-        limits=guide.limits,
+        limits=report.limits,
         figures=[_figure(plot) for plot in explanation.plots],
         findings=of_explanation(explanation),
         options=facts.options(explanation),
@@ -116,7 +116,7 @@ def _section(explanation: Explanation, title: str) -> Section:
 
 
 def _figure(plot: Plot) -> Figure:
-    # Read and written again, so that what is no JSON cannot come through.
+    # Parsed and written again, so that only JSON gets through.
     text = json.dumps(_specification(plot), ensure_ascii=False)
     data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
     return Figure(clean(plot.title), clean(plot.description), data)
@@ -130,7 +130,7 @@ def _specification(plot: Plot) -> Any:
         raise ExplainError(error.reason, message, "vega_lite") from None
 
 
-def _rendered(page: _TemplateParser) -> str:
+def _render(page: _TemplateParser) -> str:
     scripts = [_library(), _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
@@ -154,7 +154,7 @@ def _environment() -> Environment:
 
 @cache
 def _library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, about 0.9 MB; once per page."""
+    """Return Vega, Vega-Lite and vega-embed as one script, about 0.9 MB; once per page."""
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VEGA_LITE))
 
 
@@ -164,5 +164,5 @@ def _asset(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """Name a script in the page's content security policy: no other may run."""
+    """Return the hash by which the page's content security policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

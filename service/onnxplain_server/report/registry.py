@@ -1,4 +1,4 @@
-"""Registry of reports: for each method its tables of findings, and the words around them."""
+"""Registry of reports: the findings, title, question and limits of each method."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from onnxplain_server.report.finding import Finding
 
 @dataclass(frozen=True, slots=True)
 class MethodReport:
-    """How the result of one method is reported.
+    """Report of one method.
 
     Attributes
     ----------
     findings : callable (Explanation) -> iterable of Finding
-        Its tables, the most important first.
+        Returns its tables, the most important first.
     title : str
     question : str
         The question that the method answers.
@@ -136,7 +136,7 @@ _REPORTS = {
 
 
 def of_method(method: str) -> MethodReport:
-    """Return how a method is reported; one that this version does not know, by its name only."""
+    """Return the report of a method; for an unknown one only a title made from its name."""
     title = method.replace("_", " ").capitalize() or "Explanation"
     return _REPORTS.get(method, MethodReport(lambda _explanation: (), title))
 

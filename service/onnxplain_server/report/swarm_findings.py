@@ -1,4 +1,4 @@
-"""What moving features does, as tables of texts."""
+"""Findings of swarm: tables of effects, importances, and similarities of classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NONE = "–"
 
 
 def of_swarm(result: SwarmResult, options: SwarmOptions) -> Iterator[Finding]:
-    """Write effects, the most important first; importances over classes; and similarities."""
+    """Write effects, the most important first, importances over classes, and similarities."""
     yield _effects(result, options)
     yield _importances(result, options)
     if len(result.class_names) > 2:
@@ -80,14 +80,14 @@ def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str
 
 
 def _basis(effect: SwarmEffect) -> str:
-    """How far a best weight is to be trusted."""
+    """Return the agreement of searches, or the range in which an exact optimum holds."""
     if effect.HasField("agreement"):
         return f"{effect.agreement:.0%}"
     return f"{_number(effect.optimum.low)}–{_number(effect.optimum.high)}"
 
 
 def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
-    """Name the other class that most rows are predicted as with the best weight."""
+    """Return the other class that most rows are predicted as at the best weight."""
     count = len(result.class_names)
     if not count or not effect.importance:
         return _NONE

@@ -1,4 +1,4 @@
-"""Feature vectors as tables of texts."""
+"""Findings of feature vectors: tables of vectors, interchangeable pairs, basis and knockoffs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE = "–"
 
 
 def of_vectors(result: FeatureVectorsResult) -> Iterator[Finding]:
-    """Write vectors, the longest first, and what they rest on."""
+    """Write vectors, the longest first, interchangeable pairs, and diagnostics."""
     yield _vectors(result)
     yield _interchangeable(result)
     yield _basis(result)
@@ -67,7 +67,7 @@ def _row(result: FeatureVectorsResult, j: int, *, repeated: bool) -> tuple[str, 
 
 
 def _interchangeable(result: FeatureVectorsResult) -> Finding:
-    """List pairs that could stand in for each other, by the rule of the contract."""
+    """Write pairs that could stand in for each other, by the rule of the contract."""
     repeated = len(result.norm_standard_errors) > 0
     columns = (
         Heading("feature"),
@@ -103,7 +103,7 @@ def _interchangeable(result: FeatureVectorsResult) -> Finding:
 
 
 def _basis(result: FeatureVectorsResult) -> Finding:
-    """Tell what the vectors rest on, and how much of the counts they hold."""
+    """Write the source of the vectors, and their diagnostics."""
     facts = [
         ("source", FeatureVectorsOptions.Source.Name(result.source)),
         ("paths", f"{result.sentence_count:,} of {result.tree_count:,} trees"),
@@ -112,8 +112,8 @@ def _basis(result: FeatureVectorsResult) -> Finding:
         ("last singular value over the next", f"{result.singular_gap:.2f}"),
     ]
     if result.HasField("forest"):
-        told = f"{result.forest.fidelity:.3f} at depth {result.forest.depth}"
-        facts.append(("fidelity of the forest grown", told))
+        fidelity = f"{result.forest.fidelity:.3f} at depth {result.forest.depth}"
+        facts.append(("fidelity of the forest grown", fidelity))
     if result.norm_standard_errors:
         facts.append(("rank correlation of lengths", f"{result.rank_correlation:.3f}"))
     note = "explained variance: share of the counts that the vectors hold"

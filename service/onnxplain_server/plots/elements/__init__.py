@@ -1,1 +1,4 @@
-"""Plot elements that several methods share: panels, bars, curves, axes, labels."""
+"""Plot elements that several methods share: bars, curves, heat maps, axes, labels, style.
+
+Read `chart`, `labels` and `axes` first. Nothing here knows of a particular plot.
+"""

@@ -1,4 +1,4 @@
-"""Numbers as bars: one for each row, or one for each output in a row."""
+"""Bar charts with error bars: a bar per row, or a group of bars per row, one for each output."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from onnxplain_server.plots.elements.style import (
     Spec,
 )
 
-_LONGEST_LABEL = 42  # letters
-_WIDEST_TITLE = 560  # pixels; some fonts are wider than ours
-_LINE_COLOUR = "#202124"
+_LABEL_LENGTH = 42  # characters
+_TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
+_ERROR_COLOUR = "#202124"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBars:
-    """Lines over bars: how far a number is to be trusted. One that is not finite draws none.
+    """Error bars: intervals, or standard errors; none is drawn where they are not finite.
 
     Attributes
     ----------
     low, high : (n_rows, n_outputs)
     confidence : float
-        Level of the interval; 0: a standard error to either side.
+        Level of the interval; 0: one standard error to either side.
     """
 
     low: Matrix
@@ -40,29 +40,28 @@ class ErrorBars:
 
     def take(self, rows: Indices, columns: Indices) -> ErrorBars:
         """Keep these rows and outputs."""
-        kept = np.ix_(rows, columns)
-        return ErrorBars(self.low[kept], self.high[kept], self.confidence)
+        selection = np.ix_(rows, columns)
+        return ErrorBars(self.low[selection], self.high[selection], self.confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """What one plot shows, from top to bottom.
+    """Data of a bar chart, from top to bottom.
 
     Attributes
     ----------
     names, labels, outputs : tuple of str
-        Names are whole, labels short enough for an axis.
+        Labels are names cut to fit an axis.
     columns : tuple of int
         Positions of the outputs in the result.
     values : (n_labels, n_outputs)
-    found, nonzero : int
-        How many statistics there are, and how many are not 0 throughout.
+    total, nonzero : int
+        Number of statistics, and of those that are not 0 for all outputs.
     broken : int
-        How many numbers of those outputs are not finite; they have no bar.
-    lines : ErrorBars or None
-        Over the bars.
+        Number of values of these outputs that are not finite; they have no bar.
+    errors : ErrorBars or None
     p_values : (n_labels, n_outputs), or None
-        Of tests, for tooltips.
+        P-values of tests, for tooltips.
     """
 
     names: tuple[str, ...]
@@ -70,16 +69,16 @@ class Bars:
     outputs: tuple[str, ...]
     columns: tuple[int, ...]
     values: Matrix
-    found: int
+    total: int
     nonzero: int
     broken: int
-    lines: ErrorBars | None = None
+    errors: ErrorBars | None = None
     p_values: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BarTitles:
-    """What rows, the bars within a row, and numbers are about."""
+    """Titles of rows, values and the bars within a row, for tooltips and legend."""
 
     row: str
     value: str = "strength"
@@ -87,16 +86,16 @@ class BarTitles:
 
 
 def label(features: tuple[str, ...], joint: str = ":") -> str:
-    """Join names, each cut to its share where they are too long together."""
-    whole = [clean(feature) for feature in features]
-    room = _LONGEST_LABEL // len(whole)
-    fits = len(joint.join(whole)) <= _LONGEST_LABEL
-    return joint.join(whole if fits else [shorten_inside(name, room) for name in whole])
+    """Join feature names, each shortened if they are too long together."""
+    names = [clean(feature) for feature in features]
+    room = _LABEL_LENGTH // len(names)
+    fits = len(joint.join(names)) <= _LABEL_LENGTH
+    return joint.join(names if fits else [shorten_inside(name, room) for name in names])
 
 
-def draw(bars: Bars, words: BarTitles, axis_title: str) -> Spec:
-    """Draw the bars."""
-    several = len(bars.outputs) > 1
+def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
+    """Draw a bar chart: labelled bars for one output, grouped bars for several."""
+    is_grouped = len(bars.outputs) > 1
     number_format = share_format(bars.values)
     encoding: Spec = {
         "y": {
@@ -110,37 +109,36 @@ def draw(bars: Bars, words: BarTitles, axis_title: str) -> Spec:
             "type": "quantitative",
             "axis": {
                 "title": axis_title,
-                "titleLimit": _WIDEST_TITLE,
+                "titleLimit": _TITLE_WIDTH,
                 "tickCount": 5,
                 "format": _axis_format(number_format),
             },
             **({} if bars.nonzero else {"scale": {"domain": [0, 1]}}),
         },
-        "tooltip": _tooltip(bars, words, number_format),
+        "tooltip": _tooltip(bars, titles, number_format),
     }
     return {
         "data": {"values": _rows(bars)},
         "width": PLOT_WIDTH,
-        **(_grouped(bars, words, encoding) if several else _labelled(bars, encoding)),
+        **(_grouped(bars, titles, encoding) if is_grouped else _labelled(bars, encoding)),
     }
 
 
-def _tooltip(bars: Bars, words: BarTitles, number_format: str) -> list[Spec]:
-    series = [("output", words.series, "")] if len(bars.outputs) > 1 else []
-    value = ("value", words.value, number_format)
-    tested = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
-    return tooltip(
-        ("feature", words.row, ""), *series, value, *_told(bars.lines, number_format), *tested
-    )
+def _tooltip(bars: Bars, titles: BarTitles, number_format: str) -> list[Spec]:
+    series = [("output", titles.series, "")] if len(bars.outputs) > 1 else []
+    value = ("value", titles.value, number_format)
+    p_value = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
+    errors = _error_fields(bars.errors, number_format)
+    return tooltip(("feature", titles.row, ""), *series, value, *errors, *p_value)
 
 
-def _told(lines: ErrorBars | None, number_format: str) -> list[tuple[str, str, str]]:
-    """What tooltips say of the lines."""
-    if lines is None:
+def _error_fields(errors: ErrorBars | None, number_format: str) -> list[tuple[str, str, str]]:
+    """Return the tooltip fields of error bars."""
+    if errors is None:
         return []
-    if not lines.confidence:
+    if not errors.confidence:
         return [("error", "standard error", number_format)]
-    percent = f"{100 * lines.confidence:.3g} %"
+    percent = f"{100 * errors.confidence:.3g} %"
     return [("low", f"{percent} from", number_format), ("high", f"{percent} to", number_format)]
 
 
@@ -151,8 +149,8 @@ def _rows(bars: Bars) -> list[Spec]:
             "feature": bars.names[row],
             "output": bars.outputs[column],
             "value": data_number(value),
-            **({} if bars.lines is None else _line(value, bars.lines, row, column)),
-            **({} if bars.p_values is None else _tested(bars.p_values[row, column])),
+            **({} if bars.errors is None else _error(value, bars.errors, row, column)),
+            **({} if bars.p_values is None else _p_value(bars.p_values[row, column])),
         }
         for row, values in enumerate(bars.values)
         for column, value in enumerate(values)
@@ -160,34 +158,34 @@ def _rows(bars: Bars) -> list[Spec]:
     ]
 
 
-def _tested(p_value: float) -> Spec:
+def _p_value(p_value: float) -> Spec:
     return {"p": data_number(p_value)} if np.isfinite(p_value) else {}
 
 
-def _line(value: float, lines: ErrorBars, row: int, column: int) -> Spec:
-    """Give the ends of the line over a bar, and the right end of both."""
-    low, high = float(lines.low[row, column]), float(lines.high[row, column])
+def _error(value: float, errors: ErrorBars, row: int, column: int) -> Spec:
+    """Return the ends of an error bar, and the right end of bar and error bar together."""
+    low, high = float(errors.low[row, column]), float(errors.high[row, column])
     if not np.isfinite(high - low):
         return {"end": data_number(max(value, 0.0))}
     ends = {"low": low, "high": high, "end": max(high, value, 0.0)}
-    if not lines.confidence:
+    if not errors.confidence:
         ends["error"] = (high - low) / 2
     return {name: data_number(end) for name, end in ends.items()}
 
 
 def _labelled(bars: Bars, encoding: Spec) -> Spec:
-    """One bar a row, with its number at the end."""
+    """Draw one bar per row, with its number at the end."""
     number: Spec = {
         "text": {"field": "value", "type": "quantitative", "format": share_format(bars.values)}
     }
-    if bars.lines is not None:
+    if bars.errors is not None:
         number["x"] = {"field": "end", "type": "quantitative"}
     return {
         "height": {"step": BAR_STEP},
         "encoding": encoding,
         "layer": [
             {"mark": {"type": "bar", "color": PLAIN_COLOUR, "height": {"band": 0.72}}},
-            *_lines(bars),
+            *_error_layers(bars),
             {
                 "mark": {"type": "text", "align": "left", "dx": 5, "color": "#5f6368"},
                 "encoding": number,
@@ -196,37 +194,40 @@ def _labelled(bars: Bars, encoding: Spec) -> Spec:
     }
 
 
-def _grouped(bars: Bars, words: BarTitles, encoding: Spec) -> Spec:
-    """One bar for each output, side by side in a row."""
+def _grouped(bars: Bars, titles: BarTitles, encoding: Spec) -> Spec:
+    """Draw one bar per output, grouped by row."""
     outputs = list(bars.outputs)
     output: Spec = {"field": "output", "type": "nominal", "sort": outputs}
     scale = {"domain": outputs, "range": list(SERIES_COLOURS[: len(outputs)])}
-    colour = {"color": {**output, "scale": scale, "legend": {"title": words.series}}}
-    lines = _lines(bars)
+    colour = {"color": {**output, "scale": scale, "legend": {"title": titles.series}}}
+    errors = _error_layers(bars)
     return {
         "height": {"step": _step(bars), "for": "offset"},
-        "encoding": {**encoding, "yOffset": output, **({} if lines else colour)},
-        **({"layer": [{"mark": "bar", "encoding": colour}, *lines]} if lines else {"mark": "bar"}),
+        "encoding": {**encoding, "yOffset": output, **({} if errors else colour)},
+        **(
+            {"layer": [{"mark": "bar", "encoding": colour}, *errors]} if errors else {"mark": "bar"}
+        ),
     }
 
 
-def _lines(bars: Bars) -> list[Spec]:
-    """Lay lines over the bars, from error below to error above, with a white border."""
-    if bars.lines is None or not np.isfinite(bars.lines.high).any():
+def _error_layers(bars: Bars) -> list[Spec]:
+    """Draw error bars over the bars, with a white border; nothing if none is finite."""
+    if bars.errors is None or not np.isfinite(bars.errors.high).any():
         return []
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
-    known = [{"filter": "isValid(datum.low)"}]
-    looks = ({"color": "white", "strokeWidth": 4}, {"color": _LINE_COLOUR, "strokeWidth": 1.5})
+    is_valid = [{"filter": "isValid(datum.low)"}]
+    styles = ({"color": "white", "strokeWidth": 4}, {"color": _ERROR_COLOUR, "strokeWidth": 1.5})
     return [
-        {"transform": known, "mark": {"type": "rule", **look}, "encoding": ends} for look in looks
+        {"transform": is_valid, "mark": {"type": "rule", **style}, "encoding": ends}
+        for style in styles
     ]
 
 
 def _step(bars: Bars) -> int:
-    """Height of a bar: smaller where many would not fit on a screen."""
+    """Return the height of a bar: smaller if there are too many for a screen."""
     return min(GROUPED_BAR_STEP, max(4, 640 // bars.values.size))
 
 
 def _axis_format(number_format: str) -> str:
-    """Give ticks digits enough; how many d3 finds by itself falls short by rounding, as at 0.12."""
+    """Return a format with enough digits for ticks; d3's own choice rounds some, such as 0.12."""
     return ",.4~r" if number_format.endswith("r") else ".3~e"

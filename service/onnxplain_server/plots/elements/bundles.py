@@ -1,4 +1,4 @@
-"""Many curves over one feature, thin, with their means, bold."""
+"""Bundles of curves over one feature: thin curves of single rows, and their bold mean."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def draw(
 
 
 def _rows(bundle: Bundle, held: list[int], legend: Legend, decimals: int) -> list[Spec]:
-    """Write one row a curve, which keeps specifications short; they are unfolded when drawn."""
+    """Return one data row per curve, which keeps specifications short; Vega unfolds them."""
     place = {"series": bundle.label} if len(legend.labels) > 1 else {}
     place |= {"panel": bundle.panel} if len(legend.panels) > 1 else {}
     curves = zip(bundle.rows, bundle.values, strict=True)
@@ -89,14 +89,14 @@ def _numbers(values: Vector, decimals: int) -> list[float | None]:
 
 
 def _decimals(values: Vector) -> int:
-    """Choose decimals by which a ten-thousandth of the span shows: a line needs no more."""
+    """Return the decimals that resolve a ten-thousandth of the span."""
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     return 4 - math.floor(math.log10(span)) if span else 9
 
 
 def _unfold(axis: Axis, grid: Array) -> list[Spec]:
-    """Turn one row a curve into one row a point."""
+    """Turn a data row per curve into one per point."""
     places = [axis.position(point) for point in grid]
     alone = len(set(places)) == 1
     columns = {
@@ -114,7 +114,7 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
 
 
 def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
-    """Encode feature and value; a list runs downwards, and its curves keep its order."""
+    """Encode feature and value; categories run downwards, and curves follow their order."""
     if isinstance(axis, Categories):
         y = {"field": "x", **axis.channel(upright=False)}
         y["axis"] |= {"grid": True, "domain": False, "ticks": False}
@@ -126,7 +126,7 @@ def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
 
 
 def _thin(axis: Axis, places: Spec, colour: Spec, legend: Legend, count: int) -> list[Spec]:
-    """Draw one line a row, the fainter the more there are; points where there is no line."""
+    """Draw one line per row, fainter the more there are; points for values apart."""
     plain = {} if colour else {"color": PLAIN_COLOUR}
     look = {**plain, "opacity": round(min(0.6, max(0.12, 6.5 / max(count, 1) ** 0.7)), 2)}
     row = {"detail": {"field": "row", "type": "nominal"}, "tooltip": _row_tooltip(legend)}
@@ -140,7 +140,7 @@ def _thin(axis: Axis, places: Spec, colour: Spec, legend: Legend, count: int) ->
 
 
 def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list[Spec]:
-    """Draw the means, with a white border to stand out; hollow where there is no line."""
+    """Draw the means with a white border; hollow points for values apart."""
     plain = {} if colour else {"color": _MEAN_COLOUR}
     joined, apart = _where("datum.mean && !datum.apart"), _where("datum.mean && datum.apart")
     joins = joining(axis)
@@ -166,7 +166,7 @@ def _bold(axis: Axis, places: Spec, colour: Spec, described: list[Spec]) -> list
 
 
 def _mean_point(axis: Axis) -> Spec:
-    """Mark a mean on a line; where that is crowded it shows under the pointer only."""
+    """Return the mark of a mean's point; on crowded lines it is visible under the pointer only."""
     point: Spec = {"type": "point", "filled": True, "size": 30, "opacity": 1}
     if isinstance(axis, Categories):
         return {**point, "size": 110, "stroke": "white", "strokeWidth": 1.5}
@@ -174,7 +174,7 @@ def _mean_point(axis: Axis) -> Spec:
 
 
 def _opaque(colour: Spec) -> Spec:
-    """Let the legend show colours as those of the means."""
+    """Make the colours of the legend as opaque as those of the means."""
     if not colour:
         return {}
     legend = {**colour["color"]["legend"], "symbolOpacity": 1, "symbolType": "circle"}
@@ -186,14 +186,14 @@ def _where(condition: str) -> Spec:
 
 
 def _row_tooltip(legend: Legend) -> list[Spec]:
-    return tooltip(("row", "row of the table", ""), *_belonging(legend))
+    return tooltip(("row", "row of the table", ""), *_series_fields(legend))
 
 
 def _mean_tooltip(axis: Axis, legend: Legend, digits: str) -> list[Spec]:
     mean = ("value", "mean prediction", digits)
-    return tooltip(mean, *_belonging(legend), ("point", axis.title, ""))
+    return tooltip(mean, *_series_fields(legend), ("point", axis.title, ""))
 
 
-def _belonging(legend: Legend) -> list[tuple[str, str, str]]:
+def _series_fields(legend: Legend) -> list[tuple[str, str, str]]:
     series = [("series", legend.title, "")] if len(legend.labels) > 1 else []
     return [*([("panel", "panel", "")] if len(legend.panels) > 1 else []), *series]

@@ -1,4 +1,4 @@
-"""What all plots are made of: the finished plot, panels, tooltips."""
+"""Frame of a plot: title, remarks, description and style; panels and tooltips."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SUBTITLE_WIDTH = 92  # characters that fit over a plot and its labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot:
-    """A picture as data; see `Plot` in the contract.
+    """A plot as data; `Plot` of the contract.
 
     Attributes
     ----------
     name : str
         Letters, digits and "-"; unique within an explanation.
     title, description : str
-        For people; the description says in words what the picture shows.
+        Text for people; the description tells in words what the plot shows.
     vega_lite : dict
         Plain and finite, so that it is valid JSON.
     """
@@ -42,10 +42,10 @@ class Plot:
 
 
 def finish(name: str, title: str, remarks: Iterable[str], description: str, body: Spec) -> Plot:
-    """Put title, remarks under it, description and style around what is drawn."""
-    # No line ends within "age = 20".
-    whole = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
-    lines = [line for remark in whole for line in textwrap.wrap(remark, SUBTITLE_WIDTH)]
+    """Add title, remarks as subtitle, description and style to a specification."""
+    # Non-breaking spaces keep "age = 20" on one line.
+    unbroken = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
+    lines = [line for remark in unbroken for line in textwrap.wrap(remark, SUBTITLE_WIDTH)]
     spec: Spec = {
         "$schema": SCHEMA,
         "title": {"text": title, "subtitle": lines},
@@ -62,7 +62,7 @@ def in_panels(rows: list[Spec], panels: Sequence[str], drawing: Spec, resolve: S
     Parameters
     ----------
     rows : list of dict
-        The data; each has a `panel` where there are several.
+        The data; each has a `panel` if there are several panels.
     panels : sequence of str
         Labels in order.
     drawing : dict

@@ -1,4 +1,4 @@
-"""Classes of a target as pictures tell them: where they are called otherwise than the outputs."""
+"""Remark that pairs the target's classes with outputs, for plots whose outputs have other names."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.plots.elements.chart import SUBTITLE_WIDTH, Plot
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
 
-_MOST_CLASSES = 6
+_MAX_CLASSES = 6
 
 
 def with_classes(plots: Sequence[Plot], pairings: Sequence[ClassPairing]) -> tuple[Plot, ...]:
-    """Tell in subtitles and descriptions how classes were paired with outputs."""
-    told = _sentence(pairings)
-    return tuple(_with_remark(plot, told) for plot in plots) if told else tuple(plots)
+    """Add the pairing of classes with outputs to subtitles and descriptions."""
+    remark = _remark(pairings)
+    return tuple(_with_remark(plot, remark) for plot in plots) if remark else tuple(plots)
 
 
-def _sentence(pairings: Sequence[ClassPairing]) -> str:
-    """Say which output scores which class; empty where their names say so."""
+def _remark(pairings: Sequence[ClassPairing]) -> str:
+    """Return a sentence that pairs classes with outputs; empty if their names are equal."""
     if all(pairing.label == pairing.output_name for pairing in pairings):
         return ""
     is_only = not all(pairing.output_name for pairing in pairings)
-    shown = [_words(pairing, is_only=is_only) for pairing in pairings[:_MOST_CLASSES]]
-    if len(pairings) > _MOST_CLASSES:
-        shown.append(f"{len(pairings) - _MOST_CLASSES} more")
+    shown = [_phrase(pairing, is_only=is_only) for pairing in pairings[:_MAX_CLASSES]]
+    if len(pairings) > _MAX_CLASSES:
+        shown.append(f"{len(pairings) - _MAX_CLASSES} more")
     return f"Classes of the target: {enumerate_words(shown)}."
 
 
-def _words(pairing: ClassPairing, *, is_only: bool) -> str:
+def _phrase(pairing: ClassPairing, *, is_only: bool) -> str:
     label, output = (shorten(clean(text)) for text in (pairing.label, pairing.output_name))
     if not pairing.output_name:
         return f"{label} is 0"

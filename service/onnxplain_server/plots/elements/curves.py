@@ -1,4 +1,4 @@
-"""Numbers along one feature: lines over a number line, dots beside a list."""
+"""Curves over one feature: lines over a number line, dots beside a list of categories."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from onnxplain_server.plots.elements.style import (
     ordered_colours,
 )
 
-_MOST_TICKS = 300  # of a rug
+_MAX_TICKS = 300  # of a rug
 _ROW_STEP = 24
-_CROWDED = 60  # points of a line that then become small
+_CROWDED = 60  # points of a line, above which they are drawn small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Numbers to be joined.
+    """One curve.
 
     Attributes
     ----------
     label, panel : str
-        Where it belongs in the legend, and in which panel; may be empty.
+        Its entries in the legend and in the list of panels; may be empty.
     points : (n,)
         Values of the feature.
     values : (n,)
@@ -48,17 +48,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What tells series and panels apart.
+    """Labels of series and panels.
 
     Attributes
     ----------
     title : str
     labels, panels : tuple of str
-        In order; no or one entry: no legend, no panels.
+        In order; with fewer than two entries there is no legend, or no panels.
     ordered : bool
-        Whether the labels rise like numbers.
+        Whether the labels have an order, like numbers.
     common_scale : bool
-        Whether panels share the scale of the numbers.
+        Whether panels share the scale of values.
     """
 
     title: str
@@ -71,7 +71,7 @@ class Legend:
 def draw(
     axis: Axis, series: Sequence[Series], legend: Legend, value_title: str, sample: Array
 ) -> Spec:
-    """Draw series over a feature, with ticks where a sample of its values lies."""
+    """Draw series over a feature, with a rug of a sample of its values."""
     values = np.concatenate([one.values for one in series])
     value = value_channel(values, legend, value_title)
     encoding = {**colour_channel(legend), "tooltip": _tooltip(axis, legend, values)}
@@ -86,7 +86,7 @@ def draw(
 
 
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
-    """Scale and axis of the numbers."""
+    """Return scale and axis of the values."""
     value: Spec = {
         "field": "value",
         "type": "quantitative",
@@ -99,7 +99,7 @@ def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
 
 
 def colour_channel(legend: Legend) -> Spec:
-    """Colours of the series; nothing where there is but one."""
+    """Return the colours of series; empty if there is only one."""
     if len(legend.labels) < 2:
         return {}
     scale = {"domain": list(legend.labels), "range": _colours(legend)}
@@ -108,7 +108,7 @@ def colour_channel(legend: Legend) -> Spec:
 
 
 def number_format(values: Vector, legend: Legend) -> str:
-    """Choose a d3 format for the numbers."""
+    """Choose a d3 format for the values."""
     return scale_format(values) if legend.common_scale else ",.4~r"
 
 
@@ -142,7 +142,7 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, rug: list[Spec]) -> Sp
 
 
 def joining(axis: Axis) -> Spec:
-    """How a line goes from point to point: straight, or level up to the next step."""
+    """Return the interpolation of lines: linear, or by steps."""
     is_stepped = isinstance(axis, NumberLine) and axis.is_stepped
     return {"interpolate": "step-after"} if is_stepped else {}
 
@@ -159,7 +159,7 @@ def _dots(axis: Categories, value: Spec, encoding: Spec) -> Spec:
 
 
 def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
-    """Mark what holds where the value is missing: joined to nothing, hollow."""
+    """Draw the values for missing ones as hollow points, not joined by lines."""
     if not axis.has_missing:
         return []
     mark = {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2}
@@ -168,11 +168,11 @@ def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
 
 
 def _rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
-    """Tick a sample of the feature's values that lie within the grid."""
+    """Draw a rug: a tick for each value of a sample within the grid."""
     low, high = axis.values[[0, -1]]
     inside = np.sort(sample[(sample >= low) & (sample <= high)])
-    if inside.size > _MOST_TICKS:
-        inside = inside[np.linspace(0, inside.size - 1, _MOST_TICKS).round().astype(int)]
+    if inside.size > _MAX_TICKS:
+        inside = inside[np.linspace(0, inside.size - 1, _MAX_TICKS).round().astype(int)]
     if not inside.size:
         return []
     height = PANEL_HEIGHT if in_panel else PLOT_HEIGHT
@@ -208,7 +208,7 @@ def _tooltip(axis: Axis, legend: Legend, values: Vector) -> list[Spec]:
 
 
 def _widened(values: Vector) -> Spec:
-    """Keep rounding noise of a flat curve from filling the height."""
+    """Widen the scale of flat curves, so that rounding errors do not fill the height."""
     if not is_flat(values):
         return {}
     middle = data_number(float(np.nanmedian(values)))

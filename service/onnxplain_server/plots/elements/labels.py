@@ -1,4 +1,4 @@
-"""Names and numbers as people read them."""
+"""Text of plots and reports: printable, distinct and short names; rounded numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 
 _DATA_DIGITS = 9
-_LONGEST_IDENTIFIER = 60
+_IDENTIFIER_LENGTH = 60
 
-# Vega 6 takes texts and sort keys that are exactly these for code of its own, and fails.
-_VEGA_STUMBLES = frozenset(
+# Vega 6 fails on texts and sort keys that are exactly these, as it takes them for its own code.
+_VEGA_RESERVED = frozenset(
     {
         "__defineGetter__",
         "__defineSetter__",
@@ -34,85 +34,85 @@ _VEGA_STUMBLES = frozenset(
 
 
 def clean(name: str) -> str:
-    """Make a name drawable: characters that cannot be printed become their escapes.
+    r"""Make a name printable: characters that are not become escapes like \u0007.
 
-    So do those beyond the first 65,536: where Vega shortens a label it may cut them in halves,
-    and half a character is an error to whoever renders it. Blank names get quotation marks.
+    So do characters beyond the first 65,536, which Vega may cut into half a surrogate pair when
+    it shortens a label, an error for renderers. Blank names get quotation marks.
     """
     drawable = (c if c.isprintable() and c <= "\uffff" else f"\\u{ord(c):04x}" for c in name)
     printable = "".join(drawable)
-    quoted = not printable.strip() or printable in _VEGA_STUMBLES
+    quoted = not printable.strip() or printable in _VEGA_RESERVED
     return f"“{printable}”" if quoted else printable
 
 
 def distinguish(names: Iterable[str]) -> tuple[str, ...]:
-    """Clean names, and number those that then look alike."""
-    taken: dict[str, None] = {}
+    """Clean names, and number those that are then equal."""
+    unique: dict[str, None] = {}
     for name in map(clean, names):
-        number, free = 1, name
-        while free in taken:
-            number, free = number + 1, f"{name} ({number + 1})"
-        taken[free] = None
-    return tuple(taken)
+        number, candidate = 1, name
+        while candidate in unique:
+            number, candidate = number + 1, f"{name} ({number + 1})"
+        unique[candidate] = None
+    return tuple(unique)
 
 
-def shorten(name: str, most: int = 40) -> str:
+def shorten(name: str, limit: int = 40) -> str:
     """Cut a clean name for titles and sentences."""
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+    return name if len(name) <= limit else f"{name[: limit - 1].rstrip()}…"
 
 
-def shorten_inside(name: str, most: int) -> str:
+def shorten_inside(name: str, limit: int) -> str:
     """Cut a clean name in its middle: names of encoded columns differ at their ends."""
-    if len(name) <= most:
+    if len(name) <= limit:
         return name
-    tail = most // 3
-    return f"{name[: most - tail - 1].rstrip()}…{name[len(name) - tail :].lstrip()}"
+    tail = limit // 3
+    return f"{name[: limit - tail - 1].rstrip()}…{name[len(name) - tail :].lstrip()}"
 
 
 def identifiers(stems: Iterable[str]) -> tuple[str, ...]:
     """Turn names into distinct identifiers of letters a-z, A-Z, digits and "-"."""
-    taken: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for stem in stems:
         plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
-        wanted = re.sub(r"[^A-Za-z0-9]+", "-", plain)[:_LONGEST_IDENTIFIER].strip("-") or "plot"
-        number, free = 1, wanted
-        while free in taken:
-            number, free = number + 1, f"{wanted}-{number + 1}"
-        taken[free] = None
-    return tuple(taken)
+        name = re.sub(r"[^A-Za-z0-9]+", "-", plain)[:_IDENTIFIER_LENGTH].strip("-") or "plot"
+        number, candidate = 1, name
+        while candidate in unique:
+            number, candidate = number + 1, f"{name}-{number + 1}"
+        unique[candidate] = None
+    return tuple(unique)
 
 
 def enumerate_words(items: Sequence[str]) -> str:
-    """Join as in a sentence: "a, b and c"."""
+    """Join words as in a sentence: "a, b and c"."""
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def data_number(value: float) -> float:
-    """Round to what can be seen in any picture; keeps specifications short."""
+    """Round to nine digits, more than any plot shows; keeps specifications short."""
     return float(f"{value:.{_DATA_DIGITS}g}")
 
 
 def share_format(values: Array) -> str:
-    """Choose a d3 format for numbers each of which matters by itself: three digits."""
+    """Choose a d3 format for separate numbers: three significant digits."""
     largest = _largest(values)
     return ",.3~r" if largest == 0 or 1e-4 <= largest < 1e9 else ".2~e"
 
 
 def scale_format(values: Array) -> str:
-    """Choose a d3 format for numbers along one scale: a hundredth of their span shows."""
+    """Choose a d3 format for numbers on one scale: it resolves a hundredth of their span."""
     largest = _largest(values)
     if largest != 0 and not 1e-4 <= largest < 1e9:
         return ".3~e"
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     decimals = 2 - math.floor(math.log10(span if span > 1e-9 * largest else largest or 1.0))
-    # No separator below 10,000, so that years stay years.
+    # No separator below 10,000, so that years look like years.
     separator = "," if largest >= 10_000 else ""
     return f"{separator}.{min(max(decimals, 0), 12)}~f"
 
 
 def spell(value: float, d3_format: str) -> str:
-    """Write a number as d3 does by one of the formats chosen here."""
+    """Format a number as d3 does, by one of the formats of this file."""
     digits, kind = int(re.sub(r"\D", "", d3_format)), d3_format[-1]
     if kind == "e":
         mantissa, exponent = f"{value:.{digits}e}".split("e")
@@ -125,20 +125,20 @@ def spell(value: float, d3_format: str) -> str:
 
 
 def spell_on_scale(value: float, values: Array) -> str:
-    """Write a number as precisely as shows among numbers along one scale: in whole hundredths."""
+    """Format a number of a scale, rounded to a hundredth of the span of its values."""
     span = float(np.ptp(values[np.isfinite(values)]))
     decimals = 2 - math.floor(math.log10(span)) if span else 6
     return spell(round(value, decimals), scale_format(values))
 
 
 def is_flat(values: Array) -> bool:
-    """Tell whether numbers differ by no more than rounding, as float32 has it."""
+    """Tell whether numbers differ by no more than float32 rounding."""
     finite = values[np.isfinite(values)]
     return bool(finite.size and np.ptp(finite) <= 1e-6 * np.abs(finite).max())
 
 
 def spell_beside(value: float, others: Array) -> str:
-    """Write a number with three digits, or as "almost 0" where others dwarf it."""
+    """Format a number with three digits, or "almost 0" if it is tiny relative to the others."""
     if not math.isfinite(value):
         return "no number"
     if 0 < abs(value) < 1e-4 * _largest(others):
@@ -147,7 +147,7 @@ def spell_beside(value: float, others: Array) -> str:
 
 
 def spell_whole(value: float) -> str:
-    """Write a count or a weight to its last whole unit, or to six digits where that is finer."""
+    """Format a count or a weight to whole units, or to six digits if that is finer."""
     if not math.isfinite(value):
         return "no number"
     is_whole = abs(value) >= 1e5 or value == round(value)
@@ -156,17 +156,17 @@ def spell_whole(value: float) -> str:
 
 
 def _significant(value: float, digits: int) -> str:
-    """Round to so many digits, without exponent."""
+    """Round to significant digits, without exponent."""
     decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
     return _trim(f"{round(value, decimals):,.{max(decimals, 0)}f}")
 
 
 def _trim(text: str) -> str:
-    """Drop zeros that end a fraction."""
+    """Remove trailing zeros of a fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _largest(values: Array) -> float:
-    """Largest finite magnitude; 0 where there is none."""
+    """Return the largest finite magnitude; 0 if there is none."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size else 0.0

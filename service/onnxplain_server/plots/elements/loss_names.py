@@ -1,4 +1,4 @@
-"""Losses as people call them."""
+"""Names and units of losses, for plots and reports."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _UNITS = {
 
 
 def name(loss: Loss) -> str:
-    """Name the average of a loss, as inside a sentence."""
+    """Return the name of an average loss, for use in a sentence."""
     return _NAMES[loss]
 
 
 def unit(loss: Loss) -> str:
-    """Name the unit of a loss."""
+    """Return the unit of a loss."""
     return _UNITS[loss]
 
 
 def heading(loss: Loss, output_names: tuple[str, ...]) -> str:
-    """Name the average of a loss, as at the start of a line, with the output if there is one."""
+    """Return the name of an average loss as a title, with the output if there is only one."""
     start = _NAMES[loss][0].upper() + _NAMES[loss][1:]
     if len(output_names) > 1 or loss is Loss.MLOGLOSS:
         return start

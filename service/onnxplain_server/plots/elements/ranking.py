@@ -1,4 +1,4 @@
-"""Numbers of features ranked: which of them a plot shows, and what it says of them."""
+"""Ranking of features for bar charts: the strongest bars, the finding, and remarks on the rest."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from onnxplain_server.plots.elements.labels import (
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
 MOST_BARS = 15
-"""Rows of one plot."""
+"""Largest number of rows in one plot."""
 
-_MOST_NAMED_OUTPUTS = 4  # in a sentence
+_MAX_NAMED_OUTPUTS = 4  # in a sentence
 
 
 def strongest(
@@ -29,7 +29,7 @@ def strongest(
     output_names: tuple[str, ...],
     joint: str = ":",
     *,
-    lines: ErrorBars | None = None,
+    errors: ErrorBars | None = None,
     p_values: Matrix | None = None,
 ) -> Bars:
     """Choose rows and outputs by their sums; rows of zeros only if there is nothing else.
@@ -37,16 +37,15 @@ def strongest(
     Parameters
     ----------
     features : sequence of tuples of str
-        What each row is about; `joint` stands between the names.
+        Features of each row, joined by `joint`.
     values : (n_rows, n_outputs)
-    lines : ErrorBars or None
-        Over the bars.
+    errors : ErrorBars or None
     p_values : (n_rows, n_outputs), or None
     """
     finite = np.where(np.isfinite(values), values, 0.0)
-    live = ~(values == 0).all(axis=1)
+    is_nonzero = ~(values == 0).all(axis=1)
     order = np.argsort(-finite.sum(axis=1), kind="stable")
-    rows = (order[live[order]] if live.any() else order)[:MOST_BARS]
+    rows = (order[is_nonzero[order]] if is_nonzero.any() else order)[:MOST_BARS]
     columns = np.sort(np.argsort(-finite.sum(axis=0), kind="stable")[:MOST_SERIES])
     return Bars(
         names=tuple(joint.join(map(clean, features[row])) for row in rows),
@@ -54,24 +53,24 @@ def strongest(
         outputs=tuple(distinguish(output_names)[column] for column in columns),
         columns=tuple(columns.tolist()),
         values=values[np.ix_(rows, columns)],
-        found=len(features),
-        nonzero=int(live.sum()),
+        total=len(features),
+        nonzero=int(is_nonzero.sum()),
         broken=int((~np.isfinite(values[:, columns])).sum()),
-        lines=None if lines is None else lines.take(rows, columns),
+        errors=None if errors is None else errors.take(rows, columns),
         p_values=None if p_values is None else p_values[np.ix_(rows, columns)],
     )
 
 
 def finding(bars: Bars) -> str:
-    """Say what is strongest, by how much, and what follows."""
+    """Name the strongest row with its value, and the next two."""
     if bars.nonzero == 0:
         return "none found"
     numbers = [each(bars.outputs, row, bars.values) for row in bars.values[:3]]
     first, *others = bars.labels[:3]
     if len(bars.outputs) == 1:
         others = [f"{name} at {at}" for name, at in zip(others, numbers[1:], strict=True)]
-    found = f"{first} is strongest at {numbers[0]}"
-    return f"{found}, then {enumerate_words(others)}" if others else found
+    strongest_row = f"{first} is strongest at {numbers[0]}"
+    return f"{strongest_row}, then {enumerate_words(others)}" if others else strongest_row
 
 
 def each(outputs: tuple[str, ...], values: Vector, beside: Array) -> str:
@@ -80,27 +79,27 @@ def each(outputs: tuple[str, ...], values: Vector, beside: Array) -> str:
     if len(numbers) == 1:
         return numbers[0]
     pairs = zip(outputs, numbers, strict=True)
-    told = [f"{number} for {shorten(output, 24)}" for output, number in pairs]
-    if len(told) <= _MOST_NAMED_OUTPUTS:
-        return enumerate_words(told)
+    phrases = [f"{number} for {shorten(output, 24)}" for output, number in pairs]
+    if len(phrases) <= _MAX_NAMED_OUTPUTS:
+        return enumerate_words(phrases)
     finite = np.where(np.isfinite(values), values, 0.0)
     if len(set(numbers)) == 1:
         return f"{numbers[0]} for each output shown"
-    return f"{told[int(np.argmax(finite))]}, down to {told[int(np.argmin(finite))]}"
+    return f"{phrases[int(np.argmax(finite))]}, down to {phrases[int(np.argmin(finite))]}"
 
 
 def counts(noun: str, bars: Bars, output_count: int) -> list[str]:
-    """Say what of the result is not in the picture; `noun` is what a row is about."""
+    """Return remarks on rows, outputs and values that are not shown; `noun` names a row."""
     remarks = [] if bars.nonzero else [f"Every {noun} is at 0"]
     if bars.nonzero > len(bars.labels):
-        remarks.append(f"{len(bars.labels)} strongest of {bars.found} {noun}s")
-    elif bars.nonzero not in (0, bars.found):
-        remarks.append(f"{bars.nonzero} of {bars.found} {noun}s; the others are at 0")
-    elif bars.nonzero == 0 and bars.found > len(bars.labels):
-        remarks.append(f"First {len(bars.labels)} of {bars.found} {noun}s")
+        remarks.append(f"{len(bars.labels)} strongest of {bars.total} {noun}s")
+    elif bars.nonzero not in (0, bars.total):
+        remarks.append(f"{bars.nonzero} of {bars.total} {noun}s; the others are at 0")
+    elif bars.nonzero == 0 and bars.total > len(bars.labels):
+        remarks.append(f"First {len(bars.labels)} of {bars.total} {noun}s")
     if output_count > len(bars.outputs):
         remarks.append(f"{len(bars.outputs)} strongest of {output_count} outputs")
     if bars.broken:
-        every = bars.found * len(bars.outputs)
-        remarks.append(f"Not shown, because not finite: {bars.broken} of {every} values")
+        value_count = bars.total * len(bars.outputs)
+        remarks.append(f"Not shown, because not finite: {bars.broken} of {value_count} values")
     return remarks

@@ -1,4 +1,4 @@
-"""What of a partial dependence is shown: whole requests, cut to what a picture can hold."""
+"""Selection of curves for a plot of partial dependence: the outputs and groups that fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onnxplain_server.plots.elements.style import MOST_SERIES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """What one output says about one group of rows, over the points of a grid."""
+    """Values of one output for one group of rows, over the points of a grid."""
 
     output: str
     group: str
@@ -26,22 +26,22 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What was asked for at once: the same features, for all outputs and groups.
+    """Content of one plot: the curves of the same features for the outputs and groups shown.
 
     Attributes
     ----------
     features : tuple of str
     outputs, groups : tuple of str
-        Those shown; groups are empty where rows are not grouped.
+        Those shown; groups are empty if rows are not grouped.
     group_column : str
         May be empty.
     pieces : tuple
     common_scale : bool
         Whether the outputs can share a scale.
     remarks : tuple of str
-        What is left out.
+        Remarks on what is left out.
     is_stepped : bool
-        Whether nothing changes between neighbouring grid points, but at the later one.
+        Whether curves are constant between grid points and change at the later one.
     """
 
     features: tuple[str, ...]
@@ -55,74 +55,77 @@ class View:
 
 
 def views(result: Result) -> Iterator[View]:
-    """Gather what belongs into one picture."""
+    """Group the curves of a result into plots."""
     output_names = distinguish(result.output_names)
-    for together in _requests(result.curves):
-        chosen = _heaviest(together)
-        columns = most_moved(np.concatenate([curve.values for curve in chosen]))
-        groups = distinguish(curve.group for curve in chosen)
+    for requested in _requests(result.curves):
+        shown = _heaviest(requested)
+        columns = most_moved(np.concatenate([curve.values for curve in shown]))
+        groups = distinguish(curve.group for curve in shown)
         outputs = tuple(output_names[column] for column in columns)
         yield View(
-            features=together[0].features,
+            features=requested[0].features,
             outputs=outputs,
-            groups=groups if any(curve.group for curve in together) else (),
+            groups=groups if any(curve.group for curve in requested) else (),
             group_column=clean(result.group_column) if result.group_column else "",
             pieces=tuple(
                 Piece(output, group, curve.grid, curve.values[:, column])
                 for output, column in zip(outputs, columns, strict=True)
-                for group, curve in zip(groups, chosen, strict=True)
+                for group, curve in zip(groups, shown, strict=True)
             ),
-            common_scale=comparable(np.concatenate([curve.values for curve in chosen])[:, columns]),
-            remarks=tuple(_left_out(together, chosen, columns)),
-            is_stepped=together[0].is_stepped,
+            common_scale=comparable(np.concatenate([curve.values for curve in shown])[:, columns]),
+            remarks=tuple(_left_out(requested, shown, columns)),
+            is_stepped=requested[0].is_stepped,
         )
 
 
-def _requests(every: Iterable[PartialDependenceCurve]) -> list[list[PartialDependenceCurve]]:
-    """Cut the curves where other features begin, or the same are asked for again."""
+def _requests(curves: Iterable[PartialDependenceCurve]) -> list[list[PartialDependenceCurve]]:
+    """Split curves where features change, or where a group of the same features repeats."""
     requests: list[list[PartialDependenceCurve]] = []
-    for curve in every:
+    for curve in curves:
         last = requests[-1] if requests else []
-        again = any(curve.group == other.group for other in last)
-        if not last or again or curve.features != last[0].features:
+        is_repeated = any(curve.group == other.group for other in last)
+        if not last or is_repeated or curve.features != last[0].features:
             requests.append([curve])
         else:
             last.append(curve)
     return requests
 
 
-def _heaviest(together: list[PartialDependenceCurve]) -> list[PartialDependenceCurve]:
-    """Choose the groups with most rows, sorted if they are numbers or intervals."""
-    ranked = sorted(range(len(together)), key=lambda place: -together[place].weight)
-    chosen = [together[place] for place in sorted(ranked[:MOST_SERIES])]
-    return [chosen[place] for place in ascending([curve.group for curve in chosen])]
+def _heaviest(curves: list[PartialDependenceCurve]) -> list[PartialDependenceCurve]:
+    """Return the groups of largest weight, sorted if they are numbers or intervals."""
+    ranked = sorted(range(len(curves)), key=lambda i: -curves[i].weight)
+    heaviest = [curves[i] for i in sorted(ranked[:MOST_SERIES])]
+    return [heaviest[i] for i in ascending([curve.group for curve in heaviest])]
 
 
 def ascending(groups: Sequence[str]) -> list[int]:
-    """Sort groups if some are numbers or intervals, others behind; give their positions."""
+    """Return positions that sort groups by number or lower bound, others last.
+
+    Groups without any number or interval keep their order.
+    """
     starts = [_start(group) for group in groups]
     if all(start is None for start in starts):
         return list(range(len(groups)))
-    behind = [(start is None, start or 0.0) for start in starts]
-    return sorted(range(len(groups)), key=behind.__getitem__)
+    keys = [(start is None, start or 0.0) for start in starts]
+    return sorted(range(len(groups)), key=keys.__getitem__)
 
 
 def _start(group: str) -> float | None:
-    """Read the number that a group like "3" or "(3,5]" starts at."""
-    found = re.match(r"[\[(]?([-+]?\d+\.?\d*(?:e[-+]?\d+)?)(?:,|$)", group)
-    return float(found[1]) if found else None
+    """Return the lower bound of a group like "3" or "(3,5]"; None for other labels."""
+    match = re.match(r"[\[(]?([-+]?\d+\.?\d*(?:e[-+]?\d+)?)(?:,|$)", group)
+    return float(match[1]) if match else None
 
 
 def most_moved(values: Matrix) -> list[int]:
-    """Choose the outputs whose numbers span most, in their order."""
+    """Return the outputs with the largest spans of values, in their order."""
     return sorted(np.argsort(-_spans(values), kind="stable")[:MOST_SERIES].tolist())
 
 
 def comparable(values: Matrix) -> bool:
-    """Tell whether outputs can share a scale: probabilities, or spans of one size.
+    """Tell whether outputs can share a scale: probabilities, or spans of similar size.
 
-    What stays within 0 and 1 is taken for a probability. Otherwise each output must fill at least
-    a twentieth of the scale, or its curve would be a flat line.
+    Values within [0, 1] count as probabilities. Otherwise each output must span at least a
+    twentieth of the scale, or its curve would look flat.
     """
     finite = values[np.isfinite(values)]
     if not finite.size or (finite.min() >= 0 and finite.max() <= 1):
@@ -131,21 +134,21 @@ def comparable(values: Matrix) -> bool:
 
 
 def _spans(values: Matrix) -> Vector:
-    """Distance from lowest to highest finite number: (n_outputs,); 0 where there is none."""
+    """Return the distance from lowest to highest finite value: (n_outputs,); 0 without any."""
     high = np.where(np.isfinite(values), values, -np.inf).max(axis=0)
     low = np.where(np.isfinite(values), values, np.inf).min(axis=0)
     return np.where(high >= low, high - low, 0.0)
 
 
 def _left_out(
-    together: list[PartialDependenceCurve], chosen: list[PartialDependenceCurve], columns: list[int]
+    requested: list[PartialDependenceCurve], shown: list[PartialDependenceCurve], columns: list[int]
 ) -> Iterator[str]:
-    output_count = together[0].values.shape[1]
-    if len(chosen) < len(together):
-        yield f"{len(chosen)} largest of {len(together)} groups"
+    output_count = requested[0].values.shape[1]
+    if len(shown) < len(requested):
+        yield f"{len(shown)} largest of {len(requested)} groups"
     if len(columns) < output_count:
         yield f"{len(columns)} of {output_count} outputs, those that move most"
-    shown = np.concatenate([curve.values[:, columns] for curve in chosen])
-    broken = int((~np.isfinite(shown)).sum())
+    values = np.concatenate([curve.values[:, columns] for curve in shown])
+    broken = int((~np.isfinite(values)).sum())
     if broken:
-        yield f"Not shown, because not finite: {broken} of {shown.size} values"
+        yield f"Not shown, because not finite: {broken} of {values.size} values"

@@ -1,4 +1,4 @@
-"""Rows told apart by the groups that they belong to."""
+"""Split of rows into groups by one column, limited to the largest groups."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from onnxplain_server.plots.elements.selection import ascending
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Rows told apart by one column, or not at all.
+    """Rows split into groups by one column, or not at all.
 
     Attributes
     ----------
     title : str
-        Empty where they are not told apart.
+        Name of the column; empty without a split.
     labels : tuple of str
         The groups shown, in order.
     codes : (n_rows,)
-        For each row the position of its group, or -1 where that is not shown.
+        Position of each row's group, -1 for groups not shown.
     remarks : tuple of str
-        What is left out.
+        Remarks on groups left out.
     """
 
     title: str
@@ -36,19 +36,19 @@ class Split:
 
 
 def no_split(n_rows: int) -> Split:
-    """Keep all rows together."""
+    """Return one group with all rows."""
     return Split("", ("",), np.zeros(n_rows, np.intp))
 
 
-def split(column: str, groups: Sequence[str], most: int) -> Split:
-    """Tell rows apart by their groups, at most so many: those of most rows."""
-    counted = Counter(groups)
-    largest = {group for group, _ in counted.most_common(most)}
-    shown = [group for group in counted if group in largest]
+def split(column: str, groups: Sequence[str], limit: int) -> Split:
+    """Split rows by their groups; shows at most `limit` groups, those with most rows."""
+    counts = Counter(groups)
+    largest = {group for group, _ in counts.most_common(limit)}
+    shown = [group for group in counts if group in largest]
     shown = [shown[place] for place in ascending(shown)]
     code_of = {group: code for code, group in enumerate(shown)}
     codes = np.array([code_of.get(group, -1) for group in groups])
     title = clean(column)
-    remark = f"{most} largest of {len(counted)} groups by {shorten(title, 30)}"
-    remarks = (remark,) if len(counted) > most else ()
+    remark = f"{limit} largest of {len(counts)} groups by {shorten(title, 30)}"
+    remarks = (remark,) if len(counts) > limit else ()
     return Split(title, distinguish(shown), codes, remarks)

@@ -1,4 +1,4 @@
-"""How every plot looks: colours, fonts, sizes."""
+"""Style of all plots: colours, fonts, sizes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SERIES_COLOURS = (
     "#D55E00",
     "#000000",
 )
-"""Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which
-white paper swallows."""
+"""Okabe and Ito's palette, safe for all kinds of colour vision; without its yellow, which is
+invisible on white."""
 
 MOST_SERIES = len(SERIES_COLOURS)
 
 PLAIN_COLOUR = SERIES_COLOURS[0]
 
 MISSING_COLOUR = "#9aa0a6"
-"""For the series of a missing value among ordered ones."""
+"""Colour of the missing value's series among ordered ones."""
 
 _VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#85d44b")
 
@@ -39,8 +39,8 @@ BAR_STEP, GROUPED_BAR_STEP = 24, 10
 
 _INK, _QUIET, _FAINT = "#202124", "#5f6368", "#e8eaed"
 
-# The paper is always white: text that reads on white and on black is grey on both, and black,
-# the blue and the ends of viridis would vanish on dark paper.
+# The background is always white: black, the blue and the ends of viridis would vanish on a dark
+# one, and text readable on both would have to be grey.
 CONFIG: Spec = {
     "background": "white",
     "padding": 16,
@@ -96,8 +96,8 @@ CONFIG: Spec = {
 
 
 def ordered_colours(count: int) -> list[str]:
-    """Colours for lines in an order: viridis without its yellow end, invisible on white."""
-    known = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _VIRIDIS]
-    places = np.linspace(0, len(_VIRIDIS) - 1, count)
-    parts = (np.interp(places, range(len(_VIRIDIS)), part) for part in zip(*known, strict=True))
+    """Return colours for ordered lines: viridis without its yellow end, invisible on white."""
+    palette = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _VIRIDIS]
+    points = np.linspace(0, len(_VIRIDIS) - 1, count)
+    parts = (np.interp(points, range(len(_VIRIDIS)), part) for part in zip(*palette, strict=True))
     return ["#" + "".join(f"{round(part):02x}" for part in rgb) for rgb in zip(*parts, strict=True)]

@@ -1,4 +1,4 @@
-"""Numbers over two features: coloured cells, or points where the grid is no full rectangle."""
+"""Heat maps over two features: coloured cells, or points if the grid is not a full rectangle."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Numbers at points of two features.
+    """Values at points of two features.
 
     Attributes
     ----------
     panel : str
-        Where it is drawn; may be empty.
+        Panel of the heat map; may be empty.
     first, second : (n,)
         Values of the features.
     values : (n,)
@@ -40,7 +40,7 @@ def draw(
     value_title: str,
     common_scale: bool,
 ) -> Spec:
-    """Draw the first feature to the right, the second upwards, the numbers as colours."""
+    """Draw the first feature as x, the second as y, the values as colours."""
     values = np.concatenate([surface.values for surface in surfaces])
     full = all(_is_rectangle(surface) for surface in surfaces)
     number_format = scale_format(values) if common_scale else ",.4~r"
@@ -64,24 +64,24 @@ def draw(
 
 
 def _is_rectangle(surface: Surface) -> bool:
-    """Tell whether every value of one feature meets every value of the other, once."""
+    """Tell whether every value of one feature occurs once with every value of the other."""
     first, second = ([str(value) for value in side] for side in (surface.first, surface.second))
-    met = set(zip(first, second, strict=True))
-    return len(met) == len(first) == len(set(first)) * len(set(second))
+    pairs = set(zip(first, second, strict=True))
+    return len(pairs) == len(first) == len(set(first)) * len(set(second))
 
 
 def _cell(axes: tuple[Axis, Axis]) -> Spec:
-    """Let cells overlap by a hair, lest the paper shines through between them."""
+    """Return the mark of cells, which overlap slightly to hide gaps between them."""
     mark: Spec = {"type": "rect"}
-    for axis, band, offset, hair in zip(
+    for axis, band, offset, overlap in zip(
         axes, ("width", "height"), ("x2Offset", "y2Offset"), (0.5, -0.5), strict=True
     ):
-        mark |= {band: {"band": 1.01}} if isinstance(axis, Categories) else {offset: hair}
+        mark |= {band: {"band": 1.01}} if isinstance(axis, Categories) else {offset: overlap}
     return mark
 
 
 def _place(axis: Axis, channel: str, full: bool) -> Spec:
-    """Encode one feature: numbers of a full grid by the borders of cells."""
+    """Encode one feature; numbers of a full grid by the borders of their cells."""
     if isinstance(axis, Categories):
         return {channel: {"field": channel, **axis.channel(upright=channel == "x")}}
     place: Spec = {channel: {"field": channel, **axis.channel(to_edges=full)}}
