@@ -102,15 +102,7 @@ def _lines(
         "width": 400 if kind == "importance" else 300,
         "height": _HEIGHT,
         "layer": [
-            {
-                "data": {"values": band},
-                "mark": {"type": "area", "color": _BAND_COLOUR, "opacity": 0.35},
-                "encoding": {
-                    "x": x,
-                    "y": {"field": "low", "type": "quantitative", "axis": {"title": title}},
-                    "y2": {"field": "high"},
-                },
-            },
+            _band_layer(band, x, title),
             {
                 "data": {"values": rows},
                 "mark": {"type": "line", "strokeWidth": 1.8, "point": {"size": 14}},
@@ -126,6 +118,18 @@ def _lines(
                 },
             },
         ],
+    }
+
+
+def _band_layer(rows: list[Spec], x: Spec, title: str) -> Spec:
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "area", "color": _BAND_COLOUR, "opacity": 0.35},
+        "encoding": {
+            "x": x,
+            "y": {"field": "low", "type": "quantitative", "axis": {"title": title}},
+            "y2": {"field": "high"},
+        },
     }
 
 
