@@ -106,7 +106,9 @@ def test_too_many_cells_are_refused_with_their_number(
     asked = request("lightgbm_regressor")
     curves(asked, [first, second])
 
-    with pytest.raises(ExplainError, match=r"has \d+ × \d+ = [\d,]+ steps in .*; the limit is 20:") as e:
+    with pytest.raises(
+        ExplainError, match=r"has \d+ × \d+ = [\d,]+ steps in .*; the limit is 20:"
+    ) as e:
         run(runner, asked)
 
     assert e.value.reason is Reason.INVALID_OPTION

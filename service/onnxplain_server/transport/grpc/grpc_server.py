@@ -16,6 +16,7 @@ from onnxplain_server.transport.admission.authentication import Authenticator
 from onnxplain_server.transport.grpc.grpc_access import AuthenticationInterceptor
 from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
+from onnxplain_server.transport.grpc.health import HealthServicer
 from onnxplain_server.transport.grpc.interceptors import (
     DedicatedThreadPools,
     MessageStreamInterceptor,
@@ -73,7 +74,7 @@ class GrpcServer:
         longest_seconds: float,
         certificates: Callable[[], ServerCertificates] | None = None,
     ) -> None:
-        self._health = health.HealthServicer()
+        self._health = HealthServicer()
         self._calls = MessageStreamInterceptor(f"/{SERVICE_NAME}/")
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + _SPARE_THREADS, "onnxplain-grpc"),
@@ -116,6 +117,7 @@ class GrpcServer:
         self._server.stop(seconds + reply_seconds)
         self._calls.wait_idle(seconds)
         self._server.stop(reply_seconds).wait()
+        self._health.close()
 
 
 def _bind(
