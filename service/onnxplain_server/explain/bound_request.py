@@ -108,7 +108,7 @@ class BoundRequest:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether a method has used the sample."""
+        """Return whether a method has used the sample."""
         return "sample" in self.__dict__
 
     @cached_property

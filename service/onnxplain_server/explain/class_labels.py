@@ -44,5 +44,5 @@ def check_labels(table: Table, question: Question, outputs: Outputs) -> None:
 
 
 def _names_targets(question: Question) -> bool:
-    """Whether a method has target columns of its own."""
+    """Return whether a method has target columns of its own."""
     return any(method_of(options).target_columns(options) for options in question.methods)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
@@ -50,14 +52,16 @@ def far_from_target(
         for name, loss, baseline in zip(names, losses, baselines, strict=True)
         if np.isfinite(loss) and loss >= baseline > 0
     ]
-    if not parts:
-        return ()
+    return (_note(parts, len(actual)),) if parts else ()
+
+
+def _note(parts: Sequence[str], row_count: int) -> Note:
     more = f"; and {len(parts) - 3} more" if len(parts) > 3 else ""
     message = (
-        f"On {len(actual):,} rows the model is no better than a constant prediction: "
+        f"On {row_count:,} rows the model is no better than a constant prediction: "
         f"{'; '.join(parts[:3])}{more}. {_CAUSES}"
     )
-    return (Note("FAR_FROM_TARGET", message),)
+    return Note("FAR_FROM_TARGET", message)
 
 
 def _comparison_text(loss: Loss, name: str, value: float, baseline: float) -> str:

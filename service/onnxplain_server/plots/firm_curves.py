@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.firm import Result
-from onnxplain_server.methods.firm.result import FirmImportance
+from onnxplain_server.methods.firm.result import ConditionalExpectation, FirmImportance
 from onnxplain_server.plots.elements.axes import Axis, NumberLine, is_missing, lay_axis
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
@@ -126,20 +126,7 @@ def _curve(
     x: Spec,
 ) -> list[Spec]:
     """Draw a line with dots for each output; text and missing values have dots only."""
-    curve = importance.curve
-    rows = [
-        {
-            "x": axis.position(level),
-            "level": axis.text(level),
-            "output": name,
-            "score": data_number(curve.expected[i, k]),
-            "share": data_number(curve.shares[i]),
-            "is_missing": is_missing(level),
-        }
-        for i, level in enumerate(curve.levels.tolist())
-        for k, name in zip(outputs, names, strict=True)
-        if axis.holds(level) and np.isfinite(curve.expected[i, k])
-    ]
+    rows = _curve_rows(importance.curve, axis, outputs, names)
     scores = np.array([row["score"] for row in rows])
     encoding: Spec = {
         "x": x,
@@ -159,6 +146,24 @@ def _curve(
         line |= {"transform": [{"filter": "!datum.is_missing"}], "data": {"values": rows}}
         layers.insert(0, line)
     return layers
+
+
+def _curve_rows(
+    curve: ConditionalExpectation, axis: Axis, outputs: Sequence[int], names: Sequence[str]
+) -> list[Spec]:
+    return [
+        {
+            "x": axis.position(level),
+            "level": axis.text(level),
+            "output": name,
+            "score": data_number(curve.expected[i, k]),
+            "share": data_number(curve.shares[i]),
+            "is_missing": is_missing(level),
+        }
+        for i, level in enumerate(curve.levels.tolist())
+        for k, name in zip(outputs, names, strict=True)
+        if axis.holds(level) and np.isfinite(curve.expected[i, k])
+    ]
 
 
 def _colour(names: Sequence[str]) -> Spec:

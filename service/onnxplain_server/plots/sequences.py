@@ -79,12 +79,6 @@ def _lines(
         for position, value in enumerate(_means_and_deviations(m, kind)[0][:, output].tolist())
         if np.isfinite(value)
     ]
-    means, spreads = (values[:, output] for values in _means_and_deviations(irrelevant, kind))
-    band = [
-        {"position": i, "low": data_number(mean - sd), "high": data_number(mean + sd)}
-        for i, (mean, sd) in enumerate(zip(means.tolist(), spreads.tolist(), strict=True))
-        if np.isfinite(mean)
-    ]
     x = {
         "field": "position",
         "type": "quantitative",
@@ -92,24 +86,18 @@ def _lines(
         "axis": {"title": "position, from 0", "format": "d", "tickMinStep": 1},
     }
     number_format = share_format(np.array([row["value"] for row in rows] or [0.0]))
-    colour = {
-        "field": "strings",
-        "type": "nominal",
-        "scale": {"domain": names, "range": list(_COLOURS[: len(names)])},
-        "legend": {"title": None, "orient": "bottom"},
-    }
     return {
         "width": 400 if kind == "importance" else 300,
         "height": _HEIGHT,
         "layer": [
-            _band_layer(band, x, title),
+            _band_layer(_band_rows(irrelevant, output, kind), x, title),
             {
                 "data": {"values": rows},
                 "mark": {"type": "line", "strokeWidth": 1.8, "point": {"size": 14}},
                 "encoding": {
                     "x": x,
                     "y": {"field": "value", "type": "quantitative"},
-                    "color": colour,
+                    "color": _colour(names),
                     "tooltip": tooltip(
                         ("strings", "strings", ""),
                         ("position", "position", ",.0f"),
@@ -119,6 +107,24 @@ def _lines(
             },
         ],
     }
+
+
+def _colour(names: list[str]) -> Spec:
+    return {
+        "field": "strings",
+        "type": "nominal",
+        "scale": {"domain": names, "range": list(_COLOURS[: len(names)])},
+        "legend": {"title": None, "orient": "bottom"},
+    }
+
+
+def _band_rows(irrelevant: MismatchClass, output: int, kind: str) -> list[Spec]:
+    means, spreads = (values[:, output] for values in _means_and_deviations(irrelevant, kind))
+    return [
+        {"position": i, "low": data_number(mean - sd), "high": data_number(mean + sd)}
+        for i, (mean, sd) in enumerate(zip(means.tolist(), spreads.tolist(), strict=True))
+        if np.isfinite(mean)
+    ]
 
 
 def _band_layer(rows: list[Spec], x: Spec, title: str) -> Spec:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from onnxplain.v1.firm_pb2 import FirmOptions, FirmResult, FirmSequencesResult
+from onnxplain.v1.firm_pb2 import FirmImportance, FirmOptions, FirmResult, FirmSequencesResult
 
+from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.plots.elements.labels import clean, distinguish, spell_beside
 from onnxplain_server.report.finding import Finding, Heading, if_several, truncate, unit
 
@@ -20,6 +21,11 @@ def of_firm(result: FirmResult) -> Iterator[Finding]:
     yield _contrasts(result)
 
 
+def _interval(importance: FirmImportance, k: int, values: Matrix) -> tuple[str, str]:
+    low, high = (spell_beside(end[k], values) for end in (importance.lower, importance.upper))
+    return spell_beside(importance.standard_errors[k], values), f"{low} … {high}"
+
+
 def _importances(result: FirmResult) -> Finding:
     outputs = distinguish(result.output_names)
     ranked = sorted(result.importances, key=lambda i: -np.nansum(np.abs(i.values)))
@@ -31,14 +37,7 @@ def _importances(result: FirmResult) -> Finding:
             clean(one.feature),
             *if_several(outputs, output),
             spell_beside(one.values[k], values),
-            *(
-                [
-                    spell_beside(one.standard_errors[k], values),
-                    f"{spell_beside(one.lower[k], values)} … {spell_beside(one.upper[k], values)}",
-                ]
-                if has_interval
-                else []
-            ),
+            *(_interval(one, k, values) if has_interval else ()),
             FirmOptions.Estimator.Name(one.estimator),
         )
         for one in shown

@@ -81,10 +81,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     columns = ColumnValues(sample.table.columns)
     kinds = columns.kinds
     features = expand(options, sample.features.names, kinds, path)
-    expressions = [
-        parse(text, kinds, feature_path)
-        for text, feature_path in zip(features.texts, features.paths, strict=True)
-    ]
+    texts = zip(features.texts, features.paths, strict=True)
+    expressions = [parse(text, kinds, feature_path) for text, feature_path in texts]
     options = replace(options, features=tuple(features.texts))
     rows = sample.draw(sample.rows, len(sample.rows))
     effects = _on(task.effects, sample, rows)
@@ -95,14 +93,11 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         options = replace(options, one_hot_target=target_scores.is_class)
         scoring = replace(scoring, options=options, target=target_scores)
     contrast_effects, contrast_features = _contrast_inputs(scoring, expressions)
-    run_blocks = task.request.block_pool.run
+    run_blocks, seed = task.request.block_pool.run, task.question.seed
 
     def run() -> Result:
-        scored_rows = _scored_rows(scoring, columns)
-        moments = _moments(scoring, expressions)
-        result = firm.compute(
-            expressions, scored_rows, options, moments, task.question.seed, run_blocks
-        )
+        scored_rows, moments = _scored_rows(scoring, columns), _moments(scoring, expressions)
+        result = firm.compute(expressions, scored_rows, options, moments, seed, run_blocks)
         compared = contrasts.compare(contrast_effects, contrast_features, options, path)
         return firm.complete(result, compared, tuple(features.pair_grids))
 
