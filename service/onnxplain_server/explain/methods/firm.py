@@ -79,10 +79,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     sample, path = task.sample, task.path
     firm.check(options, path)
     columns = ColumnValues(sample.table.columns)
-    kinds = columns.kinds
-    features = expand(options, sample.features.names, kinds, path)
+    features = expand(options, sample.features.names, columns.kinds, path)
     texts = zip(features.texts, features.paths, strict=True)
-    expressions = [parse(text, kinds, feature_path) for text, feature_path in texts]
+    expressions = [parse(text, columns.kinds, feature_path) for text, feature_path in texts]
     options = replace(options, features=tuple(features.texts))
     rows = sample.draw(sample.rows, len(sample.rows))
     effects = _on(task.effects, sample, rows)
