@@ -23,6 +23,7 @@ from onnxplain.transport.uploads import File, ModelRef, TableRef, content_of, fi
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
 
 
+# Long: most of it documents the parameters.
 def connect(
     endpoint: str = "localhost:8081",
     *,
