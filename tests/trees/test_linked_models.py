@@ -89,8 +89,8 @@ def test_curves_and_individual_curves(engines: Engines) -> None:
         assert np.isnan(points[-1])
         assert close(trees.curve([j], [points]), black_box.curve([j], [points]))
         assert close(trees.individual([j], [points]), black_box.individual([j], [points]))
-    points = [
+    grids = [
         np.quantile(own[~np.isnan(own)], [0.1, 0.5, 0.9]).astype(own.dtype) for own in levels[:2]
     ]
-    assert close(trees.curve([0, 1], points), black_box.curve([0, 1], points))
-    assert close(trees.individual([0, 1], points), black_box.individual([0, 1], points))
+    assert close(trees.curve([0, 1], grids), black_box.curve([0, 1], grids))
+    assert close(trees.individual([0, 1], grids), black_box.individual([0, 1], grids))

@@ -8,8 +8,10 @@ from onnxplain_server.transport.grpc.health import HealthServicer
 def test_a_watcher_that_leaves_while_a_status_is_sent_blocks_nobody() -> None:
     """The lock is held while a status is sent, which ends only by the thread that calls back."""
     servicer = HealthServicer()
-    left = servicer._on_close_callback(responses := [].append, "")
-    servicer._send_response_callbacks[""] = {responses}
+    responses: list[object] = []
+    send = responses.append
+    left = servicer._on_close_callback(send, "")
+    servicer._send_response_callbacks[""] = {send}
 
     with servicer._lock:
         event_loop = threading.Thread(target=left)
@@ -24,7 +26,8 @@ def test_a_watcher_that_leaves_while_a_status_is_sent_blocks_nobody() -> None:
 
 def test_a_watcher_that_leaves_after_the_end_is_ignored() -> None:
     servicer = HealthServicer()
-    left = servicer._on_close_callback([].append, "")
+    responses: list[object] = []
+    left = servicer._on_close_callback(responses.append, "")
     servicer.close()
 
     left()
