@@ -83,10 +83,10 @@ def link(user: redis.Redis, port: int, production) -> Iterator[RedisConnection]:
 
 def test_the_service_keeps_and_finds_its_numbers(link: RedisConnection) -> None:
     cache = RedisCache(link, SIGNER, 60)
-    cache.remember({"one": b"1"})
+    cache.put_many({"one": b"1"})
     with cache.single_flight("two", lambda: True) as computes:
         assert computes
-    assert list(cache.recall(["one", "three"])) == [b"1", None]
+    assert list(cache.get_many(["one", "three"])) == [b"1", None]
     assert cache.counts().error_count == 0
 
 
