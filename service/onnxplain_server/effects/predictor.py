@@ -1,4 +1,4 @@
-"""Predictor: the only caller of the model, in batches of adaptive size, counted, in parallel."""
+"""Predictor: calls the model for the engines, in batches of adaptive size, counted, in parallel."""
 
 from __future__ import annotations
 

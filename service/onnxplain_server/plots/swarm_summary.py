@@ -1,4 +1,4 @@
-"""Summary of a swarm plot: a row of coloured windows per feature, with marks and check boxes.
+"""Summary of a swarm plot: scores by window of weights as coloured cells, a row per feature.
 
 A click on a box toggles the feature in the detail panels, by the parameter "shown".
 """

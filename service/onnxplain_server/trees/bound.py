@@ -1,4 +1,4 @@
-"""Rows bound to trees, and the base class of the engines on sums of trees and on linked sums."""
+"""Base class of the exact engines: rows bound to trees, whose sums may have a link behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remote host: a worker's access to progress, cancellation and cache, by frames to its parent."""
+"""Remote host: a worker asks its parent process for progress, cancellation and cache, by frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presentation of measured mean squares: statistics in table order, and notes on clipped ones."""
+"""Interaction statistics in table order, from mean squares; notes on those set to 0."""
 
 from __future__ import annotations
 

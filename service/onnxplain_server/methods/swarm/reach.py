@@ -1,4 +1,4 @@
-"""Reach of a weight: range of moved values compared with the observed range."""
+"""Reach of a perturbation weight: range of moved values compared with the observed range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of rows over the weight, their sum as a score curve, and its exact optimum."""
+"""Swarm score as a step function of the perturbation weight: per row, summed, with its optimum."""
 
 from __future__ import annotations
 
