@@ -1,4 +1,4 @@
-"""What `options` lists."""
+"""List of methods and their options on the command line."""
 
 from __future__ import annotations
 

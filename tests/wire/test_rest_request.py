@@ -1,4 +1,4 @@
-"""What REST accepts as a request."""
+"""Requests over REST: accepted forms, and refusals of all others."""
 
 from __future__ import annotations
 

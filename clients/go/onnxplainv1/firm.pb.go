@@ -1051,8 +1051,9 @@ type FirmImportance struct {
 	Feature string `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
 	// Standard deviation of the expected score over the data, one per output, in
 	// its unit or, where standardized, without one. Signed by GAUSSIAN, TWO_VALUED
-	// and SLOPE: positive where the score rises with the feature. NaN where each
-	// bin has the weight of a single row; the warning FEW_ROWS names such features.
+	// and SLOPE: positive where the score rises with the feature. NaN where
+	// bins have the weight of a single row or a spline leaves no residuals (warning
+	// FEW_ROWS), or where a sum exceeds float64 (warning FIRM_OVERFLOW).
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Standard errors from resampling rows; empty without. NaN, as the ends of the
 	// intervals, for a feature of two values of which one is that of fewer than 5
