@@ -55,10 +55,10 @@ help: ## List the targets
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: lint lint-typescript types layers contract messages messages-go requests java-messages description links docs locks ## Check everything that needs no run
+check: lint lint-typescript types layers contract messages messages-go requests java-messages description links seeds-check docs locks ## Check everything that needs no run
 
 # Programs that the tests run, and the workers that run them: more than 4 only cost memory.
-PROGRAMS := redis-server haproxy promtool curl
+PROGRAMS := redis-server haproxy promtool curl Rscript
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: test
@@ -289,6 +289,10 @@ description: build/openapi.json ## The committed OpenAPI description is what the
 links: $(ENV) ## Relative links in the documents lead somewhere
 	$(BIN)/python tools/links.py $$(find * -name '*.md' -not -path '*/node_modules/*' -not -path 'build/*')
 
+.PHONY: seeds-check
+seeds-check: $(ENV) ## The committed page of the seeds is what its rows and kept results give
+	$(BIN)/python -m bench.seeds.page --check
+
 .PHONY: docs
 docs: $(ENV) $(BUF_ENV) ## The documents as a site in docs/site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
@@ -374,6 +378,16 @@ studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken 
 	$(BIN)/python -m bench.accuracy.importance_curves curves
 	$(BIN)/python -m bench.accuracy.importance_curves spread
 	$(BIN)/python -m bench.accuracy.importance_curves report
+
+.PHONY: seeds
+seeds: $(STUDY_ENV) $(ENV) ## Compute the results of docs/studies/seeds.md again, and write the page
+	for method in hstats swarm firm feature_vectors; do \
+		.venv-study/bin/python -m bench.seeds.$$method || exit 1; done
+	$(MAKE) seeds-page
+
+.PHONY: seeds-page
+seeds-page: $(ENV) ## Write docs/studies/seeds.md from its rows and kept results
+	$(BIN)/python -m bench.seeds.page
 
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows

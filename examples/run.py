@@ -5,11 +5,13 @@ that the commands leave in .demo:
 
     <!-- numbers: ANSWER[,ANSWER...] STATISTIC share|size -->
     <!-- numbers: ANSWER curves -->
+    <!-- numbers: ANSWER permutation -->
     <!-- numbers: ANSWER swarm CLASS -->
     ...
     <!-- end -->
 
-Numbers that hstats publishes for the same statistic, from hstats.json, follow in parentheses.
+Numbers that hstats publishes for the same statistic, from hstats.json and hstats_importances.json,
+follow in parentheses.
 
 Usage: python examples/run.py [--check FOLDER]
 
@@ -103,6 +105,8 @@ def table(answers: Mapping[str, Any], names: str, statistic: str, form: str = ""
     """Lay out numbers of answers as Markdown, the largest first."""
     if statistic == "swarm":
         header, rows = ["importance", "best weight", "score"], list(effects(answers[names], form))
+    elif statistic == "permutation":
+        header, rows = importances(answers[names], names)
     elif statistic == "curves":
         header, rows = ["first", "last", "change"], list(curves(answers[names]))
     else:
@@ -146,6 +150,24 @@ def effects(answer: Mapping[str, Any], class_name: str) -> Iterator[tuple[str, l
     for effect in sorted(of_class, key=lambda effect: -effect.get("importance", 0.0)):
         numbers = [effect.get(name, 0.0) for name in ("importance", "bestWeight", "bestScore")]
         yield effect["feature"], [f"{number:.3g}" for number in numbers]
+
+
+def importances(answer: Mapping[str, Any], name: str) -> tuple[list[str], Rows]:
+    """Return permutation importances with standard errors, the most important first."""
+    (found,) = results(answer, "permutationImportance")
+    published = json.loads((HERE / "hstats_importances.json").read_text(encoding="utf-8"))
+    theirs = published.get(name, {})
+    rows = [
+        (
+            " × ".join(entry["features"]),
+            [
+                *cells(entry["values"], [theirs[entry["features"][0]]] if theirs else None),
+                *(f"{error:.2g}" for error in entry["standardErrors"]),
+            ],
+        )
+        for entry in sorted(found["importances"], key=lambda entry: -entry["values"][0])
+    ]
+    return ["importance (hstats)" if theirs else "importance", "standard error"], rows
 
 
 def results(answer: Mapping[str, Any], method: str) -> list[Any]:

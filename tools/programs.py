@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 PACKAGES = {
+    "Rscript": "r-base-core r-cran-ranger r-cran-gbm r-cran-randomforest r-cran-caret",
     "buildah": "buildah",
     "chromium": "chromium",
     "curl": "curl",

@@ -22,6 +22,7 @@ DOCUMENTS = (
     "clients/go/README.md",
     "clients/java/README.md",
     "clients/python/README.md",
+    "clients/r/README.md",
     "clients/typescript/README.md",
     "deploy/*.md",
     "deploy/helm/*/README.md",

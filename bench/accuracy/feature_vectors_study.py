@@ -105,7 +105,7 @@ def stable(sentence_count: int, names: Sequence[str], run_count: int = 10) -> No
     told = []
     for name in names or BUNDLED:
         found = [_run_of(name, sentence_count, seed) for seed in range(run_count)]
-        told.append(_spread(found))
+        told.append(spread(found))
         _tell_spread(name, told[-1])
     _tell_spread("mean", np.mean(told, axis=0))
 
@@ -120,7 +120,7 @@ def _run_of(name: str, sentence_count: int, seed: int) -> Matrix:
     return np.asarray(np.load(file))
 
 
-def _spread(found: Sequence[Matrix]) -> Vector:
+def spread(found: Sequence[Matrix]) -> Vector:
     """Spearman's correlation of lengths, mean range of angles, mean range of lengths."""
     turned = np.array([align(one, found[0]) for one in found])
     used = (turned != 0).any(axis=(0, 2))

@@ -17,7 +17,7 @@ import numpy as np
 import onnxplain
 import vl_convert
 from onnx import TensorProto, helper, numpy_helper
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 _MACHINE = Path(__file__).parents[2] / "tests/golden/firm/gattaca/model.json.gz"
 _ALPHABET = "ACGT"
@@ -40,21 +40,53 @@ def linear(weights: np.ndarray, constant: float = 0.0) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def boolean(client: onnxplain.Client) -> onnxplain.Explanations:
-    """x1 or (not x1 and not x2), by a linear model that cannot tell it, and by the labels."""
+def quadratic(machine: SVC) -> bytes:
+    """Make a model of a machine with the kernel (x'z)^2."""
+    constants = {
+        "vectors": machine.support_vectors_.T,
+        "duals": machine.dual_coef_.T,
+        "b": machine.intercept_,
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "vectors"], ["products"]),
+            helper.make_node("Mul", ["products", "products"], ["squares"]),
+            helper.make_node("MatMul", ["squares", "duals"], ["sum"]),
+            helper.make_node("Add", ["sum", "b"], ["score"]),
+        ],
+        "quadratic",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", machine.n_features_in_])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n", 1])],
+        [numpy_helper.from_array(v.astype(np.float32), name) for name, v in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(model.SerializeToString())
+
+
+def truth_table() -> tuple[np.ndarray, np.ndarray]:
+    """Return all rows of three truth values, and x1 or (not x1 and not x2) as 1 or -1."""
     rows = np.array(list(product([0.0, 1.0], repeat=3)))
-    truth = np.where((rows[:, 0] == 1) | (rows[:, 1] == 0), 1.0, -1.0)
-    design = np.hstack([rows, np.ones((8, 1))])
-    fitted = np.linalg.lstsq(design, truth, rcond=None)[0]
+    return rows, np.where((rows[:, 0] == 1) | (rows[:, 1] == 0), 1.0, -1.0)
+
+
+def boolean_machine() -> SVC:
+    """Train a machine of degree 2 on the truth table, with hardly any slack."""
+    machine = SVC(kernel="poly", degree=2, gamma=1, coef0=0, C=1e6, tol=1e-9)
+    return machine.fit(*truth_table())
+
+
+def boolean(client: onnxplain.Client) -> onnxplain.Explanations:
+    """x1 or (not x1 and not x2), by a machine that cannot tell it, and by the labels."""
+    rows, truth = truth_table()
     table = {"x1": rows[:, 0], "x2": rows[:, 1], "x3": rows[:, 2], "truth": truth}
     pairs = onnxplain.FirmPairs(features=["x1", "x2", "x3"], include_negations=True)
     found = client.explain(
-        linear(fitted[:3], fitted[3]),
+        quadratic(boolean_machine()),
         table,
         onnxplain.Firm(pairs=[pairs], source="BOTH"),
         target_column="truth",
     )
-    print("Boolean data: feature, importance by the model, by the labels")
+    print("Boolean data: feature, importance by the machine, by the labels")
     for one in found.firm.importances:
         print(f"  {one.feature:24} {one.values[0]:7.4f} {one.values[1]:7.4f}")
     return found

@@ -186,7 +186,7 @@ def saved(name: str, make: Callable[[], Any]) -> Any:
     return json.loads(file.read_text())
 
 
-def _ranked(name: str, run: Any) -> dict[str, list[float]]:
+def ranked(name: str, run: Any) -> dict[str, list[float]]:
     def make() -> dict[str, list[float]]:
         return {method: list(map(float, v)) for method, v in rankings(split(name), run).items()}
 
@@ -196,11 +196,11 @@ def _ranked(name: str, run: Any) -> dict[str, list[float]]:
 
 def curves(name: str, run: Any) -> dict[str, dict[str, list[float]]]:
     """Compute the curves of all methods on one table."""
-    ranked = _ranked(name, run)
+    found = ranked(name, run)
 
     def make() -> dict[str, Any]:
         scores = Scores(split(name))
-        return {method: curve(scores, ranked[method]) for method in METHODS}
+        return {method: curve(scores, found[method]) for method in METHODS}
 
     result: dict[str, dict[str, list[float]]] = saved(f"{name} curves", make)
     return result
@@ -226,14 +226,14 @@ def report(run: Any) -> None:
         print(f"\n| {which} | Features | {' | '.join(METHODS)} |\n|---|---|{'---|' * len(METHODS)}")
         rows = {name: [area(curves(name, run)[m], which) for m in METHODS] for name in present}
         for name, areas in rows.items():
-            size = len(_ranked(name, run)["Gini"])
+            size = len(ranked(name, run)["Gini"])
             print(f"| {name} | {size:,} | {_cells(areas)} |")
         print(f"| mean | | {_cells(np.mean(list(rows.values()), axis=0))} |")
     print("\n| Rank correlation with | " + " | ".join(METHODS[1:]) + " |\n|---|---|---|---|")
     for name in present:
-        ranked = _ranked(name, run)
-        ours = ranked["feature vectors"]
-        print(f"| {name} | {_cells([spearmanr(ours, ranked[m])[0] for m in METHODS[1:]])} |")
+        found = ranked(name, run)
+        ours = found["feature vectors"]
+        print(f"| {name} | {_cells([spearmanr(ours, found[m])[0] for m in METHODS[1:]])} |")
     for name in TABLES:
         if (SAVED / f"{_file(name)}-spread.json").exists():
             areas = spread(name, run)

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods import feature_vectors, firm, interactions, permutation_importance
-from onnxplain_server.methods.firm.language import ColumnValues, parse
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.resampling import Resampling, Scheme, t_quantile
-from onnxplain_server.methods.target import Comparison
 from scipy.stats import binom
 
 from bench.accuracy.coverage_problems import (

@@ -79,11 +79,59 @@ def test_settings_belong_to_the_method_before_them(
     )
 
 
+@pytest.mark.parametrize(
+    ("typed", "features"),
+    [
+        ("age", ["age"]),
+        ("age, bmi", ["age", "bmi"]),
+        ('"a,b",c', ["a,b", "c"]),
+        ('["a,b", "c"]', ["a,b", "c"]),
+        ("2020", ["2020"]),
+        ("min(a, b),c > 1", ["min(a, b)", "c > 1"]),
+        ("x == 'a,b',`c,d`", ["x == 'a,b'", "`c,d`"]),
+    ],
+)
+def test_names_of_a_list_have_commas_between(
+    run: Run, parts, model: Path, table: Path, typed: str, features: list[str]
+) -> None:
+    run("explain", model, table, "--method", "firm", "--set", f"features={typed}")
+    assert list(parts.request.methods) == methods({"firm": {"features": features}})
+
+
+@pytest.mark.parametrize(
+    ("typed", "groups"),
+    [("age,bmi", [["age"], ["bmi"]]), ('["age", {"names": ["a", "b"]}]', [["age"], ["a", "b"]])],
+)
+def test_a_name_stands_for_a_group_of_one(
+    run: Run, parts, model: Path, table: Path, typed: str, groups: list[list[str]]
+) -> None:
+    run("explain", model, table, "--method", "partial_dependence", "--set", f"features={typed}")
+    expected = {"features": [{"names": names} for names in groups]}
+    assert list(parts.request.methods) == methods({"partial_dependence": expected})
+
+
+def test_a_loss_of_one_s_own_is_a_setting(run: Run, parts, model: Path, table: Path) -> None:
+    loss = "max(0, abs(p - (y == 'a')) / 2)"
+
+    run("explain", model, table, "--method", "average_loss", "--set", f"loss_expression={loss}")
+
+    assert list(parts.request.methods) == methods({"average_loss": {"loss_expression": loss}})
+
+
 def test_settings_before_the_only_method_are_its_own(
     run: Run, parts, model: Path, table: Path
 ) -> None:
     run("explain", "--set", "grid_size=10", "--method=partial_dependence", model, table)
     assert list(parts.request.methods) == methods({"partial_dependence": {"grid_size": 10}})
+
+
+def test_all_rows_are_asked_for_by_name(run: Run, parts, model: Path, table: Path) -> None:
+    result = run("explain", model, table, "--method", "interactions", "--row-count", "many")
+    assert result.exit_code == 2
+    assert "neither a whole number nor" in result.stderr
+
+    run("explain", model, table, "--method", "interactions", "--row-count", "all")
+    assert parts.request.row_count == 2**31 - 1
 
 
 @pytest.mark.parametrize(("typed", "column"), [("age", "age"), ("2020", "2020"), ('"a"', "a")])
@@ -101,6 +149,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         *("--target-column", "y", "--weight-column", "w", "--output-indices", "0,2"),
         *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
         *("--class-labels", "-1,<=50K", "--class-labels", '"a,b"'),
+        *("--prediction", "max(a, b)", "--prediction", "price = exp(y)"),
         "--no-plots",
         "--allow-inconsistent-model",
     )
@@ -118,6 +167,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         row_count=100,
         seed=0,
         class_labels=["-1", "<=50K", "a,b"],
+        prediction=["max(a, b)", "price = exp(y)"],
         plots=False,
         allow_inconsistent_model=True,
     )
@@ -180,3 +230,33 @@ def test_a_request_file_with_model_or_table_is_refused(
     assert result.exit_code == 1
     assert f"must not have the {name}" in result.stderr
     assert "(INVALID_REQUEST)" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows", "-"])
+def test_a_single_file_that_begins_like_a_table_is_one(
+    run: Run, parts, tmp_path: Path, name: str
+) -> None:
+    content = b"age,y\n20,\xe9\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    argument = name if name == "-" else path
+
+    run(
+        *("explain", argument, "--method", "feature_vectors", "--target-column", "y"),
+        stdin=content if name == "-" else b"",
+    )
+
+    assert parts.request.table.csv == content
+    assert not parts.request.HasField("model")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.onnx", b"text"), ("a.bin", b"\x08\x07\x12\x00")])
+def test_a_single_file_that_does_not_is_a_model(
+    run: Run, parts, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    run("explain", tmp_path / name, "--method", "feature_vectors")
+
+    assert parts.request.model.content == content
+    assert not parts.request.HasField("table")

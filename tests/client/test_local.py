@@ -82,6 +82,18 @@ def test_the_answer_is_that_of_a_server(client: onnxplain.Client) -> None:
         assert alike(document(one), document(other))
 
 
+def test_labels_need_no_model(client: onnxplain.Client) -> None:
+    frame = {"a": [0.0, 0, 1, 1], "b": [0.0, 1, 0, 1], "y": [1.0, 3, 5, 7]}
+    method = onnxplain.Firm()
+    found = client.explain(None, frame, method, target_column="y", plots=False)
+
+    assert found.receipt.model_digest == ""
+    # Equation 10: differences of means, 4 and 2, times √(1/2 · 1/2).
+    assert [i.values[0] for i in found.firm.importances] == pytest.approx([2, 1])
+    with pytest.raises(onnxplain.ExplainError, match="no model"):
+        client.explain(None, frame, onnxplain.Interactions())
+
+
 def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
     limit = 2**16
     settings = load({"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "max_message_bytes": limit})

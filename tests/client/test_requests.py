@@ -215,6 +215,14 @@ def test_a_lone_name_is_not_taken_for_its_letters() -> None:
         to_request(MODEL, ROWS, feature_columns="age")
 
 
+def test_one_prediction_may_stand_alone() -> None:
+    alone = to_request(MODEL, ROWS, Interactions(), prediction="max(a, b)")
+    listed = to_request(MODEL, ROWS, Interactions(), prediction=("exp(y)", "p = 2 * y"))
+
+    assert list(alone.prediction) == ["max(a, b)"]
+    assert list(listed.prediction) == ["exp(y)", "p = 2 * y"]
+
+
 def test_every_field_of_the_request_can_be_given() -> None:
     request = to_request(
         MODEL,
@@ -231,6 +239,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         class_labels=["no", "yes"],
         plots=False,
         allow_inconsistent_model=True,
+        prediction=["exp(y)"],
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

@@ -248,6 +248,26 @@ def test_values_that_would_change_are_refused(kind: str, value: float, word: str
     assert f"holds {word}" in refusal.value.message
 
 
+@pytest.mark.parametrize(
+    ("texts", "has_hint"),
+    [
+        (["2020-01-02", ""], True),
+        (["2020-01-02T03:04:05Z"], True),
+        (["1.2.2020", "31/12/20"], True),
+        (["2020-01-02", "u"], False),
+        (["u"], False),
+        ([""], False),
+    ],
+)
+def test_dates_for_a_number_say_what_to_do(texts: list[str], has_hint: bool) -> None:
+    column = np.array([*texts, "2020-01-02" if has_hint else "u"], object)
+
+    refusal = refused((Input("a", "float", 1),), table(a=column), (), ())
+
+    assert "'a' holds text, but the model takes float32 numbers there" in refusal.message
+    assert ("send dates as the numbers" in refusal.message) is has_hint
+
+
 def test_all_columns_are_checked_when_they_are_bound() -> None:
     inputs = (Input("a", "int64", 1), Input("b", "float", 1))
 

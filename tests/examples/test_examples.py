@@ -14,8 +14,17 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = json.loads((ROOT / "examples" / "hstats.json").read_bytes())
-PRINTED = {"iris-lightgbm": 1e-6, "iris-xgboost": 1e-5, "iris-linear": 0, "miami-published": 5e-3}
+PRINTED = {
+    "iris-lightgbm": 1e-6,
+    "iris-xgboost": 1e-5,
+    "iris-linear": 0,
+    "miami-published": 5e-3,
+    "r-forest": 5e-3,
+    "r-linear": 0,
+}
 """To what share of it hstats prints H²: in full; to seven digits; 0; to two digits."""
+IMPORTANCES = json.loads((ROOT / "examples" / "hstats_importances.json").read_bytes())
+OUR_REPEATS, THEIR_REPEATS = 100, 4
 BAR_RELATIVE, BAR_ABSOLUTE = 1e-4, 5e-5
 """How exactly bars can be read off hstats' pictures, which round bars and ticks to 0.01 points."""
 
@@ -82,6 +91,42 @@ def test_statistics_are_as_long_as_hstats_bars(
     assert found.keys() == published.keys()
     for features, values in published.items():
         assert found[features] == pytest.approx(values, rel=BAR_RELATIVE, abs=BAR_ABSOLUTE)
+
+
+def test_r_s_forest_has_the_statistics_that_hstats_computes_in_r(answers: Answers) -> None:
+    """By hstats 1.2.2 in R, for the same forest: H², H²_j, and a pair."""
+    found = interactions(answers["r-forest"])
+    overall = numbers(answers["r-forest"], "overall", "share")
+    pairs = numbers(answers["r-forest"], "pairwise", "share")
+
+    assert found["total"]["values"] == pytest.approx([0.053789575739500], rel=1e-12)
+    assert overall["Petal.Length"] == pytest.approx([0.036927731459], rel=1e-10)
+    assert pairs["Sepal.Width × Petal.Width"] == pytest.approx([0.039521417558], rel=1e-10)
+
+
+def test_mlr3_s_forest_has_the_statistics_that_hstats_computes_in_r(answers: Answers) -> None:
+    expected = [0.00265199162436, 0.0648513686289, 0.0461868099883]
+
+    assert interactions(answers["r-mlr3"])["total"]["values"] == pytest.approx(expected, rel=1e-10)
+
+
+def test_log_loss_of_r_s_forest_is_that_of_hstats(answers: Answers) -> None:
+    """README: 0.02; in R, for the same forest: 0.0198737997065."""
+    (entry,) = answers["r-species-loss"]["explanations"]
+
+    assert entry["averageLoss"]["losses"][0]["values"] == pytest.approx([0.0198737997065], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTANCES))
+def test_permutation_importances_are_within_four_standard_errors(
+    answers: Answers, name: str
+) -> None:
+    """Of the difference: the README shuffles four times, which widens our error by √25."""
+    entry = next(e for e in answers[name]["explanations"] if "permutationImportance" in e)
+    widen = math.sqrt(1 + OUR_REPEATS / THEIR_REPEATS)
+    for found in entry["permutationImportance"]["importances"]:
+        distance = found["values"][0] - IMPORTANCES[name][found["features"][0]]
+        assert abs(distance) < 4 * widen * found["standardErrors"][0]
 
 
 def test_ocean_and_age_interact_most_by_share_and_by_size(answers: Answers) -> None:

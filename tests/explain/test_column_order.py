@@ -25,8 +25,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.target import Comparison
 
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
 ENGINES = ("TREES", "BLACK_BOX")

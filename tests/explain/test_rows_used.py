@@ -25,7 +25,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "individual_conditional_expectation": {"grid_size": 2, "curve_count": 7},
     "permutation_importance": {"repeat_count": 1},
     "average_loss": {},
-    "feature_vectors": {"source": "SURROGATE", "sentence_count": 500},
+    "feature_vectors": {"source": "SURROGATE", "sentence_count": 500, "depth": 3},
     "firm": {"features": ["x0"], "repeat_count": 0},
 }
 DRAWN = {

@@ -28,7 +28,8 @@ def name(
     columns=COLUMNS,
     **engine,
 ) -> str:
-    return single_flight_key(make.engine(total, columns, **engine).effects, question, options)
+    effects = make.engine(total, columns, **engine).effects
+    return single_flight_key(effects.background, effects.output_names, question, options)
 
 
 def test_the_same_question_has_the_same_name(make) -> None:
@@ -50,6 +51,7 @@ def test_neither_plots_nor_other_methods_change_the_name(make) -> None:
         {"weight_column": "w"},
         {"row_count": 2},
         {"output_indices": (0,)},
+        {"prediction": ("exp(y)",)},
     ],
 )
 def test_another_question_has_another_name(make, change: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What reads bytes of others, as functions of bytes: an answer, a refusal, or a fault of ours."""
+"""Readers of bytes of others, as functions of bytes: an answer, a refusal, or a fault of ours."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.methods.firm.language.parse import parse
-from onnxplain_server.methods.firm.language.tree import ValueKind
+from onnxplain_server.explain.predictions import read_predictions
+from onnxplain_server.language.parse import parse
+from onnxplain_server.language.tree import ValueKind
 from onnxplain_server.wire import canonical, question, rest_request, table
 from onnxplain_server.wire.rest_request import File
 
@@ -73,9 +74,12 @@ def parquet(given: bytes) -> None:
 
 
 def expression(given: bytes) -> None:
-    """An expression of FIRM."""
+    """An expression of FIRM, or a prediction with its name."""
+    text = given.decode(errors="replace")
     with suppress(ExplainError):
-        parse(given.decode(errors="replace"), _KINDS, "features[0]")
+        parse(text, _KINDS, "features[0]")
+    with suppress(ExplainError):
+        read_predictions([text], ("x", "class"))
 
 
 def worker(given: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods.firm import (
     Covariance,
     Estimator,
@@ -23,7 +24,6 @@ from onnxplain_server.methods.firm import (
     gaussian,
 )
 from onnxplain_server.methods.firm.covariance import shrunk
-from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.sequences import Weights, tables
 from onnxplain_server.methods.sequences.background import MarkovChain, uniform
 from onnxplain_server.methods.sequences.kmers import code_of
@@ -173,6 +173,25 @@ def test_boolean_formula(group: str) -> None:
         assert importance.estimator is Estimator.TWO_VALUED
         assert importance.curve.expected[:, 0] == pytest.approx([case["q0"], case["q1"]])
         assert importance.curve.shares[1] == pytest.approx(case["p"])
+
+
+def test_support_vector_machine_of_degree_2() -> None:
+    """Figure 1: x1 or (not x1 and not x2), worked by hand from the machine's closed form.
+
+    The score has margin 1 at three of the four values of x1 and x2, and 5/3 at (1, 0).
+    """
+    rows = np.array(BOOLEAN["rows"], dtype=float)
+    x1, x2, _ = rows.T
+    scores = 1 + 2 / 3 * x1 - 2 * x2 + 4 / 3 * x1 * x2
+    features = ["not x1 and x2", "x1", "not x2", "x1 and not x2", "x1 and x2", "x3"]
+
+    found = values(firm(named(BOOLEAN["rows"]), scores.tolist(), features))
+
+    assert sorted({round(score, 12) for score in scores}) == pytest.approx([-1, 1, 5 / 3])
+    # A difference of means each, times the root of 3/16 for pairs and of 1/4 for single columns.
+    root = np.sqrt(3) / 4
+    pairs = [-20 / 9 * root, 4 / 3 * root, 4 / 9 * root]
+    assert found == pytest.approx([pairs[0], 2 / 3, 2 / 3, *pairs[1:], 0], abs=1e-12)
 
 
 def test_binary_rows_follow_equation_10_and_not_the_printed_equation_11() -> None:

@@ -18,7 +18,7 @@ from onnxplain_server.wire import canonical
 COUNT = int(os.environ.get("ONNXPLAIN_TEST_REQUESTS", "15"))
 """Requests per method; `make torture` sends more, each time others."""
 
-SECONDS = 5.0
+SECONDS = 2.0
 """Time for each: those that ask for too much end by it."""
 
 MODELS = [

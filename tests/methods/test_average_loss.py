@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.average_loss import Options, Result
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.target import Comparison
 
 NAN = float("nan")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.permutation_importance import Options, PermutedLoss, Result
-from onnxplain_server.methods.target import Comparison
 
 RNG = np.random.default_rng(7)
 A, B, C = RNG.normal(size=50), RNG.gamma(2.0, size=50), RNG.normal(size=50)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.classes import Outputs
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.target import Comparison, read, read_column, resolve
+from onnxplain_server.methods.target import read, read_column, resolve
 
 NAN = float("nan")
 COLUMNS = {"y": [1.0, 0, 2], "z": [0.5, 1.5, 2.5], "kind": ["b", "a", "b"], "x": [7.0, 8, 9]}

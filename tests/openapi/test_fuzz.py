@@ -1,4 +1,4 @@
-"""What schemathesis makes of the description, sent to the server: cases at the limits of every
+"""Requests by schemathesis from the description, sent to the server: cases at the limits of every
 schema, random ones, and chains of requests; half of them allowed, half of them not.
 
 ONNXPLAIN_TEST_API_CASES raises the number of random cases for each route, and then no case at a
@@ -49,8 +49,8 @@ CONFIG = {
 }
 
 # What a request can lack though its shape is right.
-LACKS = ("no model", "no methods", "no table", "the part model", "model.id must", "table.id must",
-         "the model is both", "the table is both")  # fmt: skip
+LACKS = ("no model", "applies to a model", "no methods", "no table", "the part model",
+         "model.id must", "table.id must", "the model is both", "the table is both")  # fmt: skip
 
 # A pattern of texts cannot tell which of them are whole numbers of 32 bits, like "1.5e1".
 NOT_WHOLE = "must be a whole number of 32 bits"

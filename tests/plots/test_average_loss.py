@@ -18,7 +18,7 @@ Check = Callable[[Plot], None]
 def drawn(
     *losses: tuple[str, Any, float],
     outputs: tuple[str, ...] = ("price",),
-    loss: Loss = Loss.SQUARED_ERROR,
+    loss: Loss | str = Loss.SQUARED_ERROR,
     group_column: str = "",
 ) -> Plot:
     """Draw losses: group, values, weight."""
@@ -60,9 +60,10 @@ def test_one_output_without_groups_is_one_bar_with_its_number() -> None:
         (Loss.GAMMA, "Mean gamma deviance of price (no unit)"),
         (Loss.LOGLOSS, "Mean log loss of price (nats)"),
         (Loss.MLOGLOSS, "Mean multi-class log loss (nats)"),
+        ("abs(y - p) / y", "Mean of abs(y - p) / y for price (unit of the expression)"),
     ],
 )
-def test_the_axis_names_the_loss_and_its_unit(loss: Loss, title: str) -> None:
+def test_the_axis_names_the_loss_and_its_unit(loss: Loss | str, title: str) -> None:
     assert axis_title(drawn(("", 2.5, 10), loss=loss)) == title
 
 

@@ -78,6 +78,14 @@ def test_it_says_how_the_mean_moves_and_whether_single_rows_agree() -> None:
     assert "From end to end all 2 curves fall" in agreed.description
 
 
+def test_curves_that_hide_under_their_mean_are_told() -> None:
+    same, other = drawn(slopes(2, 2)), drawn(slopes(2, 2.01))
+
+    assert "All curves are the same, so they lie under their mean" in subtitle(same)
+    assert "the same" not in subtitle(other)
+    assert "the same" not in subtitle(drawn(slopes(2)))
+
+
 def test_rows_that_cancel_out_are_told_from_rows_that_stay() -> None:
     opposed = drawn(slopes(1, -1))
     constant = drawn(np.ones((2, 11)))

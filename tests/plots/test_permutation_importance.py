@@ -19,7 +19,7 @@ def drawn(
     *found: tuple[str, Any, Any],
     outputs: tuple[str, ...] = ("price",),
     baseline=2.0,
-    loss: Loss = Loss.SQUARED_ERROR,
+    loss: Loss | str = Loss.SQUARED_ERROR,
     normalize: bool = False,
 ) -> Plot:
     """Draw importances: features with "+" between them, values, standard errors."""
@@ -76,9 +76,10 @@ def test_features_shuffled_together_are_one_bar() -> None:
         (Loss.GAMMA, "mean gamma deviance after shuffling (no unit)"),
         (Loss.LOGLOSS, "mean log loss after shuffling (nats)"),
         (Loss.MLOGLOSS, "mean multi-class log loss after shuffling (nats)"),
+        ("abs(y - p)", "mean of abs(y - p) after shuffling (unit of the expression)"),
     ],
 )
-def test_the_axis_names_the_loss_and_its_unit(loss: Loss, words: str) -> None:
+def test_the_axis_names_the_loss_and_its_unit(loss: Loss | str, words: str) -> None:
     assert axis_title(drawn(("a", 1.0, 0.1), loss=loss)) == f"Increase of {words}"
 
 

@@ -114,7 +114,8 @@ def test_every_label_of_thirty_features_that_is_due_is_there(
     interactions: Build, statistic: Build, draw: Draw
 ) -> None:
     names = tuple(f"feature {i}" for i in range(30))
-    plot = bars_of(interactions, statistic, names, ("price",))[0]
+    plots = bars_of(interactions, statistic, names, ("price",))
+    plot = next(plot for plot in plots if plot.name == "overall")
 
     labels = [text.content for text in draw(plot) if text.content.startswith("feature ")]
 

@@ -191,10 +191,24 @@ def test_importances_of_single_rows_are_sums_over_them() -> None:
     assert "; in [0, 30]" in named(plots(result(row_index=3)))["swarm-importance"].description
 
 
+@pytest.mark.parametrize(("exact", "end"), [(True, 10), (False, 6)])
+def test_the_axis_ends_with_the_window_of_the_largest_weight_tried(exact: bool, end: int) -> None:
+    """By trial weights 1 and 5 are tried: the window of 5 reaches to 6."""
+    plot = named(plots(result(exact=exact)))["swarm-low"]
+    summary, details = plot.vega_lite["vconcat"]
+    panel = details["hconcat"][0]["spec"]
+
+    assert panel["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, end]
+    assert summary["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(1.06 * end)]
+    boxes = [row["box"] for row in values(plot) if "box" in row]
+    assert boxes == pytest.approx([1.035 * end] * len(FEATURES))
+    assert ("No weight above 6 was tried" in plot.description) is not exact
+
+
 def test_a_best_weight_is_told_as_a_factor_of_values() -> None:
     told = named(plots(result()))["swarm-low"].description
 
-    assert "age does most harm: score 0.6 with values times 5 (of at most 10)" in told
+    assert "age does most harm: accuracy 0.6 with values times 5 (of at most 10)" in told
 
 
 @pytest.mark.parametrize("name", ["swarm-importance", "swarm-low"])

@@ -14,7 +14,7 @@ from onnxplain_server.core import table
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects import weighted_mean
 from onnxplain_server.explain import sample
-from onnxplain_server.methods import target
+from onnxplain_server.methods import comparison
 from onnxplain_server.trees.exact import Exact
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -42,7 +42,7 @@ def case(method: dict[str, Any], engine: str) -> Case:
 
 def weights_that_are_no_shares(patch: pytest.MonkeyPatch) -> None:
     """A weighted sum over the number of rows in place of the sum of the weights."""
-    patch.setattr(target, "mean", lambda values, w: (w[:, None] * values).sum(axis=0) / len(w))
+    patch.setattr(comparison, "mean", lambda values, w: (w[:, None] * values).sum(axis=0) / len(w))
 
 
 def rows_of_weight_0_that_count(patch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,9 @@ def rows_of_weight_0_that_count(patch: pytest.MonkeyPatch) -> None:
 def later_rows_that_count_more(patch: pytest.MonkeyPatch) -> None:
     """A mean in which the place of a row counts."""
     honest = weighted_mean.mean
-    patch.setattr(target, "mean", lambda values, w: honest(values, w * (1.0 + np.arange(len(w)))))
+    patch.setattr(
+        comparison, "mean", lambda values, w: honest(values, w * (1.0 + np.arange(len(w))))
+    )
 
 
 def features_found_by_alphabet(patch: pytest.MonkeyPatch) -> None:
@@ -104,7 +106,7 @@ def test_a_planted_fault_is_found_by_its_check(
 
 def test_an_unexplained_nan_is_found(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of numbers that no comparison sees, since both answers have it."""
-    monkeypatch.setattr(target, "mean", lambda values, _w: np.full(values.shape[1], np.nan))
+    monkeypatch.setattr(comparison, "mean", lambda values, _w: np.full(values.shape[1], np.nan))
     with pytest.raises(AssertionError, match=r"average_loss\.losses\.values"):
         ask(case(LOSS, "BLACK_BOX"))
 
@@ -113,6 +115,6 @@ def test_an_error_that_is_no_reason_is_found(ask, monkeypatch: pytest.MonkeyPatc
     def broken(*_arguments):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(target, "mean", broken)
+    monkeypatch.setattr(comparison, "mean", broken)
     with pytest.raises(ZeroDivisionError):
         ask(case(LOSS, "BLACK_BOX"))

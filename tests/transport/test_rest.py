@@ -69,7 +69,6 @@ def test_a_table_in_the_json_may_stand_beside_a_model_file(start, make_runner) -
 @pytest.mark.parametrize(
     ("parts", "status", "told"),
     [
-        ([REQUEST], 400, "model is missing"),
         ([MODEL], 400, "request is missing"),
         ([MODEL, MODEL, REQUEST], 400, "2 times"),
         ([MODEL, REQUEST, ("tables", '; filename="t.csv"', b"")], 400, 'unknown part "tables"'),

@@ -19,7 +19,7 @@ from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.trees import linked
 from onnxplain_server.trees.linked import Linked
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.links import AffineMap, LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.stepping import planes, step_functions
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
@@ -55,6 +55,8 @@ def linking(link: LinkFunction, scores):
     powers = np.exp(scores.astype(np.longdouble))
     if link is LinkFunction.LOGISTIC:
         return (powers / (1 + powers)).astype(float)
+    if link is LinkFunction.EXPONENTIAL:
+        return powers.astype(float)
     return (powers / powers.sum(axis=1, keepdims=True)).astype(float)
 
 
@@ -71,6 +73,7 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
         pool: ThreadPoolExecutor = threads,
         host=None,
         joint_rows: int = 500,
+        combination: AffineMap | None = None,
     ):
         rows = np.asarray(rows, dtype=float)
         ensemble = read_ensemble(regressor(trees, rows.shape[1]))
@@ -80,17 +83,17 @@ def bind(regressor, brute, threads: ThreadPoolExecutor):
         features = Features(names, tuple(rows.T), dtypes, "X")
         weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
         background = merge(features, weights, np.arange(len(rows)))
-        count = len(ensemble.offset)
+        count = len(ensemble.offset if combination is None else combination.offset)
         chosen = np.arange(count) if outputs is None else np.array(outputs)
         titles = tuple(f"y{k}" for k in range(count))
         watched: Any = host or Host()
         ledger = Ledger(watched)
-        bound = Linked(
-            LinkedEnsemble(ensemble, link), background, titles, chosen, ledger, pool, joint_rows
-        )
+        linked = LinkedEnsemble(ensemble, link, combination)
+        bound = Linked(linked, background, titles, chosen, ledger, pool, joint_rows)
         reference = brute(trees, np.stack(background.columns, axis=1), background.weights)
         add_up = reference.predict
-        reference.predict = lambda rows: linking(link, add_up(rows))
+        matrix, offset = combination or AffineMap(np.eye(count), np.zeros(count))
+        reference.predict = lambda rows: linking(link, add_up(rows)) @ matrix.T + offset
         return bound, reference
 
     return make
@@ -118,6 +121,25 @@ def check(bound: Linked, reference, max_order: int = 3) -> None:
             parts = [p for size in range(1, order + 1) for p in combinations(group, size)]
             assert close(joint.whole, effects[group])
             assert close(joint.pure, sum((-1) ** (order - len(p)) * effects[p] for p in parts))
+
+
+@pytest.mark.parametrize("link", LinkFunction)
+def test_outputs_may_be_affine_in_the_linked_scores(bind, link: LinkFunction) -> None:
+    """Effects by definition, and rounding errors that follow the coefficients."""
+    rng = np.random.default_rng(4)
+    trees = [grown(rng, 3, 3, 2) for _ in range(3)]
+    rows = drawn(rng, 15, 3)
+    combination = AffineMap(np.array([[-1.0, 2.0], [0.0, 3.0], [0.5, 0.5]]), np.array([1.0, 0, -2]))
+
+    bound, reference = bind(link, trees, rows, combination=combination)
+    plain, _ = bind(link, trees, rows)
+    second, _ = bind(link, trees, rows, outputs=[1], combination=combination)
+
+    check(bound, reference)
+    assert second.output_names == ("y1",)
+    assert close(second.outputs(), bound.outputs()[:, [1]])
+    assert bound.rounding_error()[1] == pytest.approx(3 * plain.rounding_error()[1])
+    assert (bound.rounding_error() > 0).all()
 
 
 @settings(

@@ -19,7 +19,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.rest_request import from_files, from_json
+from onnxplain_server.wire.rest_request import File, from_files, from_json
 
 FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
@@ -199,7 +199,7 @@ THRESHOLD = "methods[0].interactions.absolute_threshold"
         ({"row_count": 10**400}, "row_count", "32 bits"),
         ({"row_count": True}, "row_count", "whole number"),
         ({"plots": "yes"}, "plots", "true or false"),
-        ({"scale": "LOG"}, "scale", "SCALE_UNSPECIFIED, RESPONSE, MARGIN"),
+        ({"scale": "LOG"}, "scale", "must be one of RESPONSE, MARGIN"),
         ({"scale": 7}, "scale", "RESPONSE, MARGIN"),
         ({"scale": []}, "scale", "RESPONSE, MARGIN"),
         ({"scale": True}, "scale", "RESPONSE, MARGIN"),
@@ -304,13 +304,11 @@ def test_what_is_written_can_be_read() -> None:
     assert again.SerializeToString() == request.SerializeToString()
 
 
-def test_only_sequences_that_bring_weights_need_no_model() -> None:
-    weights = {"kmers": ["A"], "positions": [0], "values": [1]}
-    bringing = {"methods": [{"firm": {"sequences": {"weights": weights}}}]}
-    asking = {"methods": [*bringing["methods"], {"firm": {"sequences": {"length": 5}}}]}
-
-    request = from_files(None, None, json.dumps(bringing).encode())
-    with pytest.raises(ExplainError, match="the part model is missing"):
-        from_files(None, None, json.dumps(asking).encode())
+def test_a_form_needs_no_model() -> None:
+    document = {"methods": [{"featureVectors": {}}], "targetColumn": "y"}
+    request = from_files(
+        None, File(b"a,y\n1,2\n", "rows.csv", "text/csv"), json.dumps(document).encode()
+    )
 
     assert not request.HasField("model")
+    assert request.table.csv == b"a,y\n1,2\n"

@@ -376,3 +376,26 @@ def test_a_table_is_identified_by_its_bytes_as_sent() -> None:
     assert table.content(Message(csv=b"a\n1\n")) == b"a\n1\n"
     assert table.content(Message(columns=numbers)) == numbers.SerializeToString()
     assert table.content(Message()) == b""
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_header_row_tells_the_separator(separator: str) -> None:
+    read = of_csv(f'a{separator}"b,;c"\n1{separator}x\n2.5{separator}y\n')
+
+    assert list(read.columns) == ["a", "b,;c"]
+    assert read.columns["a"].tolist() == [1, 2.5]
+
+
+def test_decimal_commas_between_semicolons_are_numbers() -> None:
+    read = of_csv("a;b;c;d\n1,5;2;x,y;\n-,5e1;3;1,5;4\n")
+
+    assert read.columns["a"].tolist() == [1.5, -5]
+    assert read.columns["b"].tolist() == [2, 3]
+    assert read.columns["c"].tolist() == ["x,y", "1,5"]
+
+
+def test_decimal_commas_beside_decimal_points_are_refused() -> None:
+    refused = refusal(of_csv, "a;b\n1,5;2.5\n")
+
+    assert refused.reason is Reason.INVALID_TABLE
+    assert "'a' has decimal commas, and column 'b' decimal points" in refused.message

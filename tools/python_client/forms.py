@@ -77,6 +77,9 @@ FORMS = {
     "ExplainRequest.class_labels": Form(
         "Sequence[str | float]", "()", "sequence of str or number", "to_labels({0})"
     ),
+    "ExplainRequest.prediction": Form(
+        "str | Sequence[str]", "()", "str or sequence of str", "to_expressions({0})"
+    ),
     "ExplainRequest.feature_columns": Form(
         "Sequence[str]",
         "()",
@@ -90,7 +93,8 @@ FORMS = {
         "",
         "path, bytes, onnx.ModelProto, or what `upload_model` returned",
         "None if {0} is None else to_model({0})",
-        "None for sequences that bring weights.",
+        "None if no method needs one: feature vectors and FIRM of labels, and sequences that bring "
+        "weights.",
     ),
     "ExplainRequest.table": Form(
         "Any",

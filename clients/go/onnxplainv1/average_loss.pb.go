@@ -129,9 +129,21 @@ type AverageLossOptions struct {
 	// Optional. Number of quantile groups of a numeric `group_column` with more
 	// distinct values than this.
 	// In [1, 100]; default: 4.
-	GroupCount    *int32 `protobuf:"varint,6,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	GroupCount *int32 `protobuf:"varint,6,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
+	// Optional. Loss of a row as an expression, in place of `loss`, in the language of
+	// `FirmOptions.features`: like "abs(y - p) / y". `y` is the true value, and `p` the
+	// prediction: one loss for each output. Where the target names classes, `y` is 1
+	// for rows of the output's class and 0 for others. In place of `p`, outputs can be
+	// called by their names, in backquotes where they are no identifiers, as in
+	// "(y - (low + high) / 2) ** 2": that is one loss for all outputs, of one target
+	// column, and `y` is what this column holds, a number or text; so it is beside
+	// `ExplainRequest.prediction` too. All other names are columns of the table,
+	// whose values stay those of the row when features are shuffled or moved.
+	// `y` and `p` are never columns. A loss that is not finite is refused.
+	// Default: none.
+	LossExpression string `protobuf:"bytes,7,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AverageLossOptions) Reset() {
@@ -204,6 +216,13 @@ func (x *AverageLossOptions) GetGroupCount() int32 {
 		return *x.GroupCount
 	}
 	return 0
+}
+
+func (x *AverageLossOptions) GetLossExpression() string {
+	if x != nil {
+		return x.LossExpression
+	}
+	return ""
 }
 
 // Average losses.
@@ -330,7 +349,7 @@ var File_onnxplain_v1_average_loss_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xa6\x03\n" +
+	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xcf\x03\n" +
 	"\x12AverageLossOptions\x129\n" +
 	"\x04loss\x18\x01 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
 	"\x0etarget_columns\x18\x02 \x03(\tR\rtargetColumns\x12)\n" +
@@ -339,7 +358,8 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"sumOutputs\x12!\n" +
 	"\fgroup_column\x18\x05 \x01(\tR\vgroupColumn\x12$\n" +
 	"\vgroup_count\x18\x06 \x01(\x05H\x01R\n" +
-	"groupCount\x88\x01\x01\"v\n" +
+	"groupCount\x88\x01\x01\x12'\n" +
+	"\x0floss_expression\x18\a \x01(\tR\x0elossExpression\"v\n" +
 	"\x04Loss\x12\x14\n" +
 	"\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSQUARED_ERROR\x10\x01\x12\x12\n" +

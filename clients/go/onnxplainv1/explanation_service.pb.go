@@ -80,7 +80,10 @@ func (ExplainRequest_Engine) EnumDescriptor() ([]byte, []int) {
 // What to explain, on which rows, and how.
 type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required, except for FirmOptions with sequences that bring weights. The
+	// Required, except where every method can do without: FeatureVectorsOptions
+	// and FirmOptions with the source LABELS, which is then the default, without
+	// contrasts; and FirmOptions with sequences that bring weights. Without it,
+	// output_indices, class_labels, prediction, engine and the scale MARGIN are refused. The
 	// model.
 	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// Required, except for FeatureVectorsOptions with the source MODEL, and for
@@ -94,7 +97,8 @@ type ExplainRequest struct {
 	// weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may
 	// be called otherwise here than in the model, but one that the model names
 	// may not stand in the place of another. For a model with one input per column: a subset is not possible;
-	// leave it out.
+	// leave it out. Without a model: the features; default: every column except
+	// target and weight.
 	FeatureColumns []string `protobuf:"bytes,3,rep,name=feature_columns,json=featureColumns,proto3" json:"feature_columns,omitempty"`
 	// Optional. Column with the true values.
 	TargetColumn string `protobuf:"bytes,4,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
@@ -141,7 +145,22 @@ type ExplainRequest struct {
 	// be one of them; none twice. Default: a class is paired with the output of
 	// the same name, or of the same number where both spell one; any other
 	// target is refused. Costs nothing.
-	ClassLabels   []string `protobuf:"bytes,14,rep,name=class_labels,json=classLabels,proto3" json:"class_labels,omitempty"`
+	ClassLabels []string `protobuf:"bytes,14,rep,name=class_labels,json=classLabels,proto3" json:"class_labels,omitempty"`
+	// Optional. The predictions to explain, as expressions over the model's outputs
+	// in the language of `FirmOptions.features`, like "exp(y)", "high - low" or
+	// "clip(p, 0, 1)". Each makes one output, which stands in the place of the
+	// model's in all results and losses; its name is the expression, or the name
+	// in front of an equals sign, as in "price = exp(y)"; none twice. The outputs
+	// of the model are called by their names on the requested scale
+	// (`ModelDescription.output_names`), in backquotes where they are no
+	// identifiers, as in "`1` - `0`"; the only output of a model also `y` or `p`.
+	// Not together with `output_indices` or `class_labels`. Refused for methods that
+	// do not read the predictions: swarm (which reads classes), FIRM on sequences,
+	// feature vectors from MODEL or LABELS, FIRM from LABELS without contrasts; and
+	// where a prediction is not finite. The receipt tells whether trees still
+	// apply.
+	// At most 100 entries; default: the outputs of the model.
+	Prediction    []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,6 +289,13 @@ func (x *ExplainRequest) GetAllowInconsistentModel() bool {
 func (x *ExplainRequest) GetClassLabels() []string {
 	if x != nil {
 		return x.ClassLabels
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetPrediction() []string {
+	if x != nil {
+		return x.Prediction
 	}
 	return nil
 }
@@ -468,7 +494,7 @@ type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One per requested method, in the same order.
 	Explanations []*Explanation `protobuf:"bytes,1,rep,name=explanations,proto3" json:"explanations,omitempty"`
-	// The model as it was read.
+	// The model as it was read; unset where the request had none.
 	Model *ModelDescription `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// How the numbers were made.
 	Receipt *Receipt `protobuf:"bytes,3,opt,name=receipt,proto3" json:"receipt,omitempty"`
@@ -902,7 +928,8 @@ func (x *RowsUsed) GetSeed() int32 {
 // How numbers were made: enough to make them again.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Identity of the model: "sha256:" and a hexadecimal digest.
+	// Identity of the model: "sha256:" and a hexadecimal digest; empty where the
+	// request had none.
 	ModelDigest string `protobuf:"bytes,1,opt,name=model_digest,json=modelDigest,proto3" json:"model_digest,omitempty"`
 	// Identity of the table as it was sent, likewise.
 	TableDigest string `protobuf:"bytes,2,opt,name=table_digest,json=tableDigest,proto3" json:"table_digest,omitempty"`
@@ -918,7 +945,7 @@ type Receipt struct {
 	CacheHitCount int32 `protobuf:"varint,6,opt,name=cache_hit_count,json=cacheHitCount,proto3" json:"cache_hit_count,omitempty"`
 	// Numbers looked for in the cache and not found.
 	CacheMissCount int32 `protobuf:"varint,7,opt,name=cache_miss_count,json=cacheMissCount,proto3" json:"cache_miss_count,omitempty"`
-	// What computed the effects; unset where there was no table, and so no effects.
+	// What computed the effects; unset where there was no table or no model, and so no effects.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
 	// Why that engine.
 	EngineReason string `protobuf:"bytes,9,opt,name=engine_reason,json=engineReason,proto3" json:"engine_reason,omitempty"`
@@ -927,7 +954,10 @@ type Receipt struct {
 	// Versions of the libraries that the numbers depend on, by name.
 	LibraryVersions map[string]string `protobuf:"bytes,11,rep,name=library_versions,json=libraryVersions,proto3" json:"library_versions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Time from the arrival of the request to the end of the computation.
-	Elapsed       *durationpb.Duration `protobuf:"bytes,12,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
+	Elapsed *durationpb.Duration `protobuf:"bytes,12,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
+	// `ExplainRequest.prediction`, as it was sent; empty where the outputs of the
+	// model were explained.
+	Prediction    []string `protobuf:"bytes,13,rep,name=prediction,proto3" json:"prediction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1042,6 +1072,13 @@ func (x *Receipt) GetLibraryVersions() map[string]string {
 func (x *Receipt) GetElapsed() *durationpb.Duration {
 	if x != nil {
 		return x.Elapsed
+	}
+	return nil
+}
+
+func (x *Receipt) GetPrediction() []string {
+	if x != nil {
+		return x.Prediction
 	}
 	return nil
 }
@@ -1389,7 +1426,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xc0\x05\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xe0\x05\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1405,7 +1442,10 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\amethods\x18\v \x03(\v2\x1b.onnxplain.v1.MethodOptionsR\amethods\x12\x19\n" +
 	"\x05plots\x18\f \x01(\bH\x02R\x05plots\x88\x01\x01\x128\n" +
 	"\x18allow_inconsistent_model\x18\r \x01(\bR\x16allowInconsistentModel\x12!\n" +
-	"\fclass_labels\x18\x0e \x03(\tR\vclassLabels\":\n" +
+	"\fclass_labels\x18\x0e \x03(\tR\vclassLabels\x12\x1e\n" +
+	"\n" +
+	"prediction\x18\x0f \x03(\tR\n" +
+	"prediction\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1452,7 +1492,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xdb\x04\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xfb\x04\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1466,7 +1506,10 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0eserver_version\x18\n" +
 	" \x01(\tR\rserverVersion\x12U\n" +
 	"\x10library_versions\x18\v \x03(\v2*.onnxplain.v1.Receipt.LibraryVersionsEntryR\x0flibraryVersions\x123\n" +
-	"\aelapsed\x18\f \x01(\v2\x19.google.protobuf.DurationR\aelapsed\x1aB\n" +
+	"\aelapsed\x18\f \x01(\v2\x19.google.protobuf.DurationR\aelapsed\x12\x1e\n" +
+	"\n" +
+	"prediction\x18\r \x03(\tR\n" +
+	"prediction\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"7\n" +

@@ -32,7 +32,8 @@ const (
 	// Those of a forest grown to tell the model's predictions on the table, for
 	// any model. All outputs together, each brought to variance 1.
 	FeatureVectorsOptions_SURROGATE FeatureVectorsOptions_Source = 2
-	// Those of a forest grown to tell the target column, whatever the model.
+	// Those of a forest grown to tell the target column, whatever the model;
+	// there may be none.
 	FeatureVectorsOptions_LABELS FeatureVectorsOptions_Source = 3
 )
 
@@ -146,8 +147,9 @@ func (FeatureVectorsOptions_Counting) EnumDescriptor() ([]byte, []int) {
 // Rows by default: 10,000; none if the paths are those of the model.
 type FeatureVectorsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Whose decision paths are read.
-	// Default: MODEL if the model is a forest, otherwise SURROGATE.
+	// Optional. Whose decision paths are read. LABELS needs no model.
+	// Default: MODEL if the model is a forest, otherwise SURROGATE; without a
+	// model, LABELS.
 	Source FeatureVectorsOptions_Source `protobuf:"varint,1,opt,name=source,proto3,enum=onnxplain.v1.FeatureVectorsOptions_Source" json:"source,omitempty"`
 	// Optional. Features that get vectors. With MODEL, splits on other features
 	// keep their places on the paths, but are not counted; otherwise the forest

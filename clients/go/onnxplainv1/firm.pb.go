@@ -99,11 +99,11 @@ func (FirmOptions_Estimator) EnumDescriptor() ([]byte, []int) {
 type FirmOptions_Source int32
 
 const (
-	// Means: MODEL.
+	// Means: MODEL where there is a model, otherwise LABELS.
 	FirmOptions_SOURCE_UNSPECIFIED FirmOptions_Source = 0
 	// The model's predictions.
 	FirmOptions_MODEL FirmOptions_Source = 1
-	// The target column, whatever the model.
+	// The target column, whatever the model; there may be none.
 	FirmOptions_LABELS FirmOptions_Source = 2
 	// Both, side by side.
 	FirmOptions_BOTH FirmOptions_Source = 3
@@ -398,7 +398,8 @@ type FirmOptions struct {
 	// Optional. Features: names of columns, or expressions over columns, like
 	// "age > 40 and income < 30000" or "kmer(sequence, 'GATTACA', 35)". The limit
 	// includes those of `pairs`.
-	// At most 50000 entries; default: every column that the model takes.
+	// At most 50000 entries; default: every column that the model takes; without
+	// a model, that `feature_columns` takes.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Optional. All pairs of some features, added to the features together with
 	// the features that they consist of.
@@ -408,8 +409,8 @@ type FirmOptions struct {
 	// Default: chosen for each feature: TWO_VALUED if it has two values,
 	// otherwise BINNED.
 	Estimator FirmOptions_Estimator `protobuf:"varint,3,opt,name=estimator,proto3,enum=onnxplain.v1.FirmOptions_Estimator" json:"estimator,omitempty"`
-	// Optional. What the score is.
-	// Default: MODEL.
+	// Optional. What the score is. LABELS without `contrasts` needs no model.
+	// Default: MODEL; without a model, LABELS.
 	Source FirmOptions_Source `protobuf:"varint,4,opt,name=source,proto3,enum=onnxplain.v1.FirmOptions_Source" json:"source,omitempty"`
 	// Optional. For GAUSSIAN and TAYLOR: estimator of the covariances.
 	// Default: EMPIRICAL.

@@ -51,9 +51,12 @@ type PermutationImportanceOptions struct {
 	// if that loss is 0 for all outputs, and the warning ZERO_BASELINE if it is 0
 	// for some.
 	// Default: false.
-	Normalize     bool `protobuf:"varint,7,opt,name=normalize,proto3" json:"normalize,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Normalize bool `protobuf:"varint,7,opt,name=normalize,proto3" json:"normalize,omitempty"`
+	// Optional. As in AverageLossOptions.
+	// Default: none.
+	LossExpression string `protobuf:"bytes,8,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PermutationImportanceOptions) Reset() {
@@ -133,6 +136,13 @@ func (x *PermutationImportanceOptions) GetNormalize() bool {
 		return x.Normalize
 	}
 	return false
+}
+
+func (x *PermutationImportanceOptions) GetLossExpression() string {
+	if x != nil {
+		return x.LossExpression
+	}
+	return ""
 }
 
 // How much each feature is worth for the predictions.
@@ -275,7 +285,7 @@ var File_onnxplain_v1_permutation_importance_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\n" +
-	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\xee\x02\n" +
+	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\x97\x03\n" +
 	"\x1cPermutationImportanceOptions\x126\n" +
 	"\bfeatures\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x129\n" +
 	"\x04loss\x18\x02 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
@@ -284,7 +294,8 @@ const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\vsum_outputs\x18\x05 \x01(\bR\n" +
 	"sumOutputs\x12&\n" +
 	"\frepeat_count\x18\x06 \x01(\x05H\x01R\vrepeatCount\x88\x01\x01\x12\x1c\n" +
-	"\tnormalize\x18\a \x01(\bR\tnormalizeB\x11\n" +
+	"\tnormalize\x18\a \x01(\bR\tnormalize\x12'\n" +
+	"\x0floss_expression\x18\b \x01(\tR\x0elossExpressionB\x11\n" +
 	"\x0f_one_hot_targetB\x0f\n" +
 	"\r_repeat_count\"\xb0\x01\n" +
 	"\x1bPermutationImportanceResult\x12!\n" +

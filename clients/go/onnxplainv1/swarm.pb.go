@@ -323,9 +323,13 @@ type SwarmOptions struct {
 	// Optional. Largest number of points of each returned curve; neighbours are
 	// joined beyond it.
 	// In [10, 100000]; default: 1000.
-	PointCount    *int32 `protobuf:"varint,18,opt,name=point_count,json=pointCount,proto3,oneof" json:"point_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PointCount *int32 `protobuf:"varint,18,opt,name=point_count,json=pointCount,proto3,oneof" json:"point_count,omitempty"`
+	// Optional. Loss as an expression, in place of `loss`; as in
+	// AverageLossOptions, summed over outputs.
+	// Default: none.
+	LossExpression string `protobuf:"bytes,19,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SwarmOptions) Reset() {
@@ -482,6 +486,13 @@ func (x *SwarmOptions) GetPointCount() int32 {
 		return *x.PointCount
 	}
 	return 0
+}
+
+func (x *SwarmOptions) GetLossExpression() string {
+	if x != nil {
+		return x.LossExpression
+	}
+	return ""
 }
 
 // How far each feature must be moved before the model breaks.
@@ -1208,7 +1219,7 @@ var File_onnxplain_v1_swarm_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\"\x85\n" +
+	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\"\xae\n" +
 	"\n" +
 	"\fSwarmOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
@@ -1232,7 +1243,8 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\fwindow_count\x18\x10 \x01(\x05H\x06R\vwindowCount\x88\x01\x01\x12&\n" +
 	"\fsliver_width\x18\x11 \x01(\x01H\aR\vsliverWidth\x88\x01\x01\x12$\n" +
 	"\vpoint_count\x18\x12 \x01(\x05H\bR\n" +
-	"pointCount\x88\x01\x01\"V\n" +
+	"pointCount\x88\x01\x01\x12'\n" +
+	"\x0floss_expression\x18\x13 \x01(\tR\x0elossExpression\"V\n" +
 	"\x06Search\x12\x16\n" +
 	"\x12SEARCH_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05EXACT\x10\x01\x12\r\n" +

@@ -138,8 +138,10 @@ type Table_Parquet struct {
 }
 
 type Table_Csv struct {
-	// UTF-8 CSV with a header row, separated by commas. An empty cell is a
-	// missing value. A column is numeric where every filled cell is a number.
+	// UTF-8 CSV with a header row, separated by commas; by semicolons or tabs
+	// where the header row has no comma. An empty cell is a missing value. A
+	// column is numeric where every filled cell is a number; between semicolons
+	// also with a decimal comma.
 	Csv []byte `protobuf:"bytes,3,opt,name=csv,proto3,oneof"`
 }
 

@@ -19,6 +19,9 @@ _ARROW_FILE = b"ARROW1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 _PARQUET = b"PAR1"
 _GZIP = b"\x1f\x8b"
+_CONTROL = frozenset(range(32)).difference(b"\t\n\r\f")
+"""Bytes that no text has; every ONNX file has some at its beginning."""
+_SNIFFED_BYTES = 1000
 
 
 def to_table(table: Any, feature_columns: Sequence[str] = ()) -> Table:
@@ -70,6 +73,13 @@ def from_bytes(content: bytes) -> Table:
     if content.startswith(_PARQUET):
         return Table(parquet=content)
     return Table(csv=content)
+
+
+def is_table(content: bytes) -> bool:
+    """Tell whether a file begins like a table: Arrow IPC, Parquet, gzip or text; ONNX does not."""
+    if content.startswith((_ARROW_FILE, _ARROW_STREAM, _PARQUET, _GZIP)):
+        return True
+    return _CONTROL.isdisjoint(content[:_SNIFFED_BYTES])
 
 
 def _decompress(content: bytes) -> bytes:

@@ -26,6 +26,9 @@ from onnxplain_server.cli.connection import (
 from onnxplain_server.cli.failure import in_one_line
 from onnxplain_server.cli.output import Output, formatted
 
+_ALL_ROWS = 2**31 - 1
+"""Largest `row_count` of the contract: all rows, as no table has more."""
+
 
 def _choices(enum: Any) -> str:
     """Return the values as in help: "A|B"."""
@@ -43,6 +46,16 @@ def _one_of(enum: Any) -> Callable[[str], str]:
     return parse
 
 
+def _row_count(text: str) -> int:
+    """Parse a number of rows; "all" is more than any table has."""
+    if text == "all":
+        return _ALL_ROWS
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f'{text!r} is neither a whole number nor "all"') from None
+
+
 def _names(enum: Any) -> list[str]:
     """Return the names of the values except the unspecified one, number 0."""
     return [name for name, number in enum.items() if number]
@@ -55,7 +68,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help='ONNX file; "-" is standard input; "" if no method needs one.',
+            help='ONNX file; "-" is standard input. Leave it out if no method needs one.',
         ),
     ] = None,
     table: Annotated[
@@ -105,6 +118,14 @@ def explain(
         list[str] | None,
         typer.Option(metavar="INDEX,...", help="Prediction columns to explain, counted from 0."),
     ] = None,
+    prediction: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="What to explain in place of the model's outputs: an expression over them, like "
+            "'exp(y)', 'high - low' or 'price = exp(y)'; repeatable.",
+        ),
+    ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
@@ -124,8 +145,10 @@ def explain(
     row_count: Annotated[
         int | None,
         typer.Option(
+            parser=_row_count,
+            metavar="INTEGER|all",
             help="Rows to sample before computing.  [default: by method, "
-            "see `onnxplain options NAME`]"
+            "see `onnxplain options NAME`]",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.  [default: 0]")] = None,
@@ -170,12 +193,17 @@ def explain(
     """Explain MODEL on the rows of TABLE.
 
     onnxplain explain model.onnx rows.csv --method interactions --set pairwise_feature_count=3
+
+    Without a model, feature_vectors and firm explain the target column itself:
+
+    onnxplain explain rows.csv --method feature_vectors --target-column price
     """
     flags = {
         "feature_columns": request.names(feature_columns or []),
         "target_column": target_column,
         "weight_column": weight_column,
         "output_indices": request.names(output_indices or []),
+        "prediction": prediction or [],
         "scale": scale,
         "engine": engine,
         "row_count": row_count,
@@ -193,4 +221,4 @@ def explain(
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:
                 answer = chosen.explain(message, on_progress)
-            write(formatted(answer, output, Path(model or "").name))
+            write(formatted(answer, output, Path(model or table or "").name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ from onnxplain_server.wire import canonical
 METHOD_NAMES = tuple(method.name for method in MethodOptions.DESCRIPTOR.fields)
 
 _KEY = "onnxplain.methods"
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_PART = re.compile(r"""("(?:[^"]|"")*"|'[^']*'|`[^`]*`|.)""", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -93,11 +96,33 @@ def _option(method: Any, setting: str) -> tuple[str, Any]:
 
 
 def _value(option: Any, text: str) -> Any:
-    """Parse a value as JSON, else take the text itself."""
+    """Parse a value as JSON, else take the text itself; text of a list has commas between."""
     try:
         value = json.loads(text)
     except ValueError:
-        return text
+        value = text
+    if option.is_repeated:
+        entries = value if isinstance(value, list) else _split(text)
+        return [_entry(option, entry) for entry in entries]
     # A column may be called 2020 or true.
-    is_text = option.type == option.TYPE_STRING and not option.is_repeated
+    is_text = option.type == option.TYPE_STRING
     return text if is_text and not isinstance(value, str) else value
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas outside of parentheses and quotes; double quotes around an entry go."""
+    entries, depth = [""], 0
+    for part in _PART.findall(text):
+        depth += (part == "(") - (part == ")")
+        if part == "," and not depth:
+            entries.append("")
+        else:
+            entries[-1] += part
+    stripped = (entry.strip() for entry in entries)
+    return [e[1:-1].replace('""', '"') if _QUOTED.fullmatch(e) else e for e in stripped if e]
+
+
+def _entry(option: Any, entry: Any) -> Any:
+    """Write a name as the group of one feature where the option takes groups."""
+    is_group = option.message_type is not None and option.message_type.name == "FeatureGroup"
+    return {"names": [entry]} if is_group and isinstance(entry, str) else entry

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
-from onnxplain.tables import from_bytes
+from onnxplain.tables import from_bytes, is_table
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
@@ -30,9 +30,10 @@ def build(
     Parameters
     ----------
     model : str or None
-        Path, or "-"; None or "" if no method needs one.
+        Path, or "-"; None or "" if there is none. Without `table` it may be the path of a table:
+        a file that is not named .onnx and begins like a table.
     table : str or None
-        Path, or "-"; None if no method needs one.
+        Path, or "-"; None if there is none.
     request_file : str or None
         Path of a canonical ExplainRequest without model and table.
     methods : sequence of MethodOptions
@@ -53,11 +54,20 @@ def build(
     request = _from_file(request_file) if request_file else ExplainRequest()
     _add(methods, request)
     _apply(flags, request)
-    if model:
-        request.model.CopyFrom(Model(content=files.read(model)))
-    if table is not None:
-        request.table.CopyFrom(_table(table))
+    _attach(request, model, table)
     return request
+
+
+def _attach(request: ExplainRequest, model: str | None, table: str | None) -> None:
+    """Read model and table into the request."""
+    if model:
+        content = files.read(model)
+        if table is None and not model.endswith(".onnx") and is_table(content):
+            request.table.CopyFrom(_table(model, content))
+        else:
+            request.model.CopyFrom(Model(content=content))
+    if table is not None:
+        request.table.CopyFrom(_table(table, files.read(table)))
 
 
 def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
@@ -80,9 +90,9 @@ def names(values: Sequence[str]) -> list[str]:
     return [name for row in csv.reader(values) for name in row]
 
 
-def _table(path: str) -> Table:
+def _table(path: str, content: bytes) -> Table:
     try:
-        return from_bytes(files.read(path))
+        return from_bytes(content)
     except ValueError as error:
         raise CommandError("FILE_UNREADABLE", f"cannot read {path}: {error}") from None
 

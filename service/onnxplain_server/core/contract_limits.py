@@ -23,6 +23,7 @@ class ExplainRequest:
     seed = Limits(default=0, min=0)
     plots = Limits(default=True)
     allow_inconsistent_model = Limits(default=False)
+    prediction = Limits(default=None, max_items=100)
 
 
 class FeatureVectorsOptions:
@@ -67,7 +68,6 @@ class FirmOptions:
 
     default_rows = None
     features = Limits(default=None, max_items=50_000)
-    source = Limits(default="MODEL")
     covariance = Limits(default="EMPIRICAL")
     bin_count = Limits(default=20, min=2, max=1_000)
     keep_bias = Limits(default=False)

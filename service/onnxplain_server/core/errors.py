@@ -31,7 +31,7 @@ class Reason(Enum):
     INVALID_WEIGHTS = "Case weights are negative, not finite, or all zero."
     UNKNOWN_FEATURE = "The model has no feature of this name."
     INVALID_OPTION = "An option has an invalid value."
-    NON_FINITE_PREDICTION = "The model predicts NaN or infinity."
+    NON_FINITE_PREDICTION = "The model, or an expression over its outputs, gives NaN or infinity."
     PREDICTION_FAILED = "The model cannot be evaluated on the rows."
     TOO_MANY_ROWS = "The request would have the model predict more rows than this server allows."
     OUT_OF_MEMORY = "The request needs more memory than this server allows for one request."

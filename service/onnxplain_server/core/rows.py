@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "bool": np.bool_,
     "string": np.object_,
 }
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _EXACT = 2.0**53  # largest integer up to which float64 holds all integers
 
 
@@ -134,6 +136,34 @@ def bind(
     return features
 
 
+def bind_without_model(
+    table: Table, feature_columns: Sequence[str], non_features: Sequence[str]
+) -> Features:
+    """Take the columns of a table as features, in their own types.
+
+    Parameters
+    ----------
+    feature_columns : sequence of str
+        Empty: all columns but `non_features`.
+
+    Raises
+    ------
+    ExplainError
+        MISSING_COLUMN, WRONG_TYPE, INVALID_TABLE or INVALID_OPTION.
+    """
+    present = (*table.columns, *table.unreadable)
+    names = tuple(feature_columns) or tuple(name for name in present if name not in non_features)
+    _check_distinct(names)
+    if not names:
+        raise ExplainError(
+            Reason.INVALID_TABLE, "the table has no column besides target and weight", "table"
+        )
+    columns = tuple(table.column(name, "feature_columns") for name in names)
+    for name, column in zip(names, columns, strict=True):
+        _check_not_empty(name, column)
+    return Features(names, columns, tuple(column.dtype for column in columns), "")
+
+
 def feeds(features: Features, columns: Sequence[Array]) -> Mapping[str, Array]:
     """Arrange cast columns, (n,) each, as a model's feeds: input name to (n, width)."""
     if features.matrix:
@@ -147,19 +177,23 @@ def _takes_matrix(inputs: Sequence[Input], table: Table) -> bool:
 
 
 def _check_width(matrix: Input, names: tuple[str, ...], *, named: bool) -> None:
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"feature_columns names {listed(tuple(repeated))} twice",
-            "feature_columns",
-        )
+    _check_distinct(names)
     if matrix.width is not None and len(names) != matrix.width:
         source = "feature_columns names" if named else "the table, without target and weight, has"
         raise ExplainError(
             Reason.MISSING_COLUMN if len(names) < matrix.width else Reason.INVALID_OPTION,
             f"the model takes {matrix.width} columns, but {source} {len(names)} ({listed(names)}); "
             "name the model's columns, in its order, in feature_columns",
+            "feature_columns",
+        )
+
+
+def _check_distinct(names: Sequence[str]) -> None:
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"feature_columns names {listed(tuple(repeated))} twice",
             "feature_columns",
         )
 
@@ -192,9 +226,10 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
         actual, expected = (
             ("text", f"{dtype} numbers") if values.dtype == object else ("numbers", "text")
         )
+        dates = _dates_hint(values) if values.dtype == object else ""
         raise ExplainError(
             Reason.WRONG_TYPE,
-            f"column {name!r} holds {actual}, but the model takes {expected} there",
+            f"column {name!r} holds {actual}, but the model takes {expected} there{dates}",
             path,
         )
     if dtype == np.dtype(object):
@@ -204,6 +239,14 @@ def _cast(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> A
     if dtype.itemsize < values.dtype.itemsize:
         _check_range(values, dtype, name, path)
     return values.astype(dtype)
+
+
+def _dates_hint(texts: Array) -> str:
+    """Return what to do about texts that begin like dates; empty for others."""
+    present = [text for text in texts[:100] if text]
+    if not present or not all(_DATE.match(text) for text in present):
+        return ""
+    return "; send dates as the numbers that the model was trained on, such as year and month"
 
 
 def _check_range(values: Array, dtype: np.dtype[np.generic], name: str, path: str) -> None:

@@ -49,7 +49,7 @@ class Table:
             raise ExplainError(
                 Reason.WRONG_TYPE,
                 f"column {name!r} has values of type {self.unreadable[name]}; "
-                "give it as numbers or text",
+                "give it as numbers or text; dates as the numbers that the model was trained on",
                 path,
             )
         if name not in self.columns:

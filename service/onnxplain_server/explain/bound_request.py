@@ -11,16 +11,19 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model
+from onnxplain_server.core.model import Model, Scale
 from onnxplain_server.core.rows import Features
-from onnxplain_server.core.table import Table
+from onnxplain_server.core.table import Table, sample_rows
+from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
+from onnxplain_server.explain.prediction_model import PredictionModel
+from onnxplain_server.explain.predictions import read_predictions
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import Sample, bind_features, take_sample
@@ -31,6 +34,9 @@ from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_SAMPLED_ROWS = 200
+"""Rows on which the rounding errors of predictions are measured."""
 
 
 class BoundRequest:
@@ -45,6 +51,11 @@ class BoundRequest:
     rows_once : bool
         Whether all methods predict each row once: all rows are then used, and equal rows are not
         merged.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION if the question sets what applies to a model only, and there is none.
 
     Attributes
     ----------
@@ -65,6 +76,8 @@ class BoundRequest:
         *,
         rows_once: bool,
     ) -> None:
+        if model is None:
+            _check_without_model(question)
         self.host = SingleFlightHost(resources.host)
         self.resources = replace(resources, host=self.host)
         self.ledger = Ledger(self.host)
@@ -77,17 +90,48 @@ class BoundRequest:
 
     @property
     def model(self) -> Model:
-        """The model.
+        """The model that is explained.
 
         Raises
         ------
         ExplainError
             INVALID_REQUEST if there is none.
         """
-        if self.given_model is None:
-            raise ExplainError(Reason.INVALID_REQUEST, "no model: give the ONNX file", "model")
+        explained = self._explained_model
+        if explained is None:
+            raise ExplainError(
+                Reason.INVALID_REQUEST,
+                "no model: give the ONNX file; only feature_vectors and firm of LABELS, and firm "
+                "of sequences with weights, need none",
+                "model",
+            )
         self.is_model_used = True
-        return self.given_model
+        return explained
+
+    @cached_property
+    def _explained_model(self) -> Model | None:
+        """The model as given, or the one whose outputs are the request's predictions."""
+        texts, model = self.question.prediction, self.given_model
+        if model is None or not texts:
+            return model
+        predictions = read_predictions(texts, model.output_names)
+        return PredictionModel(model, predictions, lambda: self._sample_outputs(model))
+
+    def _sample_outputs(self, model: Model) -> Matrix:
+        """Predict some rows of the table outside the plan: (n_rows, n_model_outputs)."""
+        features = self._features
+        rows = sample_rows(features.n_rows, _SAMPLED_ROWS, 0)
+        background = unmerged(features.take(rows), np.ones(len(rows)), rows)
+        return self.unplanned.of(model).predict_rows(features, background.columns)
+
+    def require_model(self) -> None:
+        """Raise INVALID_REQUEST if there is no model."""
+        _ = self.model
+
+    @property
+    def has_model(self) -> bool:
+        """Return whether the request has a model."""
+        return self.given_model is not None
 
     @property
     def table(self) -> Table:
@@ -121,9 +165,11 @@ class BoundRequest:
             If model and table do not fit each other.
         """
         features = self._features
-        row_count = None if self._rows_once else self._tabular_choice.row_count
+        draws_by_engine = self.has_model and not self._rows_once
+        row_count = self._tabular_choice.row_count if draws_by_engine else None
         sample = take_sample(self._weighted_table, features, self.question, row_count)
-        check_labels(self.table, self.question, self.outputs)
+        if self.has_model:
+            check_labels(self.table, self.question, self.outputs)
         return sample
 
     @cached_property
@@ -132,17 +178,29 @@ class BoundRequest:
 
     @cached_property
     def _features(self) -> Features:
-        return bind_features(self.model, self._weighted_table, self.question)
+        model = self.model if self.has_model else None
+        return bind_features(model, self._weighted_table, self.question)
 
     @cached_property
     def _tabular_choice(self) -> EngineChoice:
         return self.choose(self._features)
 
     @cached_property
-    def effects(self) -> Effects:
-        """The engine on the rows drawn."""
+    def background(self) -> Background:
+        """The rows drawn."""
         take = self.sample.unmerged if self._rows_once else self.sample.merged
-        return self._tabular_choice.on(take(self.sample.drawn))
+        return take(self.sample.drawn)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """The engine on the rows drawn.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_REQUEST if there is no model.
+        """
+        return self._tabular_choice.on(self.background)
 
     def choose(self, features: Features) -> EngineChoice:
         """Choose the engine for rows of these features."""
@@ -167,9 +225,10 @@ class BoundRequest:
         ExplainError
             INVALID_OPTION for indices that the model does not have, or that repeat.
         """
-        if self.given_model is None:
+        explained = self._explained_model
+        if explained is None:
             return np.zeros(0, dtype=np.intp)
-        indices, count = self.question.output_indices, len(self.given_model.output_names)
+        indices, count = self.question.output_indices, len(explained.output_names)
         is_beyond = any(not 0 <= index < count for index in indices)
         if is_beyond or len(set(indices)) < len(indices):
             raise ExplainError(
@@ -184,7 +243,10 @@ class BoundRequest:
         """All outputs of the model, to compare a target with."""
         names = self.model.output_names
         chosen = self.question.output_indices or tuple(range(len(names)))
-        return Outputs(names, chosen, self.model.has_class_scores, self.question.class_labels)
+        is_expression = bool(self.question.prediction)
+        scores_classes = self.given_model is not None and self.given_model.has_class_scores
+        labels = self.question.class_labels
+        return Outputs(names, chosen, scores_classes, labels, are_expressions=is_expression)
 
     @cached_property
     def predictor(self) -> Predictor:
@@ -214,3 +276,19 @@ class BoundRequest:
     def margin(self) -> ClassMargin | Refusal:
         """Return the class scores of the model."""
         return self.resources.margin()
+
+
+def _check_without_model(question: Question) -> None:
+    """Refuse what applies to a model only."""
+    options = {
+        "output_indices": bool(question.output_indices),
+        "class_labels": bool(question.class_labels),
+        "scale": question.scale is not Scale.RESPONSE,
+        "engine": question.engine is not None,
+        "prediction": bool(question.prediction),
+    }
+    for name, is_set in options.items():
+        if is_set:
+            raise ExplainError(
+                Reason.INVALID_OPTION, f"{name} applies to a model, and there is none", name
+            )

@@ -22,6 +22,8 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.prediction_model import PredictionModel
+from onnxplain_server.explain.prediction_trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS
@@ -82,13 +84,33 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     trees = resources.trees()
     if isinstance(trees, Refusal):
         return _black_box(predictor, question, _why_no_trees(question, trees.reason))
+    explained = _explained_trees(trees, model)
+    if isinstance(explained, Refusal):
+        return _black_box(predictor, question, _why_no_trees(question, explained.reason))
 
-    on, reason = _tree_engine(trees, model, outputs, question, resources.threads, ledger)
-    mismatch = _check_predictions(trees, model, features, question, resources)
+    on = _tree_engine(explained.trees, model, outputs, question, resources.threads, ledger)
+    mismatch = _check_predictions(trees, _source(model), features, question, resources)
     if mismatch is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
         return _black_box(predictor, question, _why_no_trees(question, mismatch.reason), note)
-    return EngineChoice(Engine.TREES, reason, (), None, on)
+    return EngineChoice(Engine.TREES, explained.reason, (), None, on)
+
+
+def _source(model: Model) -> Model:
+    """Return the model whose outputs the trees add up to."""
+    return model.source if isinstance(model, PredictionModel) else model
+
+
+def _explained_trees(trees: Ensemble | LinkedEnsemble, model: Model) -> PredictionTrees | Refusal:
+    """Return the trees of what is explained, with the reason for the receipt."""
+    if isinstance(model, PredictionModel):
+        return put_behind(model.predictions, trees)
+    if isinstance(trees, Ensemble):
+        reason = "the model's outputs are sums over trees, so effects are exact without predicting"
+        return PredictionTrees(trees, reason)
+    link = trees.link.value.lower()
+    reason = f"the model's outputs are the {link} of sums over trees, so nothing is predicted"
+    return PredictionTrees(trees, reason)
 
 
 def _tree_engine(  # noqa: PLR0917 - arguments of the engine
@@ -98,20 +120,14 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     question: Question,
     threads: ThreadPoolExecutor,
     ledger: Ledger,
-) -> tuple[Callable[[Background], Effects], str]:
-    """Return the engine for these trees, and the reason for the receipt."""
+) -> Callable[[Background], Effects]:
+    """Return the engine for these trees."""
     names = model.output_names
     if isinstance(trees, LinkedEnsemble):
-        link, row_limit = trees.link.value.lower(), question.row_count or QUADRATIC_ROWS
-        return (
-            lambda rows: Linked(trees, rows, names, outputs, ledger, threads, row_limit),
-            f"the model's outputs are the {link} of sums over trees, so nothing is predicted",
-        )
+        row_limit = question.row_count or QUADRATIC_ROWS
+        return lambda rows: Linked(trees, rows, names, outputs, ledger, threads, row_limit)
     leaves = Leaves(trees, BlockPool(threads, ledger))
-    return (
-        lambda background: Exact(leaves, background, names, outputs, ledger, threads),
-        "the model's outputs are sums over trees, so effects are exact without predicting",
-    )
+    return lambda background: Exact(leaves, background, names, outputs, ledger, threads)
 
 
 class _SilentHost:
@@ -129,13 +145,14 @@ class _SilentHost:
 
 
 def _black_box(predictor: Predictor, question: Question, reason: str, *notes: Note) -> EngineChoice:
-    scale = question.scale.value
+    # All that the predictions depend on beside the model, for the cache.
+    identity = question.scale.value + (repr(question.prediction) if question.prediction else "")
     return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",
         notes,
         QUADRATIC_ROWS,
-        lambda background: BlackBox(predictor, background, scale),
+        lambda background: BlackBox(predictor, background, identity),
     )
 
 
@@ -163,7 +180,7 @@ def _check_predictions(
     background = unmerged(features.take(rows), np.ones(len(rows)), rows)
     predicted = model.predict(feeds(features, background.columns)).astype(np.float64)
     outputs, ledger = np.arange(len(model.output_names)), Ledger(_SilentHost(resources.host))
-    engine = _tree_engine(trees, model, outputs, question, resources.threads, ledger)[0]
+    engine = _tree_engine(trees, model, outputs, question, resources.threads, ledger)
     computed = engine(background).outputs()
     if isinstance(trees, Ensemble):
         return disagreement(trees, computed, predicted)

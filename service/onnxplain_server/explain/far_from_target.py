@@ -9,8 +9,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.effects.weighted_mean import mean
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.target import Comparison
 
 _CAUSES = (
     "Swapped or missing columns, or a target on another scale than the predictions, are likely "
@@ -37,8 +37,11 @@ def far_from_target(
     Returns
     -------
     tuple of Note
-        Empty if losses are lower or infinite, or if the target is constant.
+        Empty if losses are lower or infinite, or if the target is constant; also for losses that
+        are expressions, whose best constant is not known.
     """
+    if comparison.loss_expression:
+        return ()
     is_used = weights > 0
     actual, weights = actual[is_used], weights[is_used] / weights.max()
     constant = np.broadcast_to(_best_constants(comparison.loss, actual, weights), actual.shape)

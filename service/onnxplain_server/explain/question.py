@@ -30,6 +30,9 @@ class Question:
     class_labels : tuple of str
         Labels of the target's classes, in the order of the model's outputs; empty: classes and
         outputs are paired by equal names.
+    prediction : tuple of str
+        Expressions over the model's outputs, which are explained in their place; empty for the
+        outputs themselves.
     """
 
     methods: tuple[Options, ...]
@@ -43,3 +46,4 @@ class Question:
     seed: int = 0
     class_labels: tuple[str, ...] = ()
     plots: bool = True
+    prediction: tuple[str, ...] = ()

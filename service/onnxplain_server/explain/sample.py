@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
-from onnxplain_server.core.rows import Features, bind
+from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed, sample_rows
 from onnxplain_server.effects.background import Background, merge, unmerged
 from onnxplain_server.explain.question import Question
@@ -130,8 +130,8 @@ class Sample:
         return tuple(notes)
 
 
-def bind_features(model: Model, weighted: WeightedTable, question: Question) -> Features:
-    """Bind the table's columns to the model's inputs.
+def bind_features(model: Model | None, weighted: WeightedTable, question: Question) -> Features:
+    """Bind the table's columns to the model's inputs; without a model, take them as they are.
 
     Raises
     ------
@@ -149,6 +149,8 @@ def bind_features(model: Model, weighted: WeightedTable, question: Question) -> 
     if question.target_column:
         table.column(question.target_column, "target_column")
     others = (question.target_column, question.weight_column)
+    if model is None:
+        return bind_without_model(table, question.feature_columns, others)
     return bind(model.inputs, table, question.feature_columns, others)
 
 

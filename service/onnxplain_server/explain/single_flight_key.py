@@ -11,26 +11,29 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.effects.background import fingerprint
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.explain.question import Question
 from onnxplain_server.methods.registry import Options
 
 
-def single_flight_key(effects: Effects, question: Question, options: Options) -> str:
+def single_flight_key(
+    background: Background, output_names: tuple[str, ...], question: Question, options: Options
+) -> str:
     """Hash one method's result by its inputs.
 
     Parameters
     ----------
-    effects : Effects
-        Gives the digest of the rows and weights, and the outputs.
+    background : Background
+        Gives the digest of the rows and weights.
+    output_names : tuple of str
+        Explained outputs; empty without a model.
     question : Question
     options : Options
         After defaults.
     """
     # The other methods and plots do not change the method's result.
     relevant = replace(question, methods=(), plots=True)
-    inputs = (effects.background.digest, effects.output_names, relevant, options)
+    inputs = (background.digest, output_names, relevant, options)
     return hashlib.sha256(_serialize(inputs)).hexdigest()
 
 

@@ -13,6 +13,7 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.prediction_checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
@@ -86,7 +87,7 @@ def explain(
     ExplainError
         With the path of the request's field if one is to blame.
     """
-    check_target_given(question)
+    _check(question)
     preparations = [preparation_of(options) for options in question.methods]
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
@@ -111,6 +112,12 @@ def explain(
     )
 
 
+def _check(question: Question) -> None:
+    """Refuse fields of the request that contradict each other."""
+    check_target_given(question)
+    check_prediction(question)
+
+
 def _check_alone(is_alone: Sequence[bool]) -> None:
     if any(is_alone) and not all(is_alone):
         raise ExplainError(
@@ -124,7 +131,10 @@ def _run(job: Job[Any], request: BoundRequest) -> Result:
     """Run a job; equal jobs on rows of a table run once at a time (single-flight)."""
     with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
         if request.is_sampled:
-            key = partial(single_flight_key, request.effects, request.question, job.options)
+            names = request.effects.output_names if request.has_model else ()
+            key = partial(
+                single_flight_key, request.background, names, request.question, job.options
+            )
             single_flight.enter_context(request.host.deduplicate(key))
         result: Result = job.run()
         return result

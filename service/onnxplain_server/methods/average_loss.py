@@ -12,10 +12,11 @@ from onnxplain_server.core.table import Table
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Group
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits
-from onnxplain_server.methods.target import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Result:
     ----------
     output_names : tuple of str
     losses : tuple of AverageLoss
-    loss : Loss
+    loss : Loss or str
+        The loss, or its expression.
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
@@ -64,7 +66,7 @@ class Result:
 
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
-    loss: Loss
+    loss: Loss | str
     group_column: str = ""
     notes: tuple[Note, ...] = ()
 
@@ -78,7 +80,13 @@ def resolve(
     return replace(options, comparison=comparison)
 
 
-def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence[Group]) -> Result:
+def compute(
+    effects: Effects,
+    options: Options,
+    actual: Matrix,
+    groups: Sequence[Group],
+    expression: LossExpression | None = None,
+) -> Result:
     """Compute the average loss of each group.
 
     Parameters
@@ -89,18 +97,23 @@ def compute(effects: Effects, options: Options, actual: Matrix, groups: Sequence
         True values of the background's rows.
     groups : sequence of Group
         Groups of the background's rows.
+    expression : LossExpression or None
+        Loss of these rows, if it is an expression.
     """
     predicted, weights = effects.outputs(), effects.background.weights
     losses = tuple(
         AverageLoss(
             group.label,
             options.comparison.average(
-                actual[group.rows], predicted[group.rows], weights[group.rows]
+                actual[group.rows],
+                predicted[group.rows],
+                weights[group.rows],
+                expression and expression.take(group.rows),
             ),
             effects.background.weight(group.rows),
             float(weights[group.rows].sum() / weights.sum()),
         )
         for group in groups
     )
-    names = options.comparison.output_names(effects.output_names)
-    return Result(names, losses, options.comparison.loss, options.group_column)
+    names = options.comparison.output_names(effects.output_names, expression)
+    return Result(names, losses, options.comparison.measure, options.group_column)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -41,19 +41,21 @@ class Outputs:
     class_labels : tuple of str
         Labels of the target in the order of the outputs, from the request; for a single output,
         two labels, the negative class first. Empty if the request has none.
+    are_expressions : bool
+        Whether they are expressions over the outputs of the model; `are_classes` is then about
+        those.
     """
 
     names: tuple[str, ...]
     explained: tuple[int, ...]
     are_classes: bool = False
     class_labels: tuple[str, ...] = ()
+    are_expressions: bool = False
 
     @property
     def all_explained(self) -> Outputs:
         """Copy with all outputs explained."""
-        return Outputs(
-            self.names, tuple(range(len(self.names))), self.are_classes, self.class_labels
-        )
+        return replace(self, explained=tuple(range(len(self.names))))
 
     @property
     def label_order(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ _MAX_LISTED_ROWS = 5
 
 
 def check_finite_baseline(
-    loss: Loss, losses: Matrix, baseline: Vector, names: Sequence[str], background: Background
+    loss: Loss | str, losses: Matrix, baseline: Vector, names: Sequence[str], background: Background
 ) -> tuple[Note, ...]:
     """Warn of outputs with an infinite baseline loss, over which no increase is defined.
 
@@ -47,8 +47,8 @@ def check_finite_baseline(
         return ()
     rows = np.flatnonzero(~np.isfinite(losses).all(axis=1))
     message = (
-        f"the average {loss.value} before any change is infinite{_for_outputs(names, wrong)}: in "
-        f"{_list_rows(background, rows)} {_CAUSES.get(loss, _OVERFLOW)}, so that no increase is "
+        f"the average {_name(loss)} before any change is infinite{_for_outputs(names, wrong)}: in "
+        f"{_list_rows(background, rows)} {_cause(loss)}, so that no increase is "
         f"defined. {_cure(loss)}, or leave these rows out, or give them weight 0"
     )
     if wrong.all():
@@ -77,7 +77,7 @@ def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note
 
 
 def infinite_loss_notes(
-    loss: Loss, increases: Array, features: Sequence[tuple[str, ...]], change: str
+    loss: Loss | str, increases: Array, features: Sequence[tuple[str, ...]], change: str
 ) -> tuple[Note, ...]:
     """Warn of features whose change makes the loss infinite.
 
@@ -95,8 +95,8 @@ def infinite_loss_notes(
         return ()
     entries = tuple(" + ".join(features[i]) for i in rows.tolist())
     message = (
-        f"The average {loss.value} is infinite after {change} of {listed(entries)}, because in "
-        f"some row {_CAUSES.get(loss, _OVERFLOW)}: these importances are infinite, and their "
+        f"The average {_name(loss)} is infinite after {change} of {listed(entries)}, because in "
+        f"some row {_cause(loss)}: these importances are infinite, and their "
         f"standard errors and shares are NaN. {_cure(loss)}."
     )
     return (Note("INFINITE_LOSS", message),)
@@ -117,6 +117,14 @@ def _list_rows(background: Background, rows: Indices) -> str:
     )
 
 
-def _cure(loss: Loss) -> str:
+def _name(loss: Loss | str) -> str:
+    return loss.value if isinstance(loss, Loss) else repr(loss)
+
+
+def _cause(loss: Loss | str) -> str:
+    return _CAUSES.get(loss, _OVERFLOW) if isinstance(loss, Loss) else _OVERFLOW
+
+
+def _cure(loss: Loss | str) -> str:
     other = Loss.ABSOLUTE_ERROR if loss is Loss.SQUARED_ERROR else Loss.SQUARED_ERROR
     return f"Use a loss that stays finite, such as {other.value}"

@@ -19,14 +19,15 @@ from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.infinite_losses import (
     check_finite_baseline,
     check_nonzero_baseline,
     infinite_loss_notes,
 )
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits, choose
-from onnxplain_server.methods.target import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,15 @@ class Result:
     ----------
     baseline_losses : (n_outputs,)
         Average losses before shuffling.
+    loss : Loss or str
+        The loss, or its expression.
     notes : tuple of Note
     """
 
     output_names: tuple[str, ...]
     baseline_losses: Vector
     importances: tuple[PermutedLoss, ...]
-    loss: Loss
+    loss: Loss | str
     normalize: bool
     notes: tuple[Note, ...] = ()
 
@@ -103,7 +106,13 @@ def cost(effects: Effects, options: Options) -> int:
     return len(effects.background) * (1 + shuffled)
 
 
-def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Result:
+def compute(
+    effects: Effects,
+    options: Options,
+    actual: Matrix,
+    seed: int,
+    expression: LossExpression | None = None,
+) -> Result:
     """Shuffle each entry and compare the average loss with the baseline.
 
     Only the features' values are shuffled; weights and targets stay with their rows.
@@ -114,6 +123,8 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
         Its background must keep every row (no merged duplicates).
     actual : (n_rows, n_outputs)
         True values of the background's rows.
+    expression : LossExpression or None
+        Loss of these rows, if it is an expression.
 
     Raises
     ------
@@ -121,39 +132,58 @@ def compute(effects: Effects, options: Options, actual: Matrix, seed: int) -> Re
         INVALID_OPTION if no increase is defined: the baseline loss is infinite, or 0 and to be
         divided by.
     """
-    comparison = options.comparison
-    output_names = comparison.output_names(effects.output_names)
-    baseline, notes = _baseline(effects, options, actual, output_names)
+    loss = _BoundLoss(options.comparison, actual, expression)
+    baseline, notes = _baseline(effects, options, loss)
     before = np.where(np.isfinite(baseline), baseline, np.nan)
     scale = before if options.normalize else np.ones_like(baseline)
     importances, after = [], []
-    for i, names in enumerate(options.features):
-        losses = _shuffled_losses(effects, options, actual, i, seed)
+    for i, features in enumerate(options.features):
+        losses = _shuffled_losses(effects, options, loss, i, seed)
         with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
             after.append((losses - before).mean(axis=0))
-            increases = (losses - before) / scale
-            importances.append(
-                PermutedLoss(names, increases.mean(axis=0), _standard_error(increases))
-            )
-    notes += infinite_loss_notes(comparison.loss, np.array(after), options.features, "shuffling")
-    return Result(
-        output_names, baseline, tuple(importances), comparison.loss, options.normalize, notes
-    )
+            rise = (losses - before) / scale
+            importances.append(PermutedLoss(features, rise.mean(axis=0), _standard_error(rise)))
+    names, measure = loss.output_names(effects), loss.comparison.measure
+    notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")
+    return Result(names, baseline, tuple(importances), measure, options.normalize, notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BoundLoss:
+    """Comparison of predictions with the true values of the background's rows."""
+
+    comparison: Comparison
+    actual: Matrix
+    expression: LossExpression | None
+
+    def output_names(self, effects: Effects) -> tuple[str, ...]:
+        return self.comparison.output_names(effects.output_names, self.expression)
+
+    def average(self, predicted: Matrix, weights: Vector) -> Vector:
+        return self.comparison.average(self.actual, predicted, weights, self.expression)
+
+    @property
+    def identity(self) -> bytes:
+        """All that the losses depend on beside the predictions."""
+        columns = self.expression.fingerprint if self.expression else b""
+        return f"{self.comparison}".encode() + fingerprint(self.actual) + columns
 
 
 def _baseline(
-    effects: Effects, options: Options, actual: Matrix, names: tuple[str, ...]
+    effects: Effects, options: Options, loss: _BoundLoss
 ) -> tuple[Vector, tuple[Note, ...]]:
     """Return the average losses before shuffling, (n_outputs,), with notes on unusable ones."""
-    comparison, predicted = options.comparison, effects.outputs()
-    baseline = comparison.average(actual, predicted, effects.background.weights)
-    losses = comparison.losses(actual, predicted)
-    notes = check_finite_baseline(comparison.loss, losses, baseline, names, effects.background)
+    predicted, names = effects.outputs(), loss.output_names(effects)
+    baseline = loss.average(predicted, effects.background.weights)
+    losses = loss.comparison.losses(loss.actual, predicted, loss.expression)
+    notes = check_finite_baseline(
+        loss.comparison.measure, losses, baseline, names, effects.background
+    )
     return baseline, notes + (check_nonzero_baseline(baseline, names) if options.normalize else ())
 
 
 def _shuffled_losses(
-    effects: Effects, options: Options, actual: Matrix, entry: int, seed: int
+    effects: Effects, options: Options, loss: _BoundLoss, entry: int, seed: int
 ) -> Matrix:
     """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs)."""
     features, n = effects.background.features, len(effects.background)
@@ -164,12 +194,11 @@ def _shuffled_losses(
             np.random.default_rng([seed, *positions, repeat]).permutation(n)
             for repeat in range(options.repeat_count)
         ]
-        weights, average = effects.background.weights, options.comparison.average
         predictions = effects.permuted(positions, orders)
-        return np.stack([average(actual, predicted, weights) for predicted in predictions])
+        return np.stack([loss.average(p, effects.background.weights) for p in predictions])
 
-    width = len(options.comparison.output_names(effects.output_names))
-    cache_key = f"{options.comparison} {positions} {seed}".encode() + fingerprint(actual)
+    width = len(loss.output_names(effects))
+    cache_key = f"{positions} {seed}".encode() + loss.identity
     rows = n * options.repeat_count
     return effects.cached(cache_key, (options.repeat_count, width), rows, shuffle)
 

@@ -8,60 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix
-from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table, listed
-from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.classes import ClassPairing, Outputs, pair
-from onnxplain_server.methods.losses import Loss, row_losses
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Comparison of predictions with true values, shared by all methods with a loss.
-
-    Attributes
-    ----------
-    loss : Loss
-    target_columns : tuple of str
-        One, or one per output; empty, before `resolve`, for the request's target column.
-    one_hot_target : bool or None
-        Whether the target contains class labels; None, before `resolve`: automatic.
-    sum_outputs : bool
-        Whether losses are summed over outputs.
-    """
-
-    loss: Loss = Loss[AverageLossOptions.loss.default]
-    target_columns: tuple[str, ...] = ()
-    one_hot_target: bool | None = None
-    sum_outputs: bool = AverageLossOptions.sum_outputs.default
-
-    def output_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of the loss columns, given those of the outputs."""
-        return ("total",) if self.sum_outputs or self.loss is Loss.MLOGLOSS else names
-
-    def losses(self, actual: Matrix, predicted: Matrix) -> Matrix:
-        """Return the loss of each row: (n_rows, n_outputs), or (n_rows, 1) if summed."""
-        losses = row_losses(self.loss, actual, predicted)
-        return losses.sum(axis=1, keepdims=True) if self.sum_outputs else losses
-
-    def average(self, actual: Matrix, predicted: Matrix, weights: Array) -> Array:
-        """Return the average losses over rows: (n_outputs,), or (1,) if summed.
-
-        Raises
-        ------
-        ExplainError
-            INVALID_WEIGHTS if all weights are 0.
-        """
-        # 0 · ∞ is NaN, so rows of weight 0 are left out.
-        is_weighted = weights > 0
-        if not is_weighted.any():
-            raise ExplainError(
-                Reason.INVALID_WEIGHTS,
-                "all compared rows have weight 0; raise row_count, or leave out rows of weight 0",
-                "weight_column",
-            )
-        return mean(self.losses(actual[is_weighted], predicted[is_weighted]), weights[is_weighted])
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.loss_expression import (
+    LossExpression,
+    read_loss_expression,
+)
+from onnxplain_server.methods.losses import Loss
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +28,13 @@ class Target:
     values : (n_rows, n_outputs)
     pairings : tuple of ClassPairing
         Empty if the target is numeric.
+    expression : LossExpression or None
+        Loss of these rows as an expression, if it is one.
     """
 
     values: Matrix
     pairings: tuple[ClassPairing, ...] = ()
+    expression: LossExpression | None = None
 
 
 _AS_NUMBERS = ", or set one_hot_target to false to compare numbers"
@@ -100,14 +58,63 @@ def resolve(
             "no target: name the column with the true values in target_column",
             "target_column",
         )
+    comparison = replace(comparison, target_columns=columns)
     targets = [table.column(name, f"{path}.target_columns") for name in columns]
     one_hot = comparison.one_hot_target
-    if one_hot is None:
-        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
+    if _is_raw(comparison, table, outputs, path):
+        _check_unpaired(comparison, targets, outputs, path)
+        one_hot = False
+    elif one_hot is None:
+        is_class = comparison.measure is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
         one_hot = any(c.dtype == object for c in targets) or (is_class and len(columns) == 1)
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
-    return replace(comparison, target_columns=columns, one_hot_target=one_hot)
+    return replace(comparison, one_hot_target=one_hot)
+
+
+def _is_raw(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> bool:
+    """Return whether no output scores a class: they are expressions, or the loss names them."""
+    expression = _read_expression(comparison, table, outputs, path)
+    return outputs.are_expressions or (expression is not None and expression.is_total)
+
+
+def _check_unpaired(
+    comparison: Comparison, targets: Sequence[Array], outputs: Outputs, path: str
+) -> None:
+    """Refuse classes where no output scores one."""
+    if comparison.one_hot_target:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "one_hot_target pairs the target's classes with outputs of the model, which prediction "
+            "or loss_expression takes the place of; leave it out",
+            f"{path}.one_hot_target",
+        )
+    if comparison.loss_expression or comparison.one_hot_target is False:
+        return
+    if any(is_class_target(target, outputs) for target in targets):
+        raise unpaired_classes(f"{path}.target_columns", ", or set one_hot_target to false")
+
+
+def unpaired_classes(path: str, advice: str = "") -> ExplainError:
+    """Build the error for a target of classes that is compared with predictions."""
+    return ExplainError(
+        Reason.INVALID_OPTION,
+        "the target names classes, and with prediction no output scores a class; compare them by "
+        f"loss_expression, where y is what the target holds{advice}",
+        path,
+    )
+
+
+def _read_expression(
+    comparison: Comparison, table: Table, outputs: Outputs, path: str
+) -> LossExpression | None:
+    text, columns = comparison.loss_expression, comparison.target_columns
+    if not text:
+        return None
+    names = tuple(outputs.names[k] for k in outputs.explained)
+    only = columns[0] if len(columns) == 1 else ""
+    is_raw = outputs.are_expressions and bool(only)
+    return read_loss_expression(text, f"{path}.loss_expression", table, only, names, is_raw=is_raw)
 
 
 def is_class_target(column: Array, outputs: Outputs) -> bool:
@@ -137,9 +144,23 @@ def read(comparison: Comparison, table: Table, outputs: Outputs, path: str) -> T
     ExplainError
         INVALID_OPTION, or INVALID_TABLE if a true value is missing.
     """
+    expression = _read_expression(comparison, table, outputs, path)
+    target = _read_values(comparison, table, outputs, expression, path)
+    return replace(target, expression=expression)
+
+
+def _read_values(
+    comparison: Comparison,
+    table: Table,
+    outputs: Outputs,
+    expression: LossExpression | None,
+    path: str,
+) -> Target:
     field, count = f"{path}.target_columns", len(outputs.explained)
     columns = [complete_column(table, name, field) for name in comparison.target_columns]
-    if comparison.loss is Loss.MLOGLOSS and count < 2:
+    if expression is not None and not expression.reads_actual:
+        return Target(np.zeros((table.n_rows, count)))
+    if comparison.measure is Loss.MLOGLOSS and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the loss MLOGLOSS needs at least 2 outputs; for one, use LOGLOSS",
@@ -171,6 +192,13 @@ def read_column(table: Table, name: str, outputs: Outputs) -> Target:
         MISSING_COLUMN, INVALID_OPTION, or INVALID_TABLE if a true value is missing.
     """
     column = complete_column(table, name, "target_column")
+    if outputs.are_expressions and (is_class_target(column, outputs) or len(outputs.explained) > 1):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "with prediction the target must be numbers that one prediction is compared with; "
+            "ask for one prediction at a time, and leave permutation_count out for classes",
+            "target_column",
+        )
     if is_class_target(column, outputs) or len(outputs.explained) > 1:
         return _indicators([column], outputs, "target_column", "")
     return Target(column[:, np.newaxis])
@@ -194,6 +222,7 @@ def read_labels(
     ExplainError
         As `resolve` and `read`.
     """
+    outputs = replace(outputs, are_expressions=False)  # nothing is compared with them
     comparison = resolve(Comparison(), table, target_column, outputs, path)
     column = complete_column(table, comparison.target_columns[0], f"{path}.target_columns")
     is_text = column.dtype == object

@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     shorten_inside,
     spell_beside,
+    spell_interval,
 )
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
@@ -45,7 +46,7 @@ def _groups(result: Result) -> Bars:
     losses = np.array([one.values for one in result.losses])
     rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
     overall = mean(losses, shares)
-    names = ["all rows used", *(result.losses[row].group for row in rows)]
+    names = ["all rows used", *(spell_interval(result.losses[row].group) for row in rows)]
     columns = _worst(overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]
     return _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])

@@ -30,6 +30,7 @@ _MAX_CURVES = 100  # of one output
 _MAX_POINTS, _MAX_CATEGORIES = 100, 40  # along the feature
 _MAX_STEPS = 400  # along a feature with a stepped grid
 _MAX_PANELS = 12
+_ROUNDING = 1e-6  # of the largest prediction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +186,7 @@ def _agreement(grid: Array, curves: Matrix) -> Iterator[str]:
         return
     first, last = finite[np.argmin(grid[finite])], finite[np.argmax(grid[finite])]
     steps = curves[:, last] - curves[:, first]
-    rounding = 1e-6 * np.abs(curves).max()
+    rounding = _ROUNDING * np.abs(curves).max()
     up, down = int((steps > rounding).sum()), int((steps < -rounding).sum())
     count = len(curves)
     if count in (up, down):
@@ -199,6 +200,10 @@ def _curves_shown(view: _View) -> Iterator[str]:
     bold = "their mean, unweighted" if shown == total else f"the unweighted mean of all {total}"
     thin = f"{shown} of {total} rows, evenly spread" if shown < total else f"{total} rows"
     yield f"Thin: single rows ({thin}). Bold: {bold}"
+    if total > 1 and np.isfinite(view.values).all():
+        spread, largest = np.ptp(view.values, axis=0), np.abs(view.values).max()
+        if spread.max() <= _ROUNDING * largest:
+            yield "All curves are the same, so they lie under their mean"
 
 
 def _left_out(view: _View, result: Result) -> Iterator[str]:

@@ -28,7 +28,6 @@ from onnxplain_server.plots import permutation_importance as permutation_importa
 from onnxplain_server.plots import sequences as sequence_plots
 from onnxplain_server.plots import swarm as swarm_plots
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.importances import compare
 
 
 def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
@@ -39,7 +38,7 @@ def draw_all(results: Sequence[Result]) -> list[tuple[Plot, ...]]:
     permutations = [(i, r) for i, r in indexed if isinstance(r, permutation_importance.Result)]
     if statistics and permutations:
         (i, first), (k, second) = statistics[0], permutations[0]
-        plots[max(i, k)] += compare(first, second)
+        plots[max(i, k)] += interaction_plots.compare(first, second)
     return plots
 
 

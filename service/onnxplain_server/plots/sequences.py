@@ -19,7 +19,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
 )
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
-from onnxplain_server.plots.firm_squares import DIVERGING
+from onnxplain_server.plots.firm.squares import DIVERGING
 
 _MAX_STRINGS = 20
 _MAX_MISMATCHES = 2

@@ -63,11 +63,12 @@ def receipt(message: Receipt) -> list[Fact]:
     engine = ExplainRequest.Engine.Name(message.engine) if message.engine else ""
     lookup_count = message.cache_hit_count + message.cache_miss_count
     facts = [
+        Fact("prediction", "; ".join(_text(text) for text in message.prediction)),
         Fact("rows predicted", f"{message.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{message.cache_hit_count:,} of {lookup_count:,} effects"),
         Fact("engine", f"{engine}: {_text(message.engine_reason)}" if engine else ""),
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
-        Fact("model", shorten(_text(message.model_digest), _DIGEST_LENGTH)),
+        Fact("model", shorten(_text(message.model_digest), _DIGEST_LENGTH) or "none"),
         Fact("table", shorten(_text(message.table_digest), _DIGEST_LENGTH)),
         Fact("onnxplain", _text(message.server_version)),
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),

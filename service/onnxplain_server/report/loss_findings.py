@@ -23,7 +23,7 @@ def of_permutation_importance(
 ) -> Iterator[Finding]:
     """Write the importance of each entry, and the loss before shuffling."""
     outputs = distinguish(result.output_names)
-    loss = _loss(options.loss)
+    loss = _loss(options)
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
     shown, left_out = truncate(ranked, len(outputs), "weaker ones")
     values = np.array([importance.values for importance in shown])
@@ -59,7 +59,7 @@ def of_permutation_importance(
 def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> Iterator[Finding]:
     """Write the loss of all rows, or of each group by ascending value."""
     outputs = distinguish(result.output_names)
-    loss = _loss(options.loss)
+    loss = _loss(options)
     grouped = any(one.group for one in result.losses)
     shown, left_out = truncate(result.losses, len(outputs), "further groups")
     values = np.array([one.values for one in shown])
@@ -89,7 +89,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     )
 
 
-def _baseline(result: PermutationImportanceResult, loss: Loss) -> Finding:
+def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
     outputs = distinguish(result.output_names)
     losses: Vector = np.array(result.baseline_losses)
     columns = (
@@ -117,6 +117,8 @@ def _strength(values: Sequence[float]) -> float:
     return -np.inf if np.isnan(total) else total
 
 
-def _loss(number: int) -> Loss:
-    """Return the loss of an enum number; 0, unspecified, means SQUARED_ERROR."""
-    return Loss[AverageLossOptions.Loss.Name(number)] if number else Loss.SQUARED_ERROR
+def _loss(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
+    """Return the loss or its expression; 0, unspecified, means SQUARED_ERROR."""
+    if options.loss_expression:
+        return str(options.loss_expression)
+    return Loss[AverageLossOptions.Loss.Name(options.loss)] if options.loss else Loss.SQUARED_ERROR

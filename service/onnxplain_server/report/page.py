@@ -69,7 +69,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
     answer : ExplainResponse
         Untrusted: names are escaped, specifications parsed and written anew.
     model_name : str
-        Name of the model in the title, such as its file name.
+        Name of the model in the title, such as its file name; of the table without a model.
 
     Raises
     ------
@@ -78,13 +78,19 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
     """
     return _render(
         _TemplateParser(
-            title=f"What {clean(model_name) if model_name else 'the model'} has learned",
+            title=_title(answer, clean(model_name) if model_name else ""),
             sections=_sections(answer),
             warnings=facts.warnings(answer),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
         )
     )
+
+
+def _title(answer: ExplainResponse, name: str) -> str:
+    if answer.HasField("model"):
+        return f"What {name or 'the model'} has learned"
+    return f"Explanation of {name}" if name else "Explanation"
 
 
 def of_plot(plot: Plot) -> str:

@@ -1,4 +1,4 @@
-"""Linked trees engine: effects on probabilities, which are a link function of sums over trees."""
+"""Linked trees engine: effects on outputs that are made of a link function of sums over trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Int32Array
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.replicates import Replicates
 from onnxplain_server.trees.stepping.planes import fits_in_table, plane_means
 from onnxplain_server.trees.stepping.step_functions import StepFunctions
@@ -29,7 +29,7 @@ _MAX_HYBRID_ROWS = 16_384
 
 
 class Linked(TreeEffects):
-    """Implements `Effects` for models whose outputs are a link function of sums over trees.
+    """Implements `Effects` for outputs that are affine in a link function of sums over trees.
 
     No row is predicted. A single feature is moved over all its cells at once, exactly and on
     all rows: each row's output is a step function of it (`step_functions`). So are two features
@@ -100,9 +100,18 @@ class Linked(TreeEffects):
         return n * n_points
 
     def rounding_error(self) -> Vector:
-        # No probability is steeper than its score.
-        scores = magnitude(self._ensemble).max()
-        return np.full(len(self._outputs), AVERAGING * (1 + scores))
+        errors = AVERAGING * (1 + magnitude(self._ensemble))
+        if self._linked.link is LinkFunction.EXPONENTIAL:
+            # As steep as it is large.
+            errors *= np.abs(self._linked.to_linked(self._bound.sums)).max(axis=0)
+        else:
+            # No probability is steeper than its score, or than those that it is compared with.
+            errors = np.full(len(errors), errors.max())
+        if self._linked.combination is None:
+            return errors[self._outputs]
+        matrix, offset = self._linked.combination
+        combined: Vector = np.abs(matrix) @ errors + AVERAGING * np.abs(offset)
+        return combined[self._outputs]
 
     def batches(self, weights: Array) -> Iterator[Array]:
         if weights.ndim == 1:
@@ -150,7 +159,7 @@ class Linked(TreeEffects):
         distinct, inverse = np.unique(cells, return_inverse=True)
         outputs = self._step_functions.outputs(feature, distinct, self._pool)
         self._ledger.spend(len(self._bound.background) * len(cells), 0)
-        return outputs[:, inverse][:, :, self._outputs]
+        return self._select(outputs[:, inverse])
 
     @cached_property
     def _step_functions(self) -> StepFunctions:
@@ -204,7 +213,8 @@ class Linked(TreeEffects):
 
     def _to_outputs(self, targets: Matrix) -> Matrix:
         """Compute the selected outputs from sums of leaves."""
-        return self._select(self._linked.to_outputs(targets))
+        return self._select(self._linked.to_linked(targets))
 
-    def _select(self, outputs: Matrix) -> Matrix:
-        return outputs[:, self._outputs]
+    def _select(self, linked: Array) -> Array:
+        """Compute the selected outputs from linked scores, or averages of them."""
+        return self._linked.combine(linked)[..., self._outputs]

@@ -93,7 +93,8 @@ def _enum_fault(value: Any, kind: Any, path: str) -> Fault | None:
     known = kind.values_by_name if isinstance(value, str) else kind.values_by_number
     if isinstance(value, str | int) and not isinstance(value, bool) and value in known:
         return None
-    return Fault(path, f"must be one of {', '.join(kind.values_by_name)}")
+    choices = (value.name for value in kind.values if value.number)
+    return Fault(path, f"must be one of {', '.join(choices)}")
 
 
 def _join(path: str, name: str) -> str:

@@ -67,6 +67,22 @@ def _read_resampling(message: Any, path: str) -> Values:
     return {"resampling": replace(resampling, scheme=Scheme(scheme)) if scheme else resampling}
 
 
+def _read_loss(message: Any, path: str) -> Values:
+    """Refuse a loss beside an expression; read all else by the names of the fields."""
+    if message.loss and message.loss_expression:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "loss and loss_expression are two losses; leave one of them out",
+            f"{path}.loss_expression",
+        )
+    return {}
+
+
+def _write_loss(options: Any) -> Values:
+    """Leave out the loss if an expression takes its place."""
+    return {"loss": None} if options.comparison.loss_expression else {}
+
+
 def _read_grids(message: Any, _path: str) -> Values:
     grids = (grid.columns for grid in message.grids)
     return {"grids": tuple({c.name: from_column(c) for c in g} if g else None for g in grids)}
@@ -98,12 +114,17 @@ def _write_feature_vectors(options: feature_vectors.Options) -> Values:
 
 
 _READ: ReadExceptions = {
+    "AverageLossOptions": _read_loss,
+    "PermutationImportanceOptions": _read_loss,
+    "SwarmOptions": _read_loss,
     "InteractionsOptions": _read_resampling,
     "PartialDependenceOptions": _read_grids,
     "IndividualConditionalExpectationOptions": _read_grids,
 }
 
 _WRITE: WriteExceptions = {
+    "AverageLossOptions": _write_loss,
+    "PermutationImportanceOptions": _write_loss,
     "InteractionsOptions": lambda options: {"resampling": options.resampling.scheme},
     "PartialDependenceOptions": _write_grids,
     "IndividualConditionalExpectationOptions": _write_grids,

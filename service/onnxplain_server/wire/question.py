@@ -31,10 +31,12 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
     Raises
     ------
     ExplainError
-        INVALID_REQUEST without a model, BLOB_NOT_FOUND.
+        INVALID_REQUEST without a model, INVALID_MODEL if it is empty, BLOB_NOT_FOUND.
     """
     if message.id:
         return find(blobs, "model", message.id).content
+    if message.WhichOneof("source") == "content" and not message.content:
+        raise ExplainError(Reason.INVALID_MODEL, "the model is empty: 0 bytes", "model")
     if not message.content:
         raise ExplainError(
             Reason.INVALID_REQUEST,
@@ -42,13 +44,6 @@ def model_content(message: model_pb2.Model, blobs: Blobs = NO_BLOBS) -> bytes:
             "model",
         )
     return message.content
-
-
-def needs_model(request: service_pb2.ExplainRequest) -> bool:
-    """Tell whether a request needs a model: not if all its methods come with weights."""
-    return not request.methods or any(
-        not method.firm.sequences.HasField("weights") for method in request.methods
-    )
 
 
 def read(request: service_pb2.ExplainRequest) -> Question:
@@ -80,5 +75,6 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         row_count=row_count,
         seed=request.seed,
         class_labels=tuple(request.class_labels),
+        prediction=tuple(request.prediction),
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )

@@ -12,7 +12,6 @@ from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.question import needs_model
 from onnxplain_server.wire.rest_table import FORMS, read_table
 
 _FORMATS: Mapping[str, str] = MappingProxyType(
@@ -77,7 +76,7 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
     Raises
     ------
     ExplainError
-        INVALID_REQUEST, also if model or table is given twice, or the model is missing.
+        INVALID_REQUEST, also if model or table is given twice.
     """
     request = from_json(text)
     for name, file in (("model", model), ("table", table)):
@@ -86,9 +85,6 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
     if model is not None:
         request.model.CopyFrom(Model(content=model.content))
-    elif not request.HasField("model") and needs_model(request):
-        message = "the part model is missing; send the ONNX file under that name"
-        raise ExplainError(Reason.INVALID_REQUEST, message, "model")
     if table is not None:
         setattr(request.table, table_form(table.media_type, table.name), table.content)
     return request

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 from onnxplain.v1 import table_pb2
@@ -19,6 +17,7 @@ from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.wire.arrow_columns import UnreadableError, read_column
 from onnxplain_server.wire.blobs import find, identify
+from onnxplain_server.wire.csv_table import parse_csv
 
 
 def read(message: table_pb2.Table, blobs: Blobs = NO_BLOBS) -> Table:
@@ -79,7 +78,7 @@ def _parse(source: str, content: bytes, path: str) -> pa.Table:
     parsers: dict[str, Callable[[bytes], pa.Table]] = {
         "arrow": _parse_ipc,
         "parquet": lambda content: pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(),
-        "csv": _parse_csv,
+        "csv": parse_csv,
     }
     try:
         table = parsers[source](content)
@@ -102,18 +101,6 @@ def _parse_ipc(content: bytes) -> pa.Table:
     is_file = content[:6] == b"ARROW1"
     reader = pyarrow.ipc.open_file(buffer) if is_file else pyarrow.ipc.open_stream(buffer)
     return reader.read_all()
-
-
-def _parse_csv(content: bytes) -> pa.Table:
-    # Without this, Arrow splits quoted values that contain line breaks at the ends of blocks.
-    lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines)
-    times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
-    if not times:
-        return table
-    # Times are read as text, as in the file: "12:30" would turn into "12:30:00".
-    options = pyarrow.csv.ConvertOptions(column_types=times)
-    return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
 
 
 def _from_columns(columns: Sequence[table_pb2.Column]) -> Table:

@@ -30,6 +30,7 @@ SOFTMAX = [
     "sklearn_logistic_3class",
     "sklearn_logistic_3class_double",
     "xgboost_3class",
+    "xgboost_file",
 ]
 ONE_VERSUS_REST = ["sklearn_one_versus_rest"]
 WITHOUT_MARGIN = {

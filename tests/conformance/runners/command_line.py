@@ -36,7 +36,7 @@ def _methods(case: Mapping[str, Any]) -> bool:
 def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:
     request = folder / "request.json"
     request.write_text(json.dumps(case["request"]))
-    words = ["explain", str(root / case["model"]) if "model" in case else ""]
+    words = ["explain", *([str(root / case["model"])] if "model" in case else [])]
     if "columns" in case:
         words.append(_table(case["columns"], folder / "table.csv"))
     elif "table" in case:

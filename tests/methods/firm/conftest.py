@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods.firm import Moments, Options, Result, ScoredRows, compute
-from onnxplain_server.methods.firm.language import ColumnValues, parse
 from onnxplain_server.methods.resampling import Resampling
 
 

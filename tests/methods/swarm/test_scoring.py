@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm.options import Score
 from onnxplain_server.methods.swarm.scoring import GroundTruth
-from onnxplain_server.methods.target import Comparison
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
 RANDOM = np.random.default_rng(5)

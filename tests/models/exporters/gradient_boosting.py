@@ -16,7 +16,7 @@ from lightgbm import LGBMClassifier, LGBMRegressor
 from onnxmltools import convert_lightgbm, convert_xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from xgboost import XGBClassifier, XGBRegressor
+from xgboost import Booster, DMatrix, XGBClassifier, XGBRegressor, train
 
 Fixture = tuple[str, onnx.ModelProto, pd.DataFrame, dict[str, Any]]
 DATA = {"regressor": load_diabetes, "binary": load_breast_cancer, "3class": load_iris}
@@ -40,6 +40,7 @@ def fixtures() -> Iterator[Fixture]:
         yield from lightgbm(kind, features, data.target)
         yield from xgboost(kind, features, data.target)
         yield from catboost(kind, features, data.target)
+    yield xgboost_file()
     yield from categorical()
 
 
@@ -101,6 +102,28 @@ def xgboost(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:
     rows = sample(features)
     answers = answers_of(model, rows.to_numpy(), raw={"output_margin": True})
     yield f"xgboost_{kind}", convert_xgboost(model, initial_types=matrix(features)), rows, answers
+
+
+def xgboost_file() -> Fixture:
+    """A model that comes as a file of its own, as R's xgb.save() writes it."""
+    data = load_iris(as_frame=True)
+    features = data.data.astype(np.float32)
+    parameters = {"objective": "multi:softprob", "num_class": 3, "max_depth": 3, "seed": 1}
+    booster = train(parameters, DMatrix(features, label=data.target), 15)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        booster.save_model(path)
+        loaded = Booster(model_file=path)
+    loaded.feature_names = None  # onnxmltools wants f0, f1, ...
+    inputs = [("input", FloatTensorType([None, loaded.num_features()]))]
+    exported = convert_xgboost(loaded, initial_types=inputs)
+    rows = sample(features)
+    answers = {
+        "output_names": ["0", "1", "2"],
+        "response": booster.predict(DMatrix(rows)),
+        "margin": booster.predict(DMatrix(rows), output_margin=True),
+    }
+    return "xgboost_file", exported, rows, answers
 
 
 def catboost(kind: str, features: pd.DataFrame, y) -> Iterator[Fixture]:

@@ -21,6 +21,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten_inside,
     spell,
     spell_beside,
+    spell_interval,
     spell_on_scale,
     spell_whole,
 )
@@ -167,3 +168,28 @@ def test_any_names_become_distinct_identifiers(stems: list[str]) -> None:
 )
 def test_weights_are_written_in_full(value: float, text: str) -> None:
     assert spell_whole(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("[1.18e+03,1.7e+04]", "[1180,17000]"),
+        ("(-2e+06,3.95e+09]", "(-2000000,3950000000]"),
+        ("(1.7e-05,2e+10]", "(1.7e-05,2e+10]"),
+        ("[0,1.5]", "[0,1.5]"),
+        ("1e+04 or more", "1e+04 or more"),
+        ("", ""),
+    ],
+)
+def test_ends_of_intervals_have_no_exponents_that_need_none(name: str, text: str) -> None:
+    assert spell_interval(name) == text
+
+
+@given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+def test_intervals_keep_their_ends(low: float, high: float) -> None:
+    """Labels have three digits, as those of groups."""
+    name = f"({low:.3g},{high:.3g}]"
+
+    ends = spell_interval(name).strip("(]").split(",")
+
+    assert [float(end) for end in ends] == [float(f"{low:.3g}"), float(f"{high:.3g}")]

@@ -47,6 +47,8 @@ def cases(draw: st.DrawFn, method: str) -> Case:
         options["scale"] = "MARGIN"
     if draw(st.integers(0, 5)) == 5:
         options["outputIndices"] = [draw(st.sampled_from([0, 0, 0, 1, 2]))]
+    elif draw(st.integers(0, 3)) == 3:
+        options["prediction"] = draw(_predictions(kind))
     if draw(st.integers(0, 5)) == 5:
         options |= {"rowCount": draw(st.integers(2, n_rows)), "seed": draw(st.integers(0, 9))}
     options["engine"] = draw(st.sampled_from(_ENGINES))
@@ -54,6 +56,19 @@ def cases(draw: st.DrawFn, method: str) -> Case:
     options["methods"] = [{method: draw(options_of(method, *names))}]
     form = draw(st.sampled_from(["columns", "arrow", "csv"]))
     return Case(kind.content, kind.name, columns, form, options, kind.is_matrix)
+
+
+@st.composite
+def _predictions(draw: st.DrawFn, kind: Kind) -> list[str]:
+    """One expression or two over the outputs, continuous and nowhere steep."""
+    names = [f"`{name}`" for name in kind.classes] or ["y"]
+    texts = ["2 * {} + 1", "{} - {} / 4", "exp({} / 999)", "expm1({} / 999) * 5", "log1p(abs({}))"]
+    texts += ["clip({}, -1, 1)", "wide = max({}, {}, 0)"]
+    chosen = draw(st.lists(st.sampled_from(texts), min_size=1, max_size=2, unique=True))
+    return [
+        text.format(*(draw(st.sampled_from(names)) for _ in range(text.count("{}"))))
+        for text in chosen
+    ]
 
 
 @st.composite

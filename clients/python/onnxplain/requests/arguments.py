@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.progress import ProgressCallback
-from onnxplain.requests.forms import Method, to_labels, to_names
+from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names
 from onnxplain.requests.models import to_model
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
@@ -47,8 +47,9 @@ class RequestOptions(TypedDict, total=False):
         only count (f0, f1, ...) and are not those of the other: every column except target and
         weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be called
         otherwise here than in the model, but one that the model names may not stand in the place of
-        another. For a model with one input per column: a subset is not possible; leave it out. For
-        an array: the names of its columns.
+        another. For a model with one input per column: a subset is not possible; leave it out.
+        Without a model: the features; default: every column except target and weight. For an array:
+        the names of its columns.
     target_column : str
         Column with the true values.
     weight_column : str
@@ -83,6 +84,18 @@ class RequestOptions(TypedDict, total=False):
         first. Needs a target, each of whose values must be one of them; none twice. Default: a
         class is paired with the output of the same name, or of the same number where both spell
         one; any other target is refused. Costs nothing.
+    prediction : str or sequence of str
+        The predictions to explain, as expressions over the model's outputs in the language of
+        `Firm.features`, like "exp(y)", "high - low" or "clip(p, 0, 1)". Each makes one output,
+        which stands in the place of the model's in all results and losses; its name is the
+        expression, or the name in front of an equals sign, as in "price = exp(y)"; none twice. The
+        outputs of the model are called by their names on the requested scale
+        (`ModelDescription.output_names`), in backquotes where they are no identifiers, as in "`1` -
+        `0`"; the only output of a model also `y` or `p`. Not together with `output_indices` or
+        `class_labels`. Refused for methods that do not read the predictions: swarm (which reads
+        classes), FIRM on sequences, feature vectors from MODEL or LABELS, FIRM from LABELS without
+        contrasts; and where a prediction is not finite. The receipt tells whether trees still
+        apply. At most 100 entries; default: the outputs of the model.
     """
 
     feature_columns: Sequence[str]
@@ -96,6 +109,7 @@ class RequestOptions(TypedDict, total=False):
     plots: bool
     allow_inconsistent_model: bool
     class_labels: Sequence[str | float]
+    prediction: str | Sequence[str]
 
 
 def to_request(
@@ -113,6 +127,7 @@ def to_request(
     plots: bool = True,
     allow_inconsistent_model: bool = False,
     class_labels: Sequence[str | float] = (),
+    prediction: str | Sequence[str] = (),
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -132,6 +147,7 @@ def to_request(
         plots=plots,
         allow_inconsistent_model=allow_inconsistent_model,
         class_labels=to_labels(class_labels),
+        prediction=to_expressions(prediction),
     )
 
 
@@ -154,6 +170,7 @@ class ExplainCall(ABC):
         plots: bool = True,
         allow_inconsistent_model: bool = False,
         class_labels: Sequence[str | float] = (),
+        prediction: str | Sequence[str] = (),
         timeout: float | None = None,
         progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
@@ -162,7 +179,8 @@ class ExplainCall(ABC):
         Parameters
         ----------
         model : path, bytes, onnx.ModelProto, or what `upload_model` returned
-            None for sequences that bring weights.
+            None if no method needs one: feature vectors and FIRM of labels, and sequences that
+            bring weights.
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
             See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods that
             need none.
@@ -176,7 +194,8 @@ class ExplainCall(ABC):
             target and weight, in table order, with the warning COLUMNS_BY_POSITION. Columns may be
             called otherwise here than in the model, but one that the model names may not stand in
             the place of another. For a model with one input per column: a subset is not possible;
-            leave it out. For an array: the names of its columns.
+            leave it out. Without a model: the features; default: every column except target and
+            weight. For an array: the names of its columns.
         target_column : str
             Column with the true values.
         weight_column : str
@@ -212,6 +231,19 @@ class ExplainCall(ABC):
             class first. Needs a target, each of whose values must be one of them; none twice.
             Default: a class is paired with the output of the same name, or of the same number where
             both spell one; any other target is refused. Costs nothing.
+        prediction : str or sequence of str
+            The predictions to explain, as expressions over the model's outputs in the language of
+            `Firm.features`, like "exp(y)", "high - low" or "clip(p, 0, 1)". Each makes one output,
+            which stands in the place of the model's in all results and losses; its name is the
+            expression, or the name in front of an equals sign, as in "price = exp(y)"; none twice.
+            The outputs of the model are called by their names on the requested scale
+            (`ModelDescription.output_names`), in backquotes where they are no identifiers, as in
+            "`1` - `0`"; the only output of a model also `y` or `p`. Not together with
+            `output_indices` or `class_labels`. Refused for methods that do not read the
+            predictions: swarm (which reads classes), FIRM on sequences, feature vectors from MODEL
+            or LABELS, FIRM from LABELS without contrasts; and where a prediction is not finite. The
+            receipt tells whether trees still apply. At most 100 entries; default: the outputs of
+            the model.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned), optional
@@ -250,6 +282,7 @@ class ExplainCall(ABC):
             plots=plots,
             allow_inconsistent_model=allow_inconsistent_model,
             class_labels=class_labels,
+            prediction=prediction,
         )
         return self._explain(request, files_of(model, table), timeout, progress)
 

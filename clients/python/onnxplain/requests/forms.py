@@ -47,6 +47,11 @@ def to_labels(labels: Sequence[str | float]) -> list[str]:
     return [str(label) for label in labels]
 
 
+def to_expressions(expressions: str | Sequence[str]) -> list[str]:
+    """Write expressions, of which one may stand alone."""
+    return [expressions] if isinstance(expressions, str) else list(expressions)
+
+
 def to_groups(entries: Sequence[str | Sequence[str]], option: str) -> list[FeatureGroup]:
     """Write entries of one name, or of several that go together."""
     return [

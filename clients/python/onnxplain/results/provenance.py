@@ -159,6 +159,8 @@ class Receipt:
     library_versions : mapping of name to version
     elapsed : timedelta
         On the server.
+    prediction : tuple of str
+        What was explained in place of the model's outputs; empty for these.
     """
 
     model_digest: str
@@ -173,6 +175,7 @@ class Receipt:
     server_version: str
     library_versions: Mapping[str, str]
     elapsed: timedelta
+    prediction: tuple[str, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:

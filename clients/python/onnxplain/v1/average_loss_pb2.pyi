@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AverageLossOptions(_message.Message):
-    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count")
+    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count", "loss_expression")
     class Loss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         LOSS_UNSPECIFIED: _ClassVar[AverageLossOptions.Loss]
@@ -31,13 +31,15 @@ class AverageLossOptions(_message.Message):
     SUM_OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     GROUP_COLUMN_FIELD_NUMBER: _ClassVar[int]
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LOSS_EXPRESSION_FIELD_NUMBER: _ClassVar[int]
     loss: AverageLossOptions.Loss
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     one_hot_target: bool
     sum_outputs: bool
     group_column: str
     group_count: int
-    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ...) -> None: ...
+    loss_expression: str
+    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ...) -> None: ...
 
 class AverageLossResult(_message.Message):
     __slots__ = ("output_names", "losses")

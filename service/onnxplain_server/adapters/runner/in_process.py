@@ -212,8 +212,8 @@ class InProcess:
 
 
 def _model_file(message: service_pb2.ExplainRequest, blobs: Blobs) -> _ModelFile | None:
-    """Return the request's model; None where it has none and needs none."""
-    if not message.HasField("model") and not question.needs_model(message):
+    """Return the request's model; None where it has none."""
+    if not message.HasField("model"):
         return None
     content = question.model_content(message.model, blobs)
     return _ModelFile(content, message.model.id or identify(content))
@@ -253,6 +253,7 @@ def _receipt(
         server_version=installed["onnxplain-server"],
         library_versions={name: installed[name] for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
+        prediction=message.prediction,
     )
 
 

@@ -30,6 +30,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     rows = sample.draw(sample.rows, len(sample.rows))
     actual, weights = truth.values[rows], sample.weights[rows]
     groups = _ascending_groups(task, options, rows)
+    expression = truth.expression and truth.expression.take(rows)
     effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
@@ -42,7 +43,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     return Job(
         options,
         len(rows),
-        lambda: average_loss.compute(effects, options, actual, groups),
+        lambda: average_loss.compute(effects, options, actual, groups, expression),
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,

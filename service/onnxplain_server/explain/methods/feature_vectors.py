@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.effect_cache import cached
+from onnxplain_server.explain.methods.labels import Labels, read_labels
+from onnxplain_server.explain.prediction_checks import prediction_unread
 from onnxplain_server.explain.row_counts import FOREST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import feature_vectors, target
-from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.methods import feature_vectors
 from onnxplain_server.methods.feature_vectors import Options, PathSource, Result, TrainingData
 from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
 from onnxplain_server.trees.reading.forest import Forest
@@ -32,7 +34,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     ExplainError
         If the options need a table and there is none, or need trees and the model has none.
     """
-    if task.request.given_table is None:
+    options = _without_model(task, options)
+    if task.request.given_table is None and task.request.has_model:
         return _without_table(task, options)
     names = task.sample.features.names
     forest = task.request.forest(len(names))
@@ -72,6 +75,9 @@ def _from_model(
     forest: Forest,
     leaf_visits: Callable[[], Array | None],
 ) -> Job[Result]:
+    if task.question.prediction:
+        reason = "the source MODEL reads the model's trees; SURROGATE reads the predictions"
+        raise prediction_unread(reason, f"{task.path}.source")
     run, seed = task.request.block_pool.run, task.question.seed
     return Job(
         options,
@@ -92,34 +98,69 @@ def _from_grown_forest(task: Task, options: Options) -> Job[Result]:
         _check_knockoff_columns(
             options.features, [c[rows] for c in columns], f"{task.path}.knockoffs"
         )
-    uses_labels = options.source is PathSource.LABELS
-    labels: Matrix | None = None
-    pairings: tuple[ClassPairing, ...] = ()
-    if uses_labels:
-        target_values, pairings = _read_target(task, options)
-        labels = target_values[rows]
-        growth = replace(options.growth, one_hot_target=labels.ndim == 1)
-        options = replace(options, growth=growth)
-    effects = task.effects.restrict(sample.unmerged(rows))
+    options, response = _response(task, options, rows)
 
     def run() -> Result:
-        response = effects.outputs() if labels is None else labels
-        _check_varied(response, "target_column" if uses_labels else "model")
+        values = response.compute()
+        _check_varied(values, response.field)
         single_rows = sample.positions(options.row_indices)
         weights = sample.weights[rows]
         training_data = TrainingData(
             tuple(column[rows] for column in columns),
             tuple(column[single_rows] for column in columns) if len(single_rows) else None,
-            response,
-            response.ndim == 1,
+            values,
+            values.ndim == 1,
             weights / weights.max(),  # so that multiples of weights break ties of splits alike
         )
         return feature_vectors.from_training_data(
             options, training_data, task.question.seed, pool.run, partial(cached, pool.ledger)
         )
 
-    cost = 0 if uses_labels else len(rows)
-    return Job(options, cost, run, sample.used(rows), pairings=pairings)
+    labels = response.labels
+    return Job(
+        options,
+        0 if labels else len(rows),
+        run,
+        sample.used(rows),
+        labels.notes if labels else (),
+        pairings=labels.pairings if labels else (),
+    )
+
+
+class _Response(NamedTuple):
+    """Response that a forest is grown on: predictions, or labels.
+
+    Attributes
+    ----------
+    compute : callable () -> (n_rows, n_outputs) numbers, or (n_rows,) names of classes
+    field : str
+        Field of the request that it comes from.
+    labels : Labels or None
+    """
+
+    compute: Callable[[], Matrix]
+    field: str
+    labels: Labels | None = None
+
+
+def _response(task: Task, options: Options, rows: Indices) -> tuple[Options, _Response]:
+    """Return the response on rows, and the options with what it decides."""
+    if options.source is not PathSource.LABELS:
+        engine = task.effects.restrict(task.sample.unmerged(rows))
+        return options, _Response(engine.outputs, "model")
+    labels = read_labels(task, options.growth.one_hot_target)
+    values = labels.values[rows].astype(str) if labels.is_class else labels.values[rows, None]
+    growth = replace(options.growth, one_hot_target=labels.is_class)
+    return replace(options, growth=growth), _Response(lambda: values, "target_column", labels)
+
+
+def _without_model(task: Task, options: Options) -> Options:
+    """Set the source LABELS for a request without a model; refuse other sources there."""
+    if task.request.has_model:
+        return options
+    if options.source not in {None, PathSource.LABELS}:
+        task.request.require_model()
+    return replace(options, source=PathSource.LABELS)
 
 
 def _with_source(options: Options, forest: Forest | Refusal) -> Options:
@@ -169,21 +210,6 @@ def _leaf_visits(forest: Forest, sample: Sample, options: Options) -> Array | No
         return None
     background = sample.unmerged(sample.positions(options.row_indices))
     return count_leaf_visits(forest.ensemble, background.columns)
-
-
-def _read_target(task: Task, options: Options) -> tuple[Matrix, tuple[ClassPairing, ...]]:
-    """Read the target: (n_rows, 1) numbers, or (n_rows,) names of classes."""
-    values, pairings, is_class = target.read_labels(
-        task.sample.table,
-        task.question.target_column,
-        task.outputs,
-        options.growth.one_hot_target,
-        task.path,
-    )
-    if not is_class:
-        return values[:, None], ()
-    classes: Matrix = values.astype(str)
-    return classes, pairings
 
 
 def _check_varied(response: Array, path: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,12 +14,15 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed, sample_rows
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.methods.labels import Labels, read_labels
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.row_counts import CONTRAST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import firm, target
-from onnxplain_server.methods.classes import ClassPairing, format_label, pair
+from onnxplain_server.language import ColumnValues, Expression, form_of, parse
+from onnxplain_server.language.forms import Threshold
+from onnxplain_server.methods import firm
+from onnxplain_server.methods.classes import format_label, pair
 from onnxplain_server.methods.firm import (
     Estimator,
     Moments,
@@ -28,8 +33,6 @@ from onnxplain_server.methods.firm import (
     contrasts,
     gradients,
 )
-from onnxplain_server.methods.firm.language import ColumnValues, Expression, form_of, parse
-from onnxplain_server.methods.firm.language.forms import Threshold
 from onnxplain_server.methods.firm.pairs import expand
 
 _MAX_CLASSES = 100
@@ -41,8 +44,7 @@ class _TargetScores:
 
     scores: Matrix
     names: tuple[str, ...]
-    is_class: bool
-    pairings: tuple[ClassPairing, ...] = ()
+    labels: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,21 +53,28 @@ class _Scoring:
 
     Attributes
     ----------
-    effects : Effects
-        The engine on the rows used.
+    engine : callable () -> Effects
+        The engine on the rows used; raises INVALID_REQUEST without a model.
     rows : (n,)
         Numbers of these rows in the table.
     target : _TargetScores or None
         None if the source is MODEL.
     """
 
-    effects: Effects
+    engine: Callable[[], Effects]
     sample: Sample
     question: Question
     options: Options
     rows: Indices
     path: str
     target: _TargetScores | None = None
+
+
+class _Contrasted(NamedTuple):
+    """Engine on the rows of the contrasts, and the columns that they measure."""
+
+    effects: Effects
+    features: tuple[str, ...]
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -76,46 +85,56 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     ExplainError
         If a feature cannot be read, or an estimator does not apply.
     """
-    sample, path = task.sample, task.path
+    path = task.path
     firm.check(options, path)
+    options = _with_source(task, options)
+    sample = task.sample
     columns = ColumnValues(sample.table.columns)
     features = expand(options, sample.features.names, columns.kinds, path)
     texts = zip(features.texts, features.paths, strict=True)
     expressions = [parse(text, columns.kinds, feature_path) for text, feature_path in texts]
     options = replace(options, features=tuple(features.texts))
     rows = sample.draw(sample.rows, len(sample.rows))
-    effects = _on(task.effects, sample, rows)
-    scoring = _Scoring(effects, sample, task.question, options, rows, path)
+    engine = cache(lambda: _on(task.effects, sample, rows))
+    scoring = _Scoring(engine, sample, task.question, options, rows, path)
     _check(scoring)
-    if options.source is not ScoreSource.MODEL:
-        target_scores = _read_target(task, options)
-        options = replace(options, one_hot_target=target_scores.is_class)
-        scoring = replace(scoring, options=options, target=target_scores)
-    contrast_effects, contrast_features = _contrast_inputs(scoring, expressions)
+    scoring = _with_target(task, scoring)
+    options, labels = scoring.options, scoring.target.labels if scoring.target else None
+    contrasted = _contrasted(scoring, expressions)
     run_blocks, seed = task.request.block_pool.run, task.question.seed
 
     def run() -> Result:
         scored_rows, moments = _scored_rows(scoring, columns), _moments(scoring, expressions)
         result = firm.compute(expressions, scored_rows, options, moments, seed, run_blocks)
-        compared = contrasts.compare(contrast_effects, contrast_features, options, path)
+        compared = contrasts.compare(*contrasted, options, path) if contrasted else ()
         return firm.complete(result, compared, tuple(features.pair_grids))
 
     return Job(
         options,
-        _cost(scoring, contrast_effects, contrast_features),
+        _cost(scoring, contrasted),
         run,
         sample.used(rows),
-        _contrasts_sampled_notes(options, contrast_effects, rows),
-        pairings=scoring.target.pairings if scoring.target else (),
+        (*_contrasts_sampled_notes(contrasted, rows), *(labels.notes if labels else ())),
+        pairings=labels.pairings if labels else (),
     )
 
 
-def _contrasts_sampled_notes(
-    options: Options, contrast_effects: Effects, rows: Indices
-) -> tuple[Note, ...]:
+def _with_source(task: Task, options: Options) -> Options:
+    """Set the default source: MODEL, or LABELS without a model; read the model if it is needed."""
+    if options.source is None:
+        default = ScoreSource.MODEL if task.request.has_model else ScoreSource.LABELS
+        options = replace(options, source=default)
+    if options.source is not ScoreSource.LABELS or options.contrasts:
+        task.request.require_model()
+    return options
+
+
+def _contrasts_sampled_notes(contrasted: _Contrasted | None, rows: Indices) -> tuple[Note, ...]:
     """Warn if contrasts are computed on fewer rows than FIRM."""
-    row_count = len(contrast_effects.background)
-    if not options.contrasts or row_count == len(rows):
+    if contrasted is None:
+        return ()
+    row_count = len(contrasted.effects.background)
+    if row_count == len(rows):
         return ()
     message = (
         f"Contrasts were computed on {row_count:,} of {len(rows):,} rows, as the time of some "
@@ -136,7 +155,7 @@ def _check(scoring: _Scoring) -> None:
     options, path = scoring.options, scoring.path
     gradient_option = contrasts.wants_gradient(options)
     if gradient_option:
-        gradients.check_smooth(scoring.effects, gradient_option, path)
+        gradients.check_smooth(scoring.engine(), gradient_option, path)
     is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
     if is_closed_form and options.source is not ScoreSource.MODEL:
         raise ExplainError(
@@ -145,7 +164,7 @@ def _check(scoring: _Scoring) -> None:
             "must be MODEL; ask for BINNED or SLOPE",
             f"{path}.estimator",
         )
-    is_weighted = len(np.unique(scoring.effects.background.weights)) > 1
+    is_weighted = len(np.unique(scoring.sample.weights[scoring.rows])) > 1
     if is_closed_form and is_weighted and options.covariance is firm.Covariance.LEDOIT_WOLF:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -154,25 +173,24 @@ def _check(scoring: _Scoring) -> None:
         )
 
 
-def _contrast_inputs(
-    scoring: _Scoring, expressions: Sequence[Expression]
-) -> tuple[Effects, tuple[str, ...]]:
-    """Return the engine on the rows of the contrasts, and the columns that they measure."""
+def _contrasted(scoring: _Scoring, expressions: Sequence[Expression]) -> _Contrasted | None:
+    """Return rows and columns of the contrasts; None if there are none."""
+    if not scoring.options.contrasts:
+        return None
     names = scoring.sample.features.names
     features = tuple(e.text for e in expressions if e.text in names and e.columns == (e.text,))
-    if not scoring.options.contrasts:
-        return scoring.effects, features
     count = scoring.question.row_count or CONTRAST_ROWS
     rows = scoring.rows[sample_rows(len(scoring.rows), count, scoring.question.seed)]
-    return _on(scoring.effects, scoring.sample, rows), features
+    return _Contrasted(_on(scoring.engine(), scoring.sample, rows), features)
 
 
-def _cost(scoring: _Scoring, contrast_effects: Effects, features: tuple[str, ...]) -> int:
+def _cost(scoring: _Scoring, contrasted: _Contrasted | None) -> int:
     options = scoring.options
     score_cost = 0 if options.source is ScoreSource.LABELS else len(scoring.rows)
     is_closed_form = options.estimator in {Estimator.GAUSSIAN, Estimator.TAYLOR}
-    gradient_cost = gradients.gradient_cost(scoring.effects) if is_closed_form else 0
-    return score_cost + gradient_cost + contrasts.cost(contrast_effects, features, options)
+    gradient_cost = gradients.gradient_cost(scoring.engine()) if is_closed_form else 0
+    contrast_cost = contrasts.cost(*contrasted, options) if contrasted else 0
+    return score_cost + gradient_cost + contrast_cost
 
 
 def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
@@ -182,8 +200,9 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
     parts: list[Matrix] = []
     names: tuple[str, ...] = ()
     if scoring.options.source is not ScoreSource.LABELS:
-        parts.append(scoring.effects.outputs())
-        names += scoring.effects.output_names
+        effects = scoring.engine()
+        parts.append(effects.outputs())
+        names += effects.output_names
     if scoring.target is not None:
         parts.append(scoring.target.scores[scoring.rows])
         names += scoring.target.names
@@ -191,41 +210,51 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
     return ScoredRows(drawn_columns, scoring.sample.weights[scoring.rows], scores, names)
 
 
-def _read_target(task: Task, options: Options) -> _TargetScores:
-    """Read the target as scores; classes become one score each, two classes a single one."""
-    column, outputs = task.question.target_column, task.outputs
-    values, pairings, is_class = target.read_labels(
-        task.sample.table, column, outputs, options.one_hot_target, task.path
-    )
-    if not is_class:
-        return _TargetScores(values[:, None], (column,), False)
-    if pairings:
-        output_positions = pair(values, outputs, "target_column").outputs
-        labels = [pairing.label for pairing in pairings]
-        codes = output_positions + len(labels) - len(outputs.names)
+def _with_target(task: Task, scoring: _Scoring) -> _Scoring:
+    """Add the target as scores, unless the source is MODEL."""
+    options = scoring.options
+    if options.source is ScoreSource.MODEL:
+        return scoring
+    labels = read_labels(task, options.one_hot_target)
+    scores = _target_scores(labels, task)
+    options = replace(options, one_hot_target=labels.is_class)
+    return replace(scoring, options=options, target=scores)
+
+
+def _target_scores(labels: Labels, task: Task) -> _TargetScores:
+    """Score rows by their labels; classes become one score each, two classes a single one."""
+    name = task.question.target_column
+    if not labels.is_class:
+        return _TargetScores(labels.values[:, None], (name,), labels)
+    if labels.pairings:
+        output_positions = pair(labels.values, task.outputs, "target_column").outputs
+        texts = [pairing.label for pairing in labels.pairings]
+        codes = output_positions + len(texts) - len(task.outputs.names)
     else:
-        classes, codes = np.unique(values, return_inverse=True)
-        labels = [format_label(label) for label in classes]
-    if len(labels) > _MAX_CLASSES:
+        classes, codes = np.unique(labels.values, return_inverse=True)
+        texts = [format_label(label) for label in classes]
+    if len(texts) > _MAX_CLASSES:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"the target has {len(labels):,} classes; at most {_MAX_CLASSES} can be scores",
+            f"the target has {len(texts):,} classes; at most {_MAX_CLASSES} can be scores",
             "target_column",
         )
-    scored = range(len(labels))[-1:] if len(labels) == 2 else range(len(labels))
+    scored = range(len(texts))[-1:] if len(texts) == 2 else range(len(texts))
     scores = np.stack([(codes == k).astype(np.float64) for k in scored], axis=1)
-    return _TargetScores(scores, tuple(f"{column} = {labels[k]}" for k in scored), True, pairings)
+    return _TargetScores(scores, tuple(f"{name} = {texts[k]}" for k in scored), labels)
 
 
 def _moments(scoring: _Scoring, expressions: Sequence[Expression]) -> Moments | None:
     """Return the inputs of closed forms: the gradient, and the columns of model and features."""
-    options, features = scoring.options, scoring.effects.background.features
+    options = scoring.options
     if options.estimator not in {Estimator.GAUSSIAN, Estimator.TAYLOR}:
         return None
+    effects = scoring.engine()
+    features = effects.background.features
     if options.estimator is Estimator.GAUSSIAN:
-        gradient = gradients.weights(scoring.effects, f"{scoring.path}.estimator")
+        gradient = gradients.weights(effects, f"{scoring.path}.estimator")
     else:
-        gradient = gradients.gradient_at_mean(scoring.effects)
+        gradient = gradients.gradient_at_mean(effects)
     extra_names = tuple(dict.fromkeys(_extra_columns(expressions, features.names)))
     table = scoring.sample.table
     extra = {name: table.column(name)[scoring.rows] for name in extra_names}

@@ -24,6 +24,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     truth = target.read(options.comparison, table, outputs, path)
     rows = sample.draw(sample.rows, SHUFFLED_ROWS)
     actual, weights = truth.values[rows], sample.weights[rows]
+    expression = truth.expression and truth.expression.take(rows)
     effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
@@ -34,7 +35,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     return Job(
         options,
         permutation_importance.cost(effects, options),
-        lambda: permutation_importance.compute(effects, options, actual, sample.seed),
+        lambda: permutation_importance.compute(effects, options, actual, sample.seed, expression),
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,

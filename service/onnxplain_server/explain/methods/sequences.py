@@ -35,6 +35,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     request, path = task.request, f"{task.path}.sequences"
     table, model = request.given_table, request.given_model
     sequences.check(options, path)
+    if options.weights is None:
+        request.require_model()
     sample = _read(table, options, path)
     rows = _rows_used(table, options, len(sample), task.question.seed)
     length = _length(model, options, sample, path)
@@ -46,9 +48,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if options.weights is not None:
         setting = Setting(background, length, ("score",))
         return Job(options, 0, lambda: _compute_from_weights(options, setting, ledger), rows)
-    if model is None:
-        raise ExplainError(Reason.INVALID_REQUEST, "no model, and no weights", "model")
-    scorer = SequenceScorer(request, model, options, length)
+    scorer = SequenceScorer(request, request.model, options, length)
     setting = Setting(background, length, scorer.output_names)
     return Job(
         options,

@@ -22,6 +22,7 @@ from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import swarm, target
 from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.swarm import (
     GroundTruth,
@@ -31,7 +32,6 @@ from onnxplain_server.methods.swarm import (
     Result,
     Search,
 )
-from onnxplain_server.methods.target import Comparison
 from onnxplain_server.trees.reading.refusal import Refusal
 
 
@@ -94,18 +94,19 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
     """Read the target of all rows of the table."""
     outputs, table, path = task.outputs.all_explained, task.sample.table, task.path
     count = len(outputs.names)
-    if options.loss is None and count < 2:
+    if options.measure is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model has one output, so it predicts no classes that could be scored; name a loss",
             f"{path}.loss",
         )
-    has_classes = options.loss is None or (options.loss is Loss.LOGLOSS and count > 1)
+    has_classes = options.measure is None or (options.loss is Loss.LOGLOSS and count > 1)
     comparison = Comparison(
         options.loss or Loss.SQUARED_ERROR,
         options.target_columns,
         True if has_classes else None,
         sum_outputs=True,
+        loss_expression=options.loss_expression,
     )
     comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
     actual = target.read(comparison, table, outputs, path)
@@ -117,9 +118,10 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         classes,
         count if classes is not None else 0,
         actual.values,
-        None if options.loss is None else comparison,
+        None if options.measure is None else comparison,
         options.score,
         task.sample.weights,
+        actual.expression,
     )
     return truth, actual.pairings
 

@@ -57,7 +57,8 @@ def exact_search(
     margin = request.margin()
     if isinstance(margin, Refusal):
         return margin
-    if options.loss is not None and not (margin.is_answer and isinstance(margin.trees, Ensemble)):
+    answers_by_trees = margin.is_answer and isinstance(margin.trees, Ensemble)
+    if options.measure is not None and not answers_by_trees:
         return Refusal("the loss is not the same on pieces: the answer is no sum over trees")
     refusal = _refuse_separate_probabilities(margin, request, features)
     if refusal is not None:

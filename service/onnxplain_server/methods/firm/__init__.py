@@ -1,6 +1,6 @@
 """FIRM: importance of any feature of the data, including features the model does not take.
 
-Read `options`, `language` (features as expressions), `binding` (feature and estimator),
+Read `options`, the room `language` (features as expressions), `binding` (feature and estimator),
 `measures` and `compute`. Only `gradients` and `contrasts` call the engine; all else takes arrays.
 
 Zien, Krämer, Sonnenburg and Rätsch (2009), "The Feature Importance Ranking Measure", European

@@ -8,8 +8,8 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.language import ColumnValues, Expression, evaluate, form_of
 from onnxplain_server.methods.firm.bins import Bins, cut
-from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate, form_of
 from onnxplain_server.methods.firm.measures import (
     Binned,
     BoundEstimator,

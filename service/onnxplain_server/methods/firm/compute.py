@@ -10,9 +10,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
 from onnxplain_server.methods.firm.binding import BoundFeature, bind
-from onnxplain_server.methods.firm.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm.options import Options
 from onnxplain_server.methods.firm.result import (
     ConditionalExpectation,

@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.language import Linear, Threshold
 from onnxplain_server.methods.firm import gaussian
 from onnxplain_server.methods.firm.bins import Bins
-from onnxplain_server.methods.firm.language import Linear, Threshold
 from onnxplain_server.methods.firm.options import Estimator
 from onnxplain_server.methods.firm.scores import BinStatistics, slope
 from onnxplain_server.methods.firm.spline import Spline

@@ -69,12 +69,14 @@ class Options:
         Expressions; empty, before they are expanded: every column of the model.
     estimator : Estimator or None
         None: chosen per feature.
+    source : ScoreSource or None
+        None, before the model is known: MODEL, or LABELS without a model.
     """
 
     features: tuple[str, ...] = ()
     pairs: tuple[Pairs, ...] = ()
     estimator: Estimator | None = None
-    source: ScoreSource = ScoreSource[FirmOptions.source.default]
+    source: ScoreSource | None = None
     covariance: Covariance = Covariance[FirmOptions.covariance.default]
     bin_count: int = FirmOptions.bin_count.default
     keep_bias: bool = FirmOptions.keep_bias.default

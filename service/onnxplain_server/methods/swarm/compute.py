@@ -128,7 +128,7 @@ def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]
         _window_borders(options),
         options.search,
         options.score,
-        options.loss,
+        options.measure,
         options.motion,
         options.resolution,
         (*notes, *_result_notes(options, effects, importances)),
@@ -137,15 +137,16 @@ def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]
 
 def _check_finite(problem: Problem, predicted: Matrix) -> None:
     """Reject an infinite baseline loss, which no move can increase."""
-    comparison, weights = problem.truth.comparison, problem.truth.weights
+    truth, comparison, weights = problem.truth, problem.truth.comparison, problem.truth.weights
     if comparison is None:
         return
-    losses = comparison.losses(problem.truth.actual, predicted).sum(axis=1, keepdims=True)
+    losses = comparison.losses(truth.actual, predicted, truth.expression)
+    losses = losses.sum(axis=1, keepdims=True)
     # A single row counts whatever its weight.
     counted = np.flatnonzero(weights if not len(problem.single_rows) else weights + 1)
     total = losses[counted].sum(axis=0)
     background = problem.background.take(counted)
-    check_finite_baseline(comparison.loss, losses[counted], total, ("total",), background)
+    check_finite_baseline(comparison.measure, losses[counted], total, ("total",), background)
 
 
 def _disagreement_notes(count: int) -> tuple[Note, ...]:
@@ -238,9 +239,9 @@ def _result_notes(
 ) -> list[Note]:
     """Warn of infinite losses, and of best weights that leave the observed range."""
     notes: list[Note] = []
-    if options.loss is not None:
+    if options.measure is not None:
         names = [(name,) for name in options.features]
-        notes += infinite_loss_notes(options.loss, importances.T, names, "moves")
+        notes += infinite_loss_notes(options.measure, importances.T, names, "moves")
     damaging = [
         (
             f"{effect.feature} of {effect.class_name}" if effect.class_name else effect.feature,

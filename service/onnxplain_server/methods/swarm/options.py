@@ -111,7 +111,9 @@ class Options:
     score : Score or None
         None with a loss, and before `resolve`.
     loss : Loss or None
-        None: score labels.
+        None: score labels, or use `loss_expression`.
+    loss_expression : str
+        Empty for none.
     row_indices : tuple of int
         Rows each explained by itself; empty: all rows of a class together.
     """
@@ -126,6 +128,12 @@ class Options:
     motion: Motion = field(default_factory=Motion)
     resolution: Resolution = field(default_factory=Resolution)
     row_indices: tuple[int, ...] = ()
+    loss_expression: str = ""
+
+    @property
+    def measure(self) -> Loss | str | None:
+        """The loss or its expression; None where labels are scored."""
+        return self.loss_expression or self.loss
 
 
 def resolve(options: Options, movable: Sequence[str], row_count: int, path: str) -> Options:
@@ -143,14 +151,14 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
             Reason.WRONG_TYPE, "no feature is numeric, so none can be moved", f"{path}.features"
         )
     features = choose(options.features, movable, f"{path}.features")
-    if options.score is not None and options.loss is not None:
+    if options.score is not None and options.measure is not None:
         raise ExplainError(
             Reason.INVALID_OPTION, "give a score or a loss, not both", f"{path}.score"
         )
     _check_neutral(options.motion, f"{path}.weight_limit")
     check_limits(SwarmOptions, options, path)
     _check_rows(options.row_indices, row_count, f"{path}.row_indices")
-    score = options.score or (Score.ACCURACY if options.loss is None else None)
+    score = options.score or (Score.ACCURACY if options.measure is None else None)
     return replace(options, features=features, score=score)
 
 

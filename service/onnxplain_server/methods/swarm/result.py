@@ -79,7 +79,7 @@ class Result:
     borders: Vector
     search: Search
     score: Score | None
-    loss: Loss | None
+    loss: Loss | str | None
     motion: Motion
     resolution: Resolution
     notes: tuple[Note, ...] = ()

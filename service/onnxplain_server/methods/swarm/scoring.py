@@ -5,14 +5,15 @@ Unmoved rows keep their predictions, so their contribution is computed once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.loss_expression import LossExpression
 from onnxplain_server.methods.swarm.options import Score
-from onnxplain_server.methods.target import Comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +138,8 @@ class GroundTruth:
         None: labels are scored.
     score : Score or None
     weights : (n,)
+    expression : LossExpression or None
+        Loss of these rows, if it is an expression.
     """
 
     classes: Indices | None
@@ -145,12 +148,17 @@ class GroundTruth:
     comparison: Comparison | None
     score: Score | None
     weights: Vector
+    expression: LossExpression | None = None
 
     def take(self, rows: Indices) -> GroundTruth:
         """Select rows, in this order."""
-        classes = None if self.classes is None else self.classes[rows]
-        actual, weights = self.actual[rows], self.weights[rows]
-        return GroundTruth(classes, self.class_count, actual, self.comparison, self.score, weights)
+        return replace(
+            self,
+            classes=None if self.classes is None else self.classes[rows],
+            actual=self.actual[rows],
+            weights=self.weights[rows],
+            expression=self.expression and self.expression.take(rows),
+        )
 
     def labels(self, predicted: Array) -> Indices:
         """Return the predicted class of each row: the first of its largest outputs."""
@@ -161,7 +169,7 @@ class GroundTruth:
         """Return the weighted loss of each row, summed over outputs: (n,); 0 for labels."""
         if self.comparison is None:
             return np.zeros(len(predicted))
-        losses: Vector = self.comparison.losses(self.actual, predicted).sum(axis=1)
+        losses: Vector = self.comparison.losses(self.actual, predicted, self.expression).sum(axis=1)
         is_weighted = self.weights > 0  # 0 · ∞ is NaN
         return np.multiply(self.weights, losses, out=np.zeros(len(losses)), where=is_weighted)
 

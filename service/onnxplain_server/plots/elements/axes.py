@@ -133,7 +133,7 @@ class NumberLine:
         """Return the values if they are few, or else round numbers; then the missing value."""
         is_discrete = of_cells or bool((self.values == np.round(self.values)).all())
         is_few = self.values.size == 1 or (is_discrete and self.values.size <= _FEW_VALUES)
-        ticks = self.values if is_few else _round_numbers(self.values[0], self.values[-1])
+        ticks = self.values if is_few else round_numbers(self.values[0], self.values[-1])
         return [data_number(tick) for tick in ticks] + (
             [self.position(None)] if self.has_missing else []
         )
@@ -216,7 +216,7 @@ def _categories(
     return Categories(title, labels, has_missing), remarks if len(values) > limit else []
 
 
-def _round_numbers(low: float, high: float) -> Vector:
+def round_numbers(low: float, high: float) -> Vector:
     """Return about six multiples of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / _TICK_COUNT
     power = 10.0 ** math.floor(math.log10(rough))

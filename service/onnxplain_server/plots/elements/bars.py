@@ -21,6 +21,7 @@ from onnxplain_server.plots.elements.style import (
 _LABEL_LENGTH = 42  # characters
 _TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
 _ERROR_COLOUR = "#202124"
+_BORDER_WIDTH = 4  # pixels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,15 +212,20 @@ def _grouped(bars: Bars, titles: BarTitles, encoding: Spec) -> Spec:
 
 
 def _error_layers(bars: Bars) -> list[Spec]:
-    """Draw error bars over the bars, with a white border; nothing if none is finite."""
+    """Draw error bars, with a white border where it is not wider than long; none if not finite."""
     if bars.errors is None or not np.isfinite(bars.errors.high).any():
         return []
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
-    is_valid = [{"filter": "isValid(datum.low)"}]
-    styles = ({"color": "white", "strokeWidth": 4}, {"color": _ERROR_COLOUR, "strokeWidth": 1.5})
+    values = [bars.values, bars.errors.low, bars.errors.high, np.zeros((1, 1))]
+    finite = np.concatenate([part[np.isfinite(part)] for part in values])
+    shortest = data_number(float(np.ptp(finite)) * _BORDER_WIDTH / PLOT_WIDTH)
+    is_valid = "isValid(datum.low)"
+    is_long = f"{is_valid} && datum.high - datum.low > {shortest}"
+    border = {"color": "white", "strokeWidth": _BORDER_WIDTH}
+    line = {"color": _ERROR_COLOUR, "strokeWidth": 1.5}
     return [
-        {"transform": is_valid, "mark": {"type": "rule", **style}, "encoding": ends}
-        for style in styles
+        {"transform": [{"filter": shown}], "mark": {"type": "rule", **style}, "encoding": ends}
+        for style, shown in ((border, is_long), (line, is_valid))
     ]
 
 

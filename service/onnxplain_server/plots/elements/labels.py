@@ -12,6 +12,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 
 _DATA_DIGITS = 9
+_NUMBER = r"-?\d+\.?\d*(?:e[-+]\d+)?"
+_INTERVAL = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]")
 _IDENTIFIER_LENGTH = 60
 
 # Vega 6 fails on texts and sort keys that are exactly these, as it takes them for its own code.
@@ -54,6 +56,13 @@ def distinguish(names: Iterable[str]) -> tuple[str, ...]:
             number, candidate = number + 1, f"{name} ({number + 1})"
         unique[candidate] = None
     return tuple(unique)
+
+
+def spell_interval(name: str) -> str:
+    """Write the ends of an interval without exponents up to 10⁹: "[0,1.5e+04]" is "[0,15000]"."""
+    if not _INTERVAL.fullmatch(name):
+        return name
+    return re.sub(r"[^\[\](),]*e\+0\d", lambda number: f"{float(number[0]):.0f}", name)
 
 
 def shorten(name: str, limit: int = 40) -> str:

@@ -23,20 +23,22 @@ _UNITS = {
 }
 
 
-def name(loss: Loss) -> str:
-    """Return the name of an average loss, for use in a sentence."""
-    return _NAMES[loss]
+def name(loss: Loss | str) -> str:
+    """Return the name of an average loss, for use in a sentence; of an expression, its text."""
+    return f"mean of {shorten(clean(loss), 40)}" if isinstance(loss, str) else _NAMES[loss]
 
 
-def unit(loss: Loss) -> str:
+def unit(loss: Loss | str) -> str:
     """Return the unit of a loss."""
-    return _UNITS[loss]
+    return "unit of the expression" if isinstance(loss, str) else _UNITS[loss]
 
 
-def heading(loss: Loss, output_names: tuple[str, ...]) -> str:
+def heading(loss: Loss | str, output_names: tuple[str, ...]) -> str:
     """Return the name of an average loss as a title, with the output if there is only one."""
-    start = _NAMES[loss][0].upper() + _NAMES[loss][1:]
+    start = name(loss)[0].upper() + name(loss)[1:]
     if len(output_names) > 1 or loss is Loss.MLOGLOSS:
         return start
     only = shorten(clean(output_names[0]), 30)
-    return f"{start}, total" if only == "total" else f"{start} of {only}"
+    if only == "total":
+        return f"{start}, total"
+    return f"{start} for {only}" if isinstance(loss, str) else f"{start} of {only}"

@@ -74,8 +74,15 @@ def finding(bars: Bars) -> str:
 
 
 def each(outputs: tuple[str, ...], values: Vector, beside: Array) -> str:
-    """Write one number, or one for each output with the output's name."""
-    numbers = [spell_beside(value, beside) for value in values]
+    """Write one number, or one for each output with the output's name.
+
+    Parameters
+    ----------
+    beside : (n_outputs,) or (n_rows, n_outputs)
+        Numbers beside which others are tiny; of rows, only those of the same output.
+    """
+    others = beside.T if beside.ndim == 2 else [beside] * len(values)
+    numbers = [spell_beside(value, column) for value, column in zip(values, others, strict=True)]
     if len(numbers) == 1:
         return numbers[0]
     pairs = zip(outputs, numbers, strict=True)

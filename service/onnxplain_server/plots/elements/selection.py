@@ -10,7 +10,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
-from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.labels import clean, distinguish, spell_interval
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
 
@@ -60,7 +60,7 @@ def views(result: Result) -> Iterator[View]:
     for requested in _requests(result.curves):
         shown = _heaviest(requested)
         columns = most_moved(np.concatenate([curve.values for curve in shown]))
-        groups = distinguish(curve.group for curve in shown)
+        groups = distinguish(spell_interval(curve.group) for curve in shown)
         outputs = tuple(output_names[column] for column in columns)
         yield View(
             features=requested[0].features,

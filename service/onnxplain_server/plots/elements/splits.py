@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices
-from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, spell_interval
 from onnxplain_server.plots.elements.selection import ascending
 
 
@@ -51,4 +51,4 @@ def split(column: str, groups: Sequence[str], limit: int) -> Split:
     title = clean(column)
     remark = f"{limit} largest of {len(counts)} groups by {shorten(title, 30)}"
     remarks = (remark,) if len(counts) > limit else ()
-    return Split(title, distinguish(shown), codes, remarks)
+    return Split(title, distinguish(map(spell_interval, shown)), codes, remarks)

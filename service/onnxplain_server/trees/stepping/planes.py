@@ -17,7 +17,7 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, OUTSIDE, SPAN
 from onnxplain_server.trees.reading.ensemble import Int32Array
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkScale
+from onnxplain_server.trees.reading.links import LOGISTIC, SOFTMAX, LinkedEnsemble, LinkScale
 from onnxplain_server.trees.stepping.step_functions import PARALLEL_BLOCKS, trees_comparing
 from onnxplain_server.trees.stepping.step_kernels import DescentInput
 
@@ -233,7 +233,7 @@ def _cumulate(table: Cube) -> None:
 
 @inlined
 def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
-    """Compute probabilities from sums of leaves."""
+    """Compute linked scores from sums of leaves."""
     largest = -np.inf
     for k in range(len(outputs)):
         score = scale.offset[k]
@@ -243,10 +243,12 @@ def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
         largest = max(largest, score)
     total = 0.0
     for k in range(len(outputs)):
-        power = np.exp(outputs[k] - largest if scale.is_softmax else -outputs[k])
-        outputs[k] = power if scale.is_softmax else 1 / (1 + power)
-        total += power
-    if scale.is_softmax:
+        if scale.link == LOGISTIC:
+            outputs[k] = 1 / (1 + np.exp(-outputs[k]))
+        else:
+            outputs[k] = np.exp(outputs[k] - (largest if scale.link == SOFTMAX else 0.0))
+        total += outputs[k]
+    if scale.link == SOFTMAX:
         for k in range(len(outputs)):
             outputs[k] /= total
 

@@ -19,7 +19,7 @@ from onnxplain_server.trees.kernels.descent import (
     Descent,
 )
 from onnxplain_server.trees.reading.ensemble import Int32Array
-from onnxplain_server.trees.reading.links import LinkScale
+from onnxplain_server.trees.reading.links import EXPONENTIAL, SOFTMAX, LinkScale
 
 
 class FeaturePoints(NamedTuple):
@@ -166,7 +166,7 @@ def _step(level: Vector, step: Vector) -> bool:
 
 @inlined
 def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
-    """Compute probabilities from sums of leaves."""
+    """Compute linked scores from sums of leaves."""
     largest = -np.inf
     for k in range(len(outputs)):
         score = scale.offset[k]
@@ -174,9 +174,11 @@ def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
             score += scale.matrix[k, target] * level[target]
         outputs[k] = score
         largest = max(largest, score)
-    if not scale.is_softmax:
+    if scale.link != SOFTMAX:
         for k in range(len(outputs)):
-            outputs[k] = 1 / (1 + np.exp(-outputs[k]))
+            is_exponential = scale.link == EXPONENTIAL
+            power = np.exp(outputs[k] if is_exponential else -outputs[k])
+            outputs[k] = power if is_exponential else 1 / (1 + power)
         return
     total = 0.0
     for k in range(len(outputs)):

@@ -62,6 +62,16 @@ class AverageLoss:
     group_count : int, optional
         Number of quantile groups of a numeric `group_column` with more distinct values than this.
         In [1, 100]; default: 4.
+    loss_expression : str
+        Loss of a row as an expression, in place of `loss`, in the language of `Firm.features`: like
+        "abs(y - p) / y". `y` is the true value, and `p` the prediction: one loss for each output.
+        Where the target names classes, `y` is 1 for rows of the output's class and 0 for others. In
+        place of `p`, outputs can be called by their names, in backquotes where they are no
+        identifiers, as in "(y - (low + high) / 2) ** 2": that is one loss for all outputs, of one
+        target column, and `y` is what this column holds, a number or text; so it is beside
+        `prediction` too. All other names are columns of the table, whose values stay those of the
+        row when features are shuffled or moved. `y` and `p` are never columns. A loss that is not
+        finite is refused. Default: none.
 
     Examples
     --------
@@ -74,6 +84,7 @@ class AverageLoss:
     sum_outputs: bool = False
     group_column: str = ""
     group_count: int | None = None
+    loss_expression: str = ""
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -85,5 +96,6 @@ class AverageLoss:
                 sum_outputs=self.sum_outputs,
                 group_column=self.group_column,
                 group_count=self.group_count,
+                loss_expression=self.loss_expression,
             )
         )

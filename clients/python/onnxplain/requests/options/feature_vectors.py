@@ -18,7 +18,8 @@ Source: TypeAlias = Literal["MODEL", "SURROGATE", "LABELS"]
 - "MODEL": Those of the model's own trees.
 - "SURROGATE": Those of a forest grown to tell the model's predictions on the table, for any model.
   All outputs together, each brought to variance 1.
-- "LABELS": Those of a forest grown to tell the target column, whatever the model.
+- "LABELS": Those of a forest grown to tell the target column, whatever the model; there may be
+  none.
 """
 
 
@@ -74,7 +75,8 @@ class FeatureVectors:
     Attributes
     ----------
     source : "MODEL", "SURROGATE" or "LABELS", optional
-        Whose decision paths are read. Default: MODEL if the model is a forest, otherwise SURROGATE.
+        Whose decision paths are read. LABELS needs no model. Default: MODEL if the model is a
+        forest, otherwise SURROGATE; without a model, LABELS.
     features : sequence of str
         Features that get vectors. With MODEL, splits on other features keep their places on the
         paths, but are not counted; otherwise the forest is grown on these features only. At least 2

@@ -50,7 +50,7 @@ Source: TypeAlias = Literal["MODEL", "LABELS", "BOTH"]
 """What the score is.
 
 - "MODEL": The model's predictions.
-- "LABELS": The target column, whatever the model.
+- "LABELS": The target column, whatever the model; there may be none.
 - "BOTH": Both, side by side.
 """
 
@@ -214,7 +214,8 @@ class Firm:
     features : sequence of str
         Features: names of columns, or expressions over columns, like "age > 40 and income < 30000"
         or "kmer(sequence, 'GATTACA', 35)". The limit includes those of `pairs`. At most 50000
-        entries; default: every column that the model takes.
+        entries; default: every column that the model takes; without a model, that `feature_columns`
+        takes.
     pairs : sequence of FirmPairs
         All pairs of some features, added to the features together with the features that they
         consist of. Default: none.
@@ -222,7 +223,8 @@ class Firm:
         Estimator of the importance. Default: chosen for each feature: TWO_VALUED if it has two
         values, otherwise BINNED.
     source : "MODEL", "LABELS" or "BOTH", optional
-        What the score is. Default: MODEL.
+        What the score is. LABELS without `contrasts` needs no model. Default: MODEL; without a
+        model, LABELS.
     covariance : "EMPIRICAL", "SHRUNK" or "LEDOIT_WOLF", optional
         For GAUSSIAN and TAYLOR: estimator of the covariances. Default: EMPIRICAL.
     bin_count : int, optional

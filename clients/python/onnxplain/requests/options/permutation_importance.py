@@ -41,6 +41,8 @@ class PermutationImportance:
     normalize : bool
         Whether values are divided by the loss before shuffling; an error if that loss is 0 for all
         outputs, and the warning ZERO_BASELINE if it is 0 for some. Default: False.
+    loss_expression : str
+        As in AverageLoss. Default: none.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class PermutationImportance:
     sum_outputs: bool = False
     repeat_count: int | None = None
     normalize: bool = False
+    loss_expression: str = ""
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -66,5 +69,6 @@ class PermutationImportance:
                 sum_outputs=self.sum_outputs,
                 repeat_count=self.repeat_count,
                 normalize=self.normalize,
+                loss_expression=self.loss_expression,
             )
         )

@@ -114,6 +114,9 @@ class Swarm:
     point_count : int, optional
         Largest number of points of each returned curve; neighbours are joined beyond it. In
         [10, 100000]; default: 1000.
+    loss_expression : str
+        Loss as an expression, in place of `loss`; as in AverageLoss, summed over outputs. Default:
+        none.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class Swarm:
     window_count: int | None = None
     sliver_width: float | None = None
     point_count: int | None = None
+    loss_expression: str = ""
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -161,5 +165,6 @@ class Swarm:
                 window_count=self.window_count,
                 sliver_width=self.sliver_width,
                 point_count=self.point_count,
+                loss_expression=self.loss_expression,
             )
         )

@@ -1,0 +1,61 @@
+"""Checks of the request's predictions against its other fields and methods."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.explain.question import Question
+from onnxplain_server.methods import feature_vectors, firm, sequences, swarm
+from onnxplain_server.methods.feature_vectors import PathSource
+from onnxplain_server.methods.firm import ScoreSource
+from onnxplain_server.methods.registry import Options, method_of
+
+
+def check_prediction(question: Question) -> None:
+    """Refuse predictions beside fields about the model's outputs, or that a method does not read.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    if not question.prediction:
+        return
+    if question.output_indices:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "output_indices choose among the model's outputs, which prediction replaces; leave "
+            "one of them out",
+            "output_indices",
+        )
+    if question.class_labels:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "class_labels name the classes that the model's outputs score, which prediction "
+            "replaces; leave one of them out",
+            "class_labels",
+        )
+    for i, options in enumerate(question.methods):
+        if reason := _reads_no_prediction(options):
+            raise prediction_unread(reason, f"methods[{i}].{method_of(options).name}")
+
+
+def prediction_unread(reason: str, path: str) -> ExplainError:
+    """Build the error for a method that would give the same answer without the predictions."""
+    return ExplainError(
+        Reason.INVALID_OPTION, f"prediction has no meaning here: {reason}; leave it out", path
+    )
+
+
+def _reads_no_prediction(options: Options) -> str:
+    """Return why a method does not read the predictions; empty if it does."""
+    match options:
+        case swarm.Options():
+            return "swarm reads the classes and scores of the model itself"
+        case sequences.Options():
+            return "importances of strings read the score of the model itself"
+        case feature_vectors.Options(source=PathSource.LABELS):
+            return "the source LABELS reads the target; SURROGATE reads the predictions"
+        case firm.Options(source=ScoreSource.LABELS, contrasts=()):
+            return "the source LABELS reads the target; MODEL and BOTH read the predictions"
+        case _:
+            return ""

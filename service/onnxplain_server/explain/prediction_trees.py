@@ -1,0 +1,109 @@
+"""Trees of predictions: expressions put behind the sums over trees that the outputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.explain.predictions import Predictions
+from onnxplain_server.language import Exponentials, Expression, Linear, exponentials_of, form_of
+from onnxplain_server.trees.reading.check import magnitude
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.links import AffineMap, LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.refusal import Refusal
+
+_MAX_EXPONENT = 700.0
+"""Largest score whose exponential is certainly in the range of float64."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionTrees:
+    """Trees whose outputs are the predictions.
+
+    Attributes
+    ----------
+    trees : Ensemble or LinkedEnsemble
+    reason : str
+        Why the trees engine applies.
+    """
+
+    trees: Ensemble | LinkedEnsemble
+    reason: str
+
+
+def put_behind(
+    predictions: Predictions, trees: Ensemble | LinkedEnsemble
+) -> PredictionTrees | Refusal:
+    """Return the trees of predictions, given those of the model's outputs.
+
+    Exact where all predictions are affine in the outputs, and where all are affine in exponentials
+    of sums over trees.
+    """
+    sums, result = "sums over trees", "effects are exact without predicting"
+    if isinstance(trees, LinkedEnsemble):
+        sums, result = f"the {trees.link.value.lower()} of {sums}", "nothing is predicted"
+    affine = _affine(predictions)
+    if affine is not None:
+        return PredictionTrees(
+            _combined(trees, affine),
+            f"each prediction is linear in the model's outputs, which are {sums}, so {result}",
+        )
+    forms = [exponentials_of(expression) for expression in predictions.expressions]
+    known = [form for form in forms if form is not None]
+    if isinstance(trees, LinkedEnsemble) or len(known) < len(forms):
+        return Refusal(_not_affine(predictions, sums))
+    return _exponential(predictions, known, trees)
+
+
+def _affine(predictions: Predictions) -> AffineMap | None:
+    """Return the predictions as an affine map of the model's outputs; None if one is none."""
+    forms = [form_of(expression) for expression in predictions.expressions]
+    linear = [form for form in forms if isinstance(form, Linear)]
+    return _map(linear, predictions.positions) if len(linear) == len(forms) else None
+
+
+def _map(forms: Sequence[Linear], positions: Mapping[str, int]) -> AffineMap:
+    matrix = np.zeros((len(forms), max(positions.values()) + 1))
+    for row, form in zip(matrix, forms, strict=True):
+        for name, coefficient in form.coefficients.items():
+            row[positions[name]] += coefficient
+    return AffineMap(matrix, np.array([form.constant for form in forms]))
+
+
+def _combined(trees: Ensemble | LinkedEnsemble, affine: AffineMap) -> Ensemble | LinkedEnsemble:
+    if isinstance(trees, LinkedEnsemble):
+        return replace(trees, combination=affine)
+    matrix, offset = affine.after(AffineMap(trees.matrix, trees.offset))
+    return replace(trees, matrix=np.ascontiguousarray(matrix), offset=offset)
+
+
+def _exponential(
+    predictions: Predictions, forms: Sequence[Exponentials], trees: Ensemble
+) -> PredictionTrees | Refusal:
+    """Put exponentials behind sums over trees, and the predictions behind the exponentials."""
+    arguments = [argument for form in forms for argument in form.arguments]
+    scores = _combined(trees, _map(arguments, predictions.positions))
+    assert isinstance(scores, Ensemble)  # noqa: S101 - as `trees`
+    if not magnitude(scores).max() <= _MAX_EXPONENT:
+        return Refusal("an exponential of its sums over trees could exceed the range of float64")
+    matrix = np.zeros((len(forms), len(arguments)))
+    start = 0
+    for row, form in zip(matrix, forms, strict=True):
+        row[start : start + len(form.factors)] = form.factors
+        start += len(form.factors)
+    outer = AffineMap(matrix, np.array([form.constant for form in forms]))
+    return PredictionTrees(
+        LinkedEnsemble(scores, LinkFunction.EXPONENTIAL, outer),
+        "each prediction is linear in exponentials of sums over trees, so nothing is predicted",
+    )
+
+
+def _not_affine(predictions: Predictions, sums: str) -> str:
+    first: Expression = next(
+        expression
+        for expression in predictions.expressions
+        if not isinstance(form_of(expression), Linear)
+    )
+    return f"the prediction {first.text!r} is not linear in the model's outputs, which are {sums}"

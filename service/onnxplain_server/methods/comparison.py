@@ -1,0 +1,93 @@
+"""Comparison of predictions with true values, by a loss or by an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.contract_limits import AverageLossOptions
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.weighted_mean import mean
+from onnxplain_server.methods.loss_expression import LossExpression
+from onnxplain_server.methods.losses import Loss, row_losses
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Comparison of predictions with true values, shared by all methods with a loss.
+
+    Attributes
+    ----------
+    loss : Loss
+    loss_expression : str
+        Takes the place of `loss`, unless it is empty.
+    target_columns : tuple of str
+        One, or one per output; empty, before `resolve`, for the request's target column.
+    one_hot_target : bool or None
+        Whether the target contains class labels; None, before `resolve`: automatic.
+    sum_outputs : bool
+        Whether losses are summed over outputs.
+    """
+
+    loss: Loss = Loss[AverageLossOptions.loss.default]
+    target_columns: tuple[str, ...] = ()
+    one_hot_target: bool | None = None
+    sum_outputs: bool = AverageLossOptions.sum_outputs.default
+    loss_expression: str = ""
+
+    @property
+    def measure(self) -> Loss | str:
+        """The loss, or its expression."""
+        return self.loss_expression or self.loss
+
+    def output_names(
+        self, names: tuple[str, ...], expression: LossExpression | None = None
+    ) -> tuple[str, ...]:
+        """Return the names of the loss columns, given those of the outputs."""
+        is_total = expression.is_total if expression else self.loss is Loss.MLOGLOSS
+        return ("total",) if self.sum_outputs or is_total else names
+
+    def losses(
+        self, actual: Matrix, predicted: Matrix, expression: LossExpression | None = None
+    ) -> Matrix:
+        """Return the loss of each row: (n_rows, n_outputs), or (n_rows, 1) if it is one for all.
+
+        Parameters
+        ----------
+        actual, predicted : (n_rows, n_outputs)
+        expression : LossExpression or None
+            Of the same rows; None without `loss_expression`.
+        """
+        if expression is None:
+            losses = row_losses(self.loss, actual, predicted)
+        else:
+            losses = expression.losses(actual, predicted)
+        return losses.sum(axis=1, keepdims=True) if self.sum_outputs else losses
+
+    def average(
+        self,
+        actual: Matrix,
+        predicted: Matrix,
+        weights: Array,
+        expression: LossExpression | None = None,
+    ) -> Array:
+        """Return the average losses over rows: (n_outputs,), or (1,) if it is one for all.
+
+        Raises
+        ------
+        ExplainError
+            INVALID_WEIGHTS if all weights are 0.
+        """
+        # 0 · ∞ is NaN, so rows of weight 0 are left out.
+        is_weighted = weights > 0
+        if not is_weighted.any():
+            raise ExplainError(
+                Reason.INVALID_WEIGHTS,
+                "all compared rows have weight 0; raise row_count, or leave out rows of weight 0",
+                "weight_column",
+            )
+        rows = np.flatnonzero(is_weighted)
+        expression = expression and expression.take(rows)
+        return mean(self.losses(actual[rows], predicted[rows], expression), weights[rows])

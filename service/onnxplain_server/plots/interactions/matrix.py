@@ -1,0 +1,104 @@
+"""Matrix of importances (diagonal) and interactions (other cells), in the manner of R's vivid.
+
+Inglis, Parnell and Hurley (2022), "Visualizing Variable Importance and Variable Interaction Effects
+in Machine Learning Models", Journal of Computational and Graphical Statistics 31(3), 766-778.
+doi:10.1080/10618600.2021.2007935
+
+Both are square roots of numerators: they have the unit of the output, and compare between pairs,
+as shares of joint effects do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices, Matrix
+from onnxplain_server.methods.interactions import Result
+from onnxplain_server.plots.elements.bars import Bars
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten_inside
+from onnxplain_server.plots.elements.ranking import finding, strongest
+from onnxplain_server.plots.elements.seriation import seriate
+from onnxplain_server.plots.interactions.cells import Content, draw
+
+_TITLE = "Importances and interactions"
+_LABEL_LENGTH = 28  # characters
+_FEWEST = 3
+_MOST, _MOST_IN_PANELS = 40, 20  # features
+_MEANINGS = (
+    "Diagonal: typical size of a feature's effects; other cells: of the interaction of two",
+    "Sizes are √numerator, in units of the output; each of the two has its own colour scale",
+    "Ordered so that features that interact strongly stand together",
+)
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw the matrix; none for fewer than three features with pairs."""
+    paired = {name for statistic in result.pairwise for name in statistic.features}
+    return (_plot(result, paired),) if len(paired) >= _FEWEST else ()
+
+
+def _plot(result: Result, paired: set[str]) -> Plot:
+    pairs = [statistic.features for statistic in result.pairwise]
+    sizes = np.sqrt([statistic.numerators for statistic in result.pairwise])
+    bars = strongest(pairs, sizes, result.output_names)
+    features = _arrange(result, paired, bars.columns)
+    place = {name: at for at, name in enumerate(features)}
+    importances = {s.features[0]: s for s in result.importance}
+    content = Content(
+        labels=distinguish(shorten_inside(clean(name), _LABEL_LENGTH) for name in features),
+        importances=tuple(importances[name] for name in features),
+        pairs=tuple(s for s in result.pairwise if set(s.features) <= place.keys()),
+        places=place,
+        outputs=dict(zip(bars.columns, bars.outputs, strict=True)),
+        confidence=result.resampling.confidence_level,
+    )
+    remarks = [*_MEANINGS, *_remarks(result, bars, len(paired), content)]
+    found = f"Of the interactions, {finding(bars)}" if bars.nonzero else "Every pair is at 0"
+    description = " ".join(f"{sentence}." for sentence in [_TITLE, found, *remarks])
+    return finish("matrix", _TITLE, [found, *remarks], description, draw(content))
+
+
+def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list[str]:
+    """Return the features of rows and columns in order; those that interact most, if too many.
+
+    Ties are broken by importance and name, so that the order of the table does not matter.
+    """
+    importances = {
+        statistic.features[0]: np.nan_to_num(np.sqrt(statistic.numerators))[list(columns)].sum()
+        for statistic in result.importance
+    }
+    names = sorted(paired, key=lambda name: (-importances[name], name))
+    similarities = _similarities(result, names, columns)
+    limit = _MOST if len(columns) == 1 else _MOST_IN_PANELS
+    strongest_first = np.lexsort((-similarities.sum(axis=0), -similarities.max(axis=0)))
+    kept: Indices = np.sort(strongest_first[:limit])
+    return [names[kept[at]] for at in seriate(similarities[np.ix_(kept, kept)])]
+
+
+def _similarities(result: Result, names: list[str], columns: tuple[int, ...]) -> Matrix:
+    """Return sizes of interactions, summed over outputs: (n_names, n_names); 0 if not finite."""
+    place = {name: at for at, name in enumerate(names)}
+    similarities = np.zeros((len(names), len(names)))
+    for statistic in result.pairwise:
+        i, j = (place[name] for name in statistic.features)
+        size = np.nan_to_num(np.sqrt(statistic.numerators), posinf=0.0)[list(columns)].sum()
+        similarities[i, j] = similarities[j, i] = size
+    return similarities
+
+
+def _remarks(result: Result, bars: Bars, paired_count: int, content: Content) -> Iterator[str]:
+    """Yield remarks on features, outputs and values that are not shown."""
+    feature_count, shown = len(result.importance), len(content.labels)
+    if paired_count < feature_count:
+        yield f"Pairs were computed for {paired_count} of {feature_count} features"
+    if shown < paired_count:
+        yield f"{shown} of {paired_count} features with pairs, those that interact most"
+    if len(bars.outputs) < len(result.output_names):
+        yield f"{len(bars.outputs)} strongest of {len(result.output_names)} outputs"
+    values = np.concatenate([sizes for k in content.outputs for sizes in content.sizes(k)])
+    broken = int((~np.isfinite(values)).sum())
+    if broken:
+        yield f"Grey: not finite, {broken} of {values.size} values"

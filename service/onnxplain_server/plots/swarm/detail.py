@@ -1,0 +1,76 @@
+"""Swarm plot of one class: a summary of all features, and panels of the selected ones below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxplain_server.methods.swarm import Effect, Perturbation, Result
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.ranking import MOST_BARS
+from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.swarm import panels, summary
+from onnxplain_server.plots.swarm.axes import largest_weight, measure, score_scale
+
+
+def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
+    """Draw one class, its most important features first."""
+    shown = sorted(effects, key=lambda effect: -effect.importance)[:MOST_BARS]
+    labels = [shorten_inside(label, 34) for label in distinguish(e.feature for e in shown)]
+    labels = list(distinguish(labels))
+    scale = score_scale(result, shown)
+    below = [panels.draw(result, shown, labels, scale), panels.histograms(shown, labels)]
+    above = summary.draw(result, shown, labels, scale)
+    body: Spec = {"vconcat": [above, {"hconcat": below}]}
+    class_name = clean(effects[0].class_name) if result.class_names else ""
+    title = "Stress test: moving features"
+    if class_name:
+        title += f" of class {shorten(class_name)}"
+    remarks = [_finding(result, shown[0]), *_remarks(result, effects, shown)]
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish(name, title, remarks, description, body)
+
+
+def _finding(result: Result, strongest: Effect) -> str:
+    if not strongest.importance:
+        return "No weight makes predictions worse"
+    optimum = strongest.search_result
+    return (
+        f"{shorten(clean(strongest.feature))} does most harm: {measure(result)} "
+        f"{optimum.best_score:.3g} {_perturbation(result, optimum.best_weight)}"
+    )
+
+
+def _perturbation(result: Result, weight: float) -> str:
+    """Describe the perturbation of values at a weight."""
+    limit = f"of at most {result.motion.weight_limit:.4g}"
+    if result.motion.perturbation is Perturbation.GAUSSIAN:
+        return f"with noise of {weight:.3g} standard deviations ({limit}) added"
+    return f"with values times {weight:.3g} ({limit})"
+
+
+def extrapolation(effects: Sequence[Effect]) -> list[str]:
+    """Return a remark on rows that best weights move out of the data; none if there are none."""
+    harmful = [effect for effect in effects if effect.importance > 0]
+    shares = [e.reach.outside_share for e in harmful if e.reach.outside_share > 0]
+    if not shares:
+        return []
+    weights = f"{len(shares)} of {len(harmful)} best weights"
+    rows = f"up to {max(shares):.0%} of their rows"
+    return [f"Extrapolates: {weights} move {rows} out of the observed range"]
+
+
+def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect]) -> list[str]:
+    name = measure(result)
+    remarks = [
+        f"{name[0].upper()}{name[1:]} as it is: {result.baseline_score:.3g}",
+        "Red: best weight; grey: no change",
+        *extrapolation(effects),
+        "Click a box to see, or hide, a feature in detail",
+    ]
+    end = largest_weight(result, shown)
+    if end < result.motion.weight_limit:
+        remarks.append(f"No weight above {end:.4g} was tried for these features")
+    if len(shown) < len(effects):
+        remarks.append(f"{len(shown)} most important of {len(effects)} features")
+    return remarks

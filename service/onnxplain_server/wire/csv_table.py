@@ -1,0 +1,74 @@
+"""CSV as an Arrow table: separator by the header row, decimal commas, times as text."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+
+_QUOTED = re.compile(rb'"[^"]*"')
+_DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+
+
+def parse_csv(content: bytes) -> pa.Table:
+    """Parse CSV; separators are commas, or semicolons or tabs if the header row has no comma.
+
+    With semicolons, columns of numbers with decimal commas are numbers.
+
+    Raises
+    ------
+    pa.ArrowException
+    ValueError
+        If some columns have decimal commas and others decimal points.
+    """
+    separator = _separator(content)
+    table = _read(content, separator)
+    with_comma = [i for i, column in enumerate(table.columns) if _has_decimal_commas(column)]
+    if separator != ";" or not with_comma:
+        return table
+    again = _read(content, separator, decimal_point=",")
+    pairs = enumerate(zip(table.columns, again.columns, strict=True))
+    mixed = [
+        i
+        for i, (before, after) in pairs
+        if pa.types.is_floating(before.type) and pa.types.is_string(after.type)
+    ]
+    if mixed:
+        names = table.column_names
+        raise ValueError(
+            f"column {names[with_comma[0]]!r} has decimal commas, and column {names[mixed[0]]!r} "
+            "decimal points; use one of them"
+        )
+    return again
+
+
+def _separator(content: bytes) -> str:
+    """Return the separator of the header row; names in quotes may contain others."""
+    header = _QUOTED.sub(b"", content.partition(b"\n")[0])
+    return next((mark for mark in ",;\t" if mark.encode() in header), ",")
+
+
+def _read(content: bytes, separator: str, decimal_point: str = ".") -> pa.Table:
+    # Without newlines_in_values, Arrow splits quoted values with line breaks at ends of blocks.
+    lines = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    options = pyarrow.csv.ConvertOptions(decimal_point=decimal_point)
+    table = pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
+    times = {f.name: pa.string() for f in table.schema if pa.types.is_temporal(f.type)}
+    if not times:
+        return table
+    # Times are read as text, as in the file: "12:30" would turn into "12:30:00".
+    options.column_types = times
+    return pyarrow.csv.read_csv(io.BytesIO(content), parse_options=lines, convert_options=options)
+
+
+def _has_decimal_commas(values: pa.ChunkedArray) -> bool:
+    """Return whether a column is text that consists of numbers, some with decimal commas."""
+    if not pa.types.is_string(values.type):
+        return False
+    matches = pyarrow.compute.match_substring_regex(values, _DECIMAL_COMMA)
+    whole = pyarrow.compute.match_substring_regex(values, r"^[+-]?\d*$")
+    are_numbers = pyarrow.compute.all(pyarrow.compute.or_(matches, whole)).as_py()
+    return bool(are_numbers and pyarrow.compute.any(matches).as_py())
