@@ -150,6 +150,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         *("--scale", "margin", "--engine", "BLACK_BOX", "--row-count", "100", "--seed", "0"),
         *("--class-labels", "-1,<=50K", "--class-labels", '"a,b"'),
         *("--prediction", "max(a, b)", "--prediction", "price = exp(y)"),
+        *("--model-name", "houses"),
         "--no-plots",
         "--allow-inconsistent-model",
     )
@@ -168,6 +169,7 @@ def test_flags_become_fields_of_their_names(run: Run, parts, model: Path, table:
         seed=0,
         class_labels=["-1", "<=50K", "a,b"],
         prediction=["max(a, b)", "price = exp(y)"],
+        model_name="houses",
         plots=False,
         allow_inconsistent_model=True,
     )
@@ -177,7 +179,13 @@ def test_flags_that_are_not_given_leave_the_request_alone(
     run: Run, parts, model: Path, table: Path
 ) -> None:
     run("explain", model, table, "--method", "interactions")
-    assert {field.name for field, _ in parts.request.ListFields()} == {"model", "table", "methods"}
+    given = {"model", "table", "methods", "model_name"}
+    assert {field.name for field, _ in parts.request.ListFields()} == given
+
+
+def test_the_model_is_called_by_its_file(run: Run, parts, model: Path, table: Path) -> None:
+    run("explain", model, table, "--method", "interactions")
+    assert parts.request.model_name == model.name
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from onnxplain import (
     FirmSequences,
     IndividualConditionalExpectation,
     Interactions,
+    ModelRef,
     PartialDependence,
     PermutationImportance,
     Swarm,
@@ -240,12 +241,25 @@ def test_every_field_of_the_request_can_be_given() -> None:
         plots=False,
         allow_inconsistent_model=True,
         prediction=["exp(y)"],
+        model_name="houses",
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(
         fields(ExplainRequest())
     )
     assert request.scale == 2
+
+
+def test_a_model_from_a_file_has_its_name_unless_another_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "house.onnx"
+    path.write_bytes(MODEL.SerializeToString())
+
+    assert to_request(path, ROWS).model_name == "house.onnx"
+    assert to_request(str(path), ROWS, model_name="houses").model_name == "houses"
+    assert to_request(MODEL, ROWS).model_name == ""
+    assert to_request(None, ROWS).model_name == ""
+    uploaded = ModelRef("sha256:00", b"", "house.onnx")
+    assert to_request(uploaded, ROWS).model_name == "house.onnx"
 
 
 def test_row_count_and_seed_are_absent_unless_given() -> None:

@@ -63,6 +63,11 @@ def test_the_page_shows_warnings_tables_plots_and_receipt(html: str) -> None:
     assert (elements.count("figure"), elements.count("table")) == (3, 4)
 
 
+def test_the_title_takes_the_name_of_the_model_from_the_answer(answer: pb.ExplainResponse) -> None:
+    answer.receipt.model_name = "<houses>"
+    assert "<title>What &lt;houses&gt; has learned</title>" in page.of_response(answer, "t.csv")
+
+
 def test_every_plot_has_its_description_beside_it(html: str) -> None:
     elements = Elements(html)
 

@@ -171,6 +171,12 @@ def test_options_of_partial_dependence_are_read_zero_included() -> None:
             ["seed is -1"],
         ),
         (
+            ExplainRequest(methods=[INTERACTIONS], model_name="m" * 256),
+            Reason.INVALID_OPTION,
+            "model_name",
+            ["256 letters", "at most 255"],
+        ),
+        (
             ExplainRequest.FromString(
                 ExplainRequest(methods=[INTERACTIONS]).SerializeToString() + b"\x38\x63"
             ),

@@ -312,3 +312,20 @@ def test_a_form_needs_no_model() -> None:
 
     assert not request.HasField("model")
     assert request.table.csv == b"a,y\n1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "given", "expected"),
+    [
+        ("house.onnx", "", "house.onnx"),
+        ("C:/models/house.onnx", "", "house.onnx"),
+        ("house.onnx", "houses", "houses"),
+        ("m" * 300, "", "m" * 255),
+        ("", "", ""),
+    ],
+)
+def test_a_form_names_the_model_by_its_file(file_name: str, given: str, expected: str) -> None:
+    document = {"methods": [{"interactions": {}}], "modelName": given}
+    file = File(b"onnx", file_name, "application/octet-stream")
+
+    assert from_files(file, None, json.dumps(document).encode()).model_name == expected

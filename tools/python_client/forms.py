@@ -80,6 +80,14 @@ FORMS = {
     "ExplainRequest.prediction": Form(
         "str | Sequence[str]", "()", "str or sequence of str", "to_expressions({0})"
     ),
+    "ExplainRequest.model_name": Form(
+        "str",
+        '""',
+        "str",
+        "to_model_name({0}, model)",
+        "What titles of plots and reports call the model. Changes no number. Default: the name of "
+        "its file, where `model` is a path, or was one when it was uploaded.",
+    ),
     "ExplainRequest.feature_columns": Form(
         "Sequence[str]",
         "()",

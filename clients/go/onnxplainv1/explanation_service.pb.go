@@ -160,7 +160,11 @@ type ExplainRequest struct {
 	// where a prediction is not finite. The receipt tells whether trees still
 	// apply.
 	// At most 100 entries; default: the outputs of the model.
-	Prediction    []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	Prediction []string `protobuf:"bytes,15,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	// Optional. What titles of plots and reports call the model, like the name of
+	// its file. Changes no number. Default: titles do not name the model.
+	// At most 255 letters.
+	ModelName     string `protobuf:"bytes,16,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -298,6 +302,13 @@ func (x *ExplainRequest) GetPrediction() []string {
 		return x.Prediction
 	}
 	return nil
+}
+
+func (x *ExplainRequest) GetModelName() string {
+	if x != nil {
+		return x.ModelName
+	}
+	return ""
 }
 
 // One method with its options.
@@ -957,7 +968,9 @@ type Receipt struct {
 	Elapsed *durationpb.Duration `protobuf:"bytes,12,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
 	// `ExplainRequest.prediction`, as it was sent; empty where the outputs of the
 	// model were explained.
-	Prediction    []string `protobuf:"bytes,13,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	Prediction []string `protobuf:"bytes,13,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	// `ExplainRequest.model_name`, as it was sent.
+	ModelName     string `protobuf:"bytes,14,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1081,6 +1094,13 @@ func (x *Receipt) GetPrediction() []string {
 		return x.Prediction
 	}
 	return nil
+}
+
+func (x *Receipt) GetModelName() string {
+	if x != nil {
+		return x.ModelName
+	}
+	return ""
 }
 
 // Something to know before trusting a number.
@@ -1426,7 +1446,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xe0\x05\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xff\x05\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1445,7 +1465,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\fclass_labels\x18\x0e \x03(\tR\vclassLabels\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\x0f \x03(\tR\n" +
-	"prediction\":\n" +
+	"prediction\x12\x1d\n" +
+	"\n" +
+	"model_name\x18\x10 \x01(\tR\tmodelName\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1492,7 +1514,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xfb\x04\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x9a\x05\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1509,7 +1531,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\aelapsed\x18\f \x01(\v2\x19.google.protobuf.DurationR\aelapsed\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\r \x03(\tR\n" +
-	"prediction\x1aB\n" +
+	"prediction\x12\x1d\n" +
+	"\n" +
+	"model_name\x18\x0e \x01(\tR\tmodelName\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"7\n" +

@@ -12,7 +12,7 @@ import grpc
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
-from onnxplain.requests.models import to_model
+from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
@@ -147,7 +147,8 @@ class AsyncClient:
     async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
         """Upload a model; see `Client.upload_model`."""
         file = await asyncio.to_thread(to_model, model)
-        return ModelRef(await self.messages.upload(file, timeout=timeout), content_of(file))
+        id_ = await self.messages.upload(file, timeout=timeout)
+        return ModelRef(id_, content_of(file), to_model_name("", model))
 
     async def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None

@@ -12,7 +12,7 @@ from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.arguments import ExplainCall
 from onnxplain.requests.forms import Method
-from onnxplain.requests.models import to_model
+from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
@@ -187,7 +187,8 @@ class Client(ExplainCall):
         ...     client.explain(model, frame, onnxplain.Interactions())
         """
         file = to_model(model)
-        return ModelRef(self.messages.upload(file, timeout=timeout), content_of(file))
+        id_ = self.messages.upload(file, timeout=timeout)
+        return ModelRef(id_, content_of(file), to_model_name("", model))
 
     def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None

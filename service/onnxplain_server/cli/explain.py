@@ -160,6 +160,13 @@ def explain(
             "negative and the positive class.  [default: matched by name or number]",
         ),
     ] = None,
+    model_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the model in titles.  [default: the name of its file]",
+        ),
+    ] = None,
     plots: Annotated[
         bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")
     ] = None,
@@ -209,6 +216,7 @@ def explain(
         "row_count": row_count,
         "seed": seed,
         "class_labels": request.names(class_labels or []),
+        "model_name": model_name,
         "plots": plots,
         "allow_inconsistent_model": allow_inconsistent_model,
     }

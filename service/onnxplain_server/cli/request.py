@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -66,6 +67,8 @@ def _attach(request: ExplainRequest, model: str | None, table: str | None) -> No
             request.table.CopyFrom(_table(model, content))
         else:
             request.model.CopyFrom(Model(content=content))
+            if not request.model_name and model != "-":
+                request.model_name = Path(model).name
     if table is not None:
         request.table.CopyFrom(_table(table, files.read(table)))
 

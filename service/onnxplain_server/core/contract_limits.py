@@ -24,6 +24,7 @@ class ExplainRequest:
     plots = Limits(default=True)
     allow_inconsistent_model = Limits(default=False)
     prediction = Limits(default=None, max_items=100)
+    model_name = Limits(default=None, max_items=255)
 
 
 class FeatureVectorsOptions:

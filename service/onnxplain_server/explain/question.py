@@ -33,6 +33,8 @@ class Question:
     prediction : tuple of str
         Expressions over the model's outputs, which are explained in their place; empty for the
         outputs themselves.
+    model_name : str
+        Name of the model in titles; may be empty.
     """
 
     methods: tuple[Options, ...]
@@ -47,3 +49,4 @@ class Question:
     class_labels: tuple[str, ...] = ()
     plots: bool = True
     prediction: tuple[str, ...] = ()
+    model_name: str = ""

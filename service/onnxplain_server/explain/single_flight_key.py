@@ -31,8 +31,8 @@ def single_flight_key(
     options : Options
         After defaults.
     """
-    # The other methods and plots do not change the method's result.
-    relevant = replace(question, methods=(), plots=True)
+    # The other methods, plots and their titles do not change the method's result.
+    relevant = replace(question, methods=(), plots=True, model_name="")
     inputs = (background.digest, output_names, relevant, options)
     return hashlib.sha256(_serialize(inputs)).hexdigest()
 

@@ -61,15 +61,15 @@ class _TemplateParser:
     receipt: list[facts.Fact] = field(default_factory=list)
 
 
-def of_response(answer: ExplainResponse, model_name: str = "") -> str:
+def of_response(answer: ExplainResponse, file_name: str = "") -> str:
     """Render the page of an answer.
 
     Parameters
     ----------
     answer : ExplainResponse
         Untrusted: names are escaped, specifications parsed and written anew.
-    model_name : str
-        Name of the model in the title, such as its file name; of the table without a model.
+    file_name : str
+        Name in the title where the answer names no model, such as that of the table.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
     """
     return _render(
         _TemplateParser(
-            title=_title(answer, clean(model_name) if model_name else ""),
+            title=_title(answer, answer.receipt.model_name or file_name),
             sections=_sections(answer),
             warnings=facts.warnings(answer),
             model=facts.model(answer.model),
@@ -88,6 +88,7 @@ def of_response(answer: ExplainResponse, model_name: str = "") -> str:
 
 
 def _title(answer: ExplainResponse, name: str) -> str:
+    name = clean(name) if name else ""
     if answer.HasField("model"):
         return f"What {name or 'the model'} has learned"
     return f"Explanation of {name}" if name else "Explanation"

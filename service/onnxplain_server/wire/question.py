@@ -62,6 +62,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
     if row_count is not None:
         within(row_count, ExplainRequest.row_count, "row_count")
     within(request.seed, ExplainRequest.seed, "seed")
+    _check_model_name(request.model_name)
     return Question(
         methods=tuple(
             method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
@@ -76,5 +77,16 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         seed=request.seed,
         class_labels=tuple(request.class_labels),
         prediction=tuple(request.prediction),
+        model_name=request.model_name,
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )
+
+
+def _check_model_name(name: str) -> None:
+    limit = ExplainRequest.model_name.max_items
+    if len(name) > limit:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"model_name has {len(name):,} letters; titles take at most {limit}",
+            "model_name",
+        )

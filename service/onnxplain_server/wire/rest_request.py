@@ -10,6 +10,7 @@ from types import MappingProxyType
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain.v1.model_pb2 import Model
 
+from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.rest_table import FORMS, read_table
@@ -85,9 +86,15 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
     if model is not None:
         request.model.CopyFrom(Model(content=model.content))
+        request.model_name = request.model_name or _file_name(model.name)
     if table is not None:
         setattr(request.table, table_form(table.media_type, table.name), table.content)
     return request
+
+
+def _file_name(path: str) -> str:
+    """Return the last part of a file's name, which callers choose freely, within the limit."""
+    return PurePath(path).name[: ExplainRequestLimits.model_name.max_items]
 
 
 def table_form(media_type: str, name: str = "") -> str:

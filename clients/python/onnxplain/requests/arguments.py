@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names
-from onnxplain.requests.models import to_model
+from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
 from onnxplain.transport.uploads import File, files_of
@@ -96,6 +96,9 @@ class RequestOptions(TypedDict, total=False):
         classes), FIRM on sequences, feature vectors from MODEL or LABELS, FIRM from LABELS without
         contrasts; and where a prediction is not finite. The receipt tells whether trees still
         apply. At most 100 entries; default: the outputs of the model.
+    model_name : str
+        What titles of plots and reports call the model. Changes no number. Default: the name of its
+        file, where `model` is a path, or was one when it was uploaded.
     """
 
     feature_columns: Sequence[str]
@@ -110,6 +113,7 @@ class RequestOptions(TypedDict, total=False):
     allow_inconsistent_model: bool
     class_labels: Sequence[str | float]
     prediction: str | Sequence[str]
+    model_name: str
 
 
 def to_request(
@@ -128,6 +132,7 @@ def to_request(
     allow_inconsistent_model: bool = False,
     class_labels: Sequence[str | float] = (),
     prediction: str | Sequence[str] = (),
+    model_name: str = "",
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -148,6 +153,7 @@ def to_request(
         allow_inconsistent_model=allow_inconsistent_model,
         class_labels=to_labels(class_labels),
         prediction=to_expressions(prediction),
+        model_name=to_model_name(model_name, model),
     )
 
 
@@ -171,6 +177,7 @@ class ExplainCall(ABC):
         allow_inconsistent_model: bool = False,
         class_labels: Sequence[str | float] = (),
         prediction: str | Sequence[str] = (),
+        model_name: str = "",
         timeout: float | None = None,
         progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
@@ -244,6 +251,9 @@ class ExplainCall(ABC):
             or LABELS, FIRM from LABELS without contrasts; and where a prediction is not finite. The
             receipt tells whether trees still apply. At most 100 entries; default: the outputs of
             the model.
+        model_name : str
+            What titles of plots and reports call the model. Changes no number. Default: the name of
+            its file, where `model` is a path, or was one when it was uploaded.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned), optional
@@ -283,6 +293,7 @@ class ExplainCall(ABC):
             allow_inconsistent_model=allow_inconsistent_model,
             class_labels=class_labels,
             prediction=prediction,
+            model_name=model_name,
         )
         return self._explain(request, files_of(model, table), timeout, progress)
 

@@ -39,3 +39,10 @@ def to_model(model: Any) -> Model:
         f"cannot read a model from {type(model).__name__}: "
         "give a path, the bytes of an ONNX file, or an onnx.ModelProto"
     )
+
+
+def to_model_name(name: str, model: Any) -> str:
+    """Return the given name, or else the name of the model's file; "" if it has none."""
+    if name or not isinstance(model, str | os.PathLike | ModelRef):
+        return name
+    return model.name if isinstance(model, ModelRef) else Path(model).name

@@ -161,6 +161,8 @@ class Receipt:
         On the server.
     prediction : tuple of str
         What was explained in place of the model's outputs; empty for these.
+    model_name : str
+        What titles call the model; may be empty.
     """
 
     model_digest: str
@@ -176,6 +178,7 @@ class Receipt:
     library_versions: Mapping[str, str]
     elapsed: timedelta
     prediction: tuple[str, ...] = ()
+    model_name: str = ""
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:

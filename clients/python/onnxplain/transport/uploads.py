@@ -35,10 +35,13 @@ class ModelRef:
         "sha256:" and the hexadecimal digest of the file.
     content : bytes
         The file, to upload again where the server has evicted it; empty if unknown.
+    name : str
+        Name of the file, for titles; may be empty.
     """
 
     id: str
     content: bytes = field(default=b"", repr=False)
+    name: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

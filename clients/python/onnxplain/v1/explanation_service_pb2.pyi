@@ -23,7 +23,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -47,6 +47,7 @@ class ExplainRequest(_message.Message):
     ALLOW_INCONSISTENT_MODEL_FIELD_NUMBER: _ClassVar[int]
     CLASS_LABELS_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_FIELD_NUMBER: _ClassVar[int]
+    MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -62,7 +63,8 @@ class ExplainRequest(_message.Message):
     allow_inconsistent_model: bool
     class_labels: _containers.RepeatedScalarFieldContainer[str]
     prediction: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ...) -> None: ...
+    model_name: str
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm")
@@ -145,7 +147,7 @@ class RowsUsed(_message.Message):
     def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "model_name")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -166,6 +168,7 @@ class Receipt(_message.Message):
     LIBRARY_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     ELAPSED_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_FIELD_NUMBER: _ClassVar[int]
+    MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -179,7 +182,8 @@ class Receipt(_message.Message):
     library_versions: _containers.ScalarMap[str, str]
     elapsed: _duration_pb2.Duration
     prediction: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ...) -> None: ...
+    model_name: str
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ...) -> None: ...
 
 class Warning(_message.Message):
     __slots__ = ("code", "message")

@@ -254,6 +254,7 @@ def _receipt(
         library_versions={name: installed[name] for name in _LIBRARIES},
         elapsed=timedelta(seconds=seconds),
         prediction=message.prediction,
+        model_name=message.model_name,
     )
 
 

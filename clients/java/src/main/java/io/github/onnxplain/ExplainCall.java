@@ -230,6 +230,17 @@ public final class ExplainCall {
         }
 
         /**
+         * Names the model in the titles of plots and reports.
+         *
+         * @param name like that of its file, at most 255 letters; default: titles do not name the model
+         * @return this builder
+         */
+        public Builder modelName(String name) {
+            request.setModelName(name);
+            return this;
+        }
+
+        /**
          * Chooses whether plots return with the results.
          *
          * @param wanted default true
