@@ -72,6 +72,7 @@ class FunctionModel:
             self.inputs = (Input("X", types[0], len(names)),)
         self.output_names = tuple(f"y{k}" for k in range(n_outputs))
         self.has_class_scores = False
+        self.is_binary = False
         self.notes: tuple[Note, ...] = ()
         self.roundings = np.full(n_outputs, rounding)
         self.calls: list[int] = []

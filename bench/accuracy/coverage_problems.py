@@ -46,6 +46,7 @@ class FunctionModel:
     output_names: tuple[str, ...] = ("y",)
     notes: tuple[Note, ...] = ()
     has_class_scores = False
+    is_binary = False
 
     @property
     def roundings(self) -> Vector:

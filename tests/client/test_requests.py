@@ -224,6 +224,14 @@ def test_one_prediction_may_stand_alone() -> None:
     assert list(listed.prediction) == ["exp(y)", "p = 2 * y"]
 
 
+def test_outputs_are_named_in_text() -> None:
+    alone = to_request(MODEL, ROWS, Interactions(), outputs="yes")
+
+    assert list(alone.outputs) == ["yes"]
+    with pytest.raises(TypeError, match="positions in output_indices"):
+        to_request(MODEL, ROWS, Interactions(), outputs=[1])  # type: ignore[list-item] # refused
+
+
 def test_every_field_of_the_request_can_be_given() -> None:
     request = to_request(
         MODEL,
@@ -242,6 +250,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         allow_inconsistent_model=True,
         prediction=["exp(y)"],
         model_name="houses",
+        outputs=["yes"],
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

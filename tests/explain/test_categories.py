@@ -134,7 +134,8 @@ def test_partial_dependence_on_regions_is_that_of_brute_force(ask, kind: str) ->
         for point, expected in zip(grid, np.reshape(curve.values, (len(grid), -1)), strict=True):
             moved = X.copy()
             moved[:, j] = point
-            assert predict(kind, moved).mean(axis=0) == pytest.approx(expected, rel=1e-5, abs=1e-6)
+            predicted = predict(kind, moved).mean(axis=0)[-len(expected) :]
+            assert predicted == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -95,6 +95,7 @@ def test_memory_stays_within_the_worker_s_cap(
     for worker in pool._warm:
         peaks.extend(peaks_of(worker.pid))
     assert peaks or refusal.reason is Reason.WORKER_DIED, refusal
+    assert pool._zygote is not None
     [at_the_fork] = peaks_of(pool._zygote._process.pid)
     growth = max(peaks, default=0) - at_the_fork
     assert growth < pool._settings.budget.memory_bytes + TOUCHED_BYTES

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.progress import ProgressCallback
-from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names
+from onnxplain.requests.forms import (
+    Method, to_expressions, to_labels, to_names, to_output_names
+)
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table

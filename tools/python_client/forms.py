@@ -88,6 +88,9 @@ FORMS = {
         "What titles of plots and reports call the model. Changes no number. Default: the name of "
         "its file, where `model` is a path, or was one when it was uploaded.",
     ),
+    "ExplainRequest.outputs": Form(
+        "str | Sequence[str]", "()", "str or sequence of str", "to_output_names({0})"
+    ),
     "ExplainRequest.feature_columns": Form(
         "Sequence[str]",
         "()",

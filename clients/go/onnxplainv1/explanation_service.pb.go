@@ -83,7 +83,7 @@ type ExplainRequest struct {
 	// Required, except where every method can do without: FeatureVectorsOptions
 	// and FirmOptions with the source LABELS, which is then the default, without
 	// contrasts; and FirmOptions with sequences that bring weights. Without it,
-	// output_indices, class_labels, prediction, engine and the scale MARGIN are refused. The
+	// output_indices, outputs, class_labels, prediction, engine and the scale MARGIN are refused. The
 	// model.
 	Model *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// Required, except for FeatureVectorsOptions with the source MODEL, and for
@@ -109,8 +109,10 @@ type ExplainRequest struct {
 	// all rows weigh the same.
 	WeightColumn string `protobuf:"bytes,5,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	// Optional. Which prediction columns to explain: indices from 0 into
-	// `ModelDescription.output_names`. Default: all.
-	// Each at least 0.
+	// `ModelDescription.output_names`. Not together with `outputs`.
+	// Each at least 0; default: `ModelDescription.default_output_indices`: the
+	// second output of a binary classifier, all outputs of any other model; for
+	// swarm all classes.
 	OutputIndices []int32 `protobuf:"varint,6,rep,packed,name=output_indices,json=outputIndices,proto3" json:"output_indices,omitempty"`
 	// Optional. Scale of the predictions.
 	// Default: RESPONSE.
@@ -154,7 +156,7 @@ type ExplainRequest struct {
 	// of the model are called by their names on the requested scale
 	// (`ModelDescription.output_names`), in backquotes where they are no
 	// identifiers, as in "`1` - `0`"; the only output of a model also `y` or `p`.
-	// Not together with `output_indices` or `class_labels`. Refused for methods that
+	// Not together with `output_indices`, `outputs` or `class_labels`. Refused for methods that
 	// do not read the predictions: swarm (which reads classes), FIRM on sequences,
 	// feature vectors from MODEL or LABELS, FIRM from LABELS without contrasts; and
 	// where a prediction is not finite. The receipt tells whether trees still
@@ -164,7 +166,11 @@ type ExplainRequest struct {
 	// Optional. What titles of plots and reports call the model, like the name of
 	// its file. Changes no number. Default: titles do not name the model.
 	// At most 255 letters.
-	ModelName     string `protobuf:"bytes,16,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
+	ModelName string `protobuf:"bytes,16,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
+	// Optional. Which prediction columns to explain, by their names in
+	// `ModelDescription.output_names`, in place of `output_indices`; none twice.
+	// Default: as for `output_indices`.
+	Outputs       []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -309,6 +315,13 @@ func (x *ExplainRequest) GetModelName() string {
 		return x.ModelName
 	}
 	return ""
+}
+
+func (x *ExplainRequest) GetOutputs() []string {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
 }
 
 // One method with its options.
@@ -1446,7 +1459,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xff\x05\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\x99\x06\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1467,7 +1480,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"prediction\x18\x0f \x03(\tR\n" +
 	"prediction\x12\x1d\n" +
 	"\n" +
-	"model_name\x18\x10 \x01(\tR\tmodelName\":\n" +
+	"model_name\x18\x10 \x01(\tR\tmodelName\x12\x18\n" +
+	"\aoutputs\x18\x11 \x03(\tR\aoutputs\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +

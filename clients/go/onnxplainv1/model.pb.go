@@ -194,9 +194,13 @@ type ModelDescription struct {
 	// Columns of a table are then matched by these names. Empty where the model
 	// carries none, as converters write them: LightGBM, XGBoost, CatBoost and
 	// scikit-learn.
-	FeatureNames  []string `protobuf:"bytes,13,rep,name=feature_names,json=featureNames,proto3" json:"feature_names,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FeatureNames []string `protobuf:"bytes,13,rep,name=feature_names,json=featureNames,proto3" json:"feature_names,omitempty"`
+	// Positions in `output_names` of the outputs that a request explains if it
+	// names none: the second of the two outputs of a binary classifier, that is, of
+	// a class and its complement; otherwise all. Swarm explains all classes.
+	DefaultOutputIndices []int32 `protobuf:"varint,14,rep,packed,name=default_output_indices,json=defaultOutputIndices,proto3" json:"default_output_indices,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ModelDescription) Reset() {
@@ -292,6 +296,13 @@ func (x *ModelDescription) GetFeatureNames() []string {
 	return nil
 }
 
+func (x *ModelDescription) GetDefaultOutputIndices() []int32 {
+	if x != nil {
+		return x.DefaultOutputIndices
+	}
+	return nil
+}
+
 // One input of a model.
 type ModelInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -364,7 +375,7 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\x05Model\x12\x1a\n" +
 	"\acontent\x18\x01 \x01(\fH\x00R\acontent\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02idB\b\n" +
-	"\x06source\"\xa7\x03\n" +
+	"\x06source\"\xdd\x03\n" +
 	"\x10ModelDescription\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x120\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x18.onnxplain.v1.ModelInputR\x06inputs\x12!\n" +
@@ -374,7 +385,8 @@ const file_onnxplain_v1_model_proto_rawDesc = "" +
 	"\toperators\x18\x06 \x03(\tR\toperators\x12\x1a\n" +
 	"\bproducer\x18\a \x01(\tR\bproducer\x12(\n" +
 	"\x10has_class_scores\x18\f \x01(\bR\x0ehasClassScores\x12#\n" +
-	"\rfeature_names\x18\r \x03(\tR\ffeatureNames\"8\n" +
+	"\rfeature_names\x18\r \x03(\tR\ffeatureNames\x124\n" +
+	"\x16default_output_indices\x18\x0e \x03(\x05R\x14defaultOutputIndices\"8\n" +
 	"\x05Scale\x12\x15\n" +
 	"\x11SCALE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bRESPONSE\x10\x01\x12\n" +

@@ -116,7 +116,15 @@ def explain(
     ] = None,
     output_indices: Annotated[
         list[str] | None,
-        typer.Option(metavar="INDEX,...", help="Prediction columns to explain, counted from 0."),
+        typer.Option(
+            metavar="INDEX,...",
+            help="Prediction columns to explain, counted from 0; also their names, if these are "
+            "no whole numbers.  [default: the second of a binary classifier, else all]",
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,...", help="Prediction columns to explain, by name."),
     ] = None,
     prediction: Annotated[
         list[str] | None,
@@ -209,7 +217,7 @@ def explain(
         "feature_columns": request.names(feature_columns or []),
         "target_column": target_column,
         "weight_column": weight_column,
-        "output_indices": request.names(output_indices or []),
+        **request.output_choice(output_indices or [], outputs or []),
         "prediction": prediction or [],
         "scale": scale,
         "engine": engine,

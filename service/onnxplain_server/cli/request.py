@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,30 @@ def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
 def names(values: Sequence[str]) -> list[str]:
     """Split comma-separated names; double quotes protect a comma inside a name."""
     return [name for row in csv.reader(values) for name in row]
+
+
+def output_choice(indices: Sequence[str], outputs: Sequence[str]) -> dict[str, list[str]]:
+    """Return the fields of `--output-indices` and `--outputs`.
+
+    What `--output-indices` holds are names unless they are whole numbers.
+
+    Raises
+    ------
+    typer.BadParameter
+        If positions and names are mixed.
+    """
+    given = names(indices)
+    are_positions = [_is_whole(text) for text in given]
+    by_name = names(outputs) + ([] if all(are_positions) else given)
+    if any(are_positions) and by_name:
+        raise typer.BadParameter(
+            "outputs are chosen by position or by name, not both", param_hint="--output-indices"
+        )
+    return {"output_indices": given if not by_name else [], "outputs": by_name}
+
+
+def _is_whole(text: str) -> bool:
+    return re.fullmatch(r"[+-]?[0-9]+", text.strip()) is not None
 
 
 def _table(path: str, content: bytes) -> Table:

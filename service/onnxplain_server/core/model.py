@@ -55,7 +55,7 @@ class Description:
         As "domain:Operator", or "Operator" in the default domain; each once, sorted.
     producer : str
         Name of the program that wrote the file, from the file.
-    has_class_scores : bool
+    has_class_scores, is_binary : bool
         As in `Model`.
     """
 
@@ -66,6 +66,7 @@ class Description:
     operators: tuple[str, ...]
     producer: str
     has_class_scores: bool = False
+    is_binary: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -75,9 +76,19 @@ class Description:
         return tuple(column.name for column in self.inputs)
 
     @property
+    def default_outputs(self) -> tuple[int, ...]:
+        """Positions of the outputs that a request explains if it names none."""
+        return default_outputs(len(self.output_names), is_binary=self.is_binary)
+
+    @property
     def scales(self) -> tuple[Scale, ...]:
         """Scales on which the model can be explained."""
         return (Scale.RESPONSE,) if self.margin_refusal else (Scale.RESPONSE, Scale.MARGIN)
+
+
+def default_outputs(count: int, *, is_binary: bool) -> tuple[int, ...]:
+    """Return the outputs to explain by default: the second of a binary classifier, else all."""
+    return (1,) if is_binary else tuple(range(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,10 @@ class Model(Protocol):
     @property
     def has_class_scores(self) -> bool:
         """Return whether the prediction columns score classes, on any scale."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Return whether its two prediction columns score a class and its complement."""
 
     @property
     def notes(self) -> tuple[Note, ...]:

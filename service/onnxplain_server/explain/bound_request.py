@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model, Scale
+from onnxplain_server.core.model import Model, Scale, default_outputs
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import Table, sample_rows
 from onnxplain_server.effects.background import Background, unmerged
@@ -22,6 +22,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
+from onnxplain_server.explain.output_choice import requested_outputs
 from onnxplain_server.explain.prediction_model import PredictionModel
 from onnxplain_server.explain.predictions import read_predictions
 from onnxplain_server.explain.question import Question
@@ -218,31 +219,25 @@ class BoundRequest:
 
     @cached_property
     def output_indices(self) -> Indices:
-        """Indices of the outputs to explain.
+        """Indices of the outputs to explain: those requested, or the model's default.
 
         Raises
         ------
         ExplainError
-            INVALID_OPTION for indices that the model does not have, or that repeat.
+            INVALID_OPTION for outputs that the model does not have, or that repeat.
         """
         explained = self._explained_model
         if explained is None:
             return np.zeros(0, dtype=np.intp)
-        indices, count = self.question.output_indices, len(explained.output_names)
-        is_beyond = any(not 0 <= index < count for index in indices)
-        if is_beyond or len(set(indices)) < len(indices):
-            raise ExplainError(
-                Reason.INVALID_OPTION,
-                f"output_indices are {list(indices)}; each must be in [0, {count - 1}], none twice",
-                "output_indices",
-            )
-        return np.array(indices or range(count), dtype=np.intp)
+        names = explained.output_names
+        requested = requested_outputs(self.question, names)
+        default = default_outputs(len(names), is_binary=explained.is_binary)
+        return np.array(requested or default, dtype=np.intp)
 
     @cached_property
     def outputs(self) -> Outputs:
         """All outputs of the model, to compare a target with."""
-        names = self.model.output_names
-        chosen = self.question.output_indices or tuple(range(len(names)))
+        names, chosen = self.model.output_names, tuple(self.output_indices.tolist())
         is_expression = bool(self.question.prediction)
         scores_classes = self.given_model is not None and self.given_model.has_class_scores
         labels = self.question.class_labels
@@ -282,6 +277,7 @@ def _check_without_model(question: Question) -> None:
     """Refuse what applies to a model only."""
     options = {
         "output_indices": bool(question.output_indices),
+        "outputs": bool(question.outputs),
         "class_labels": bool(question.class_labels),
         "scale": question.scale is not Scale.RESPONSE,
         "engine": question.engine is not None,

@@ -20,13 +20,14 @@ def check_prediction(question: Question) -> None:
     """
     if not question.prediction:
         return
-    if question.output_indices:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "output_indices choose among the model's outputs, which prediction replaces; leave "
-            "one of them out",
-            "output_indices",
-        )
+    for field in ("output_indices", "outputs"):
+        if getattr(question, field):
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"{field} choose among the model's outputs, which prediction replaces; leave one "
+                "of them out",
+                field,
+            )
     if question.class_labels:
         raise ExplainError(
             Reason.INVALID_OPTION,

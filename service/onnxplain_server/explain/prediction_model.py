@@ -30,6 +30,7 @@ class PredictionModel:
     """
 
     has_class_scores = False
+    is_binary = False
 
     def __init__(
         self, source: Model, predictions: Predictions, sample_outputs: Callable[[], Matrix]

@@ -24,6 +24,8 @@ class Question:
     ----------
     feature_columns, output_indices : tuple
         Empty for the default.
+    outputs : tuple of str
+        Names of outputs, in place of `output_indices`.
     row_count : int or None
         None: the default of each method.
     methods : tuple of Options
@@ -42,6 +44,7 @@ class Question:
     target_column: str = ""
     weight_column: str = ""
     output_indices: tuple[int, ...] = ()
+    outputs: tuple[str, ...] = ()
     scale: Scale = Scale.RESPONSE
     engine: Engine | None = None
     row_count: int | None = None

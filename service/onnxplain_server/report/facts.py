@@ -49,6 +49,7 @@ def model(description: ModelDescription) -> list[Fact]:
         Fact("inputs", "; ".join(_input(i) for i in description.inputs)),
         Fact("features", _features(description)),
         Fact("outputs", "; ".join(_text(name) for name in description.output_names)),
+        Fact("explained by default", _default_outputs(description)),
         Fact("targets", "name classes" if description.has_class_scores else ""),
         Fact("scales", ", ".join(scales)),
         Fact("no MARGIN because", _text(description.margin_refusal)),
@@ -56,6 +57,13 @@ def model(description: ModelDescription) -> list[Fact]:
         Fact("written by", _text(description.producer)),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def _default_outputs(description: ModelDescription) -> str:
+    """List the outputs of a default request; empty where it explains all."""
+    chosen = description.default_output_indices
+    is_all = len(chosen) == len(description.output_names)
+    return "" if is_all else "; ".join(_text(description.output_names[k]) for k in chosen)
 
 
 def receipt(message: Receipt) -> list[Fact]:

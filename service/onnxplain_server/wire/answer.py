@@ -44,6 +44,7 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
         producer=description.producer,
         has_class_scores=description.has_class_scores,
         feature_names=description.feature_names,
+        default_output_indices=description.default_outputs,
     )
 
 

@@ -71,6 +71,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         target_column=request.target_column,
         weight_column=request.weight_column,
         output_indices=tuple(request.output_indices),
+        outputs=tuple(request.outputs),
         scale=Scale(enum(request, "scale", "scale") or ExplainRequest.scale.default),
         engine=Engine(name) if (name := enum(request, "engine", "engine")) else None,
         row_count=row_count,

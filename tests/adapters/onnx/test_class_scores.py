@@ -169,3 +169,55 @@ def test_a_label_output_of_another_type_than_declared_is_told(build) -> None:
 def test_a_label_output_that_works_is_not_told(cases) -> None:
     for name in ("sklearn_logistic_3class_double", "catboost_binary", "sklearn_columns_error"):
         assert load(cases[name].content).notes == ()
+
+
+def is_binary(model: ModelProto) -> bool:
+    content = model.SerializeToString()
+    found = load(content).is_binary
+    assert describe(content).is_binary is found
+    return found
+
+
+def test_committed_models_of_two_classes_are_binary(cases) -> None:
+    for name in cases:
+        described = describe(cases[name].content)
+        two_classes = len(described.output_names) == 2 and name not in REGRESSORS
+        assert described.is_binary is two_classes, name
+
+
+@pytest.mark.parametrize(
+    ("nodes", "found"),
+    [
+        pytest.param(["Softmax z y"], True, id="softmax"),
+        pytest.param(["Softmax z s", "Identity s y"], True, id="softmax passed on"),
+        pytest.param(["Sigmoid z y"], False, id="two labels at a time"),
+        pytest.param(["Sigmoid a p", "Sub one p q", "Concat q,p y"], True, id="complement"),
+        pytest.param(["Sigmoid a p", "Sigmoid b q", "Concat q,p y"], False, id="two heads"),
+        pytest.param(["Abs z y"], False, id="numbers"),
+    ],
+)
+def test_two_outputs_are_binary_where_one_excludes_the_other(build, nodes, found: bool) -> None:
+    lines = [line.split() for line in nodes]
+    ends = [
+        build.node(
+            operator,
+            inputs.replace(",", " "),
+            output,
+            **({"axis": 1} if operator in {"Softmax", "Concat"} else {}),
+        )
+        for operator, *between, output in lines
+        for inputs in [" ".join(between)]
+    ]
+    starts = [build.node("MatMul", f"X weights_{name}", name) for name in "zab"]
+    constants = {
+        "weights_z": WEIGHTS,
+        "weights_a": WEIGHTS[:, :1],
+        "weights_b": WEIGHTS[:, 1:],
+        "one": np.ones(1, np.float32),
+    }
+
+    assert is_binary(build([*starts, *ends], **constants)) is found
+
+
+def test_a_margin_is_of_the_same_two_classes(cases) -> None:
+    assert load(cases["xgboost_binary"].content, Scale.MARGIN).is_binary

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from onnxplain.progress import ProgressCallback
-from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names
+from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names, to_output_names
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
@@ -59,7 +59,9 @@ class RequestOptions(TypedDict, total=False):
         it. Default: all rows weigh the same.
     output_indices : sequence of int
         Which prediction columns to explain: indices from 0 into `ModelDescription.output_names`.
-        Default: all. Each at least 0.
+        Not together with `outputs`. Each at least 0; default:
+        `ModelDescription.default_output_indices`: the second output of a binary classifier, all
+        outputs of any other model; for swarm all classes.
     scale : "RESPONSE" or "MARGIN", optional
         Scale of the predictions. Default: RESPONSE.
     engine : "TREES" or "BLACK_BOX", optional
@@ -91,14 +93,17 @@ class RequestOptions(TypedDict, total=False):
         expression, or the name in front of an equals sign, as in "price = exp(y)"; none twice. The
         outputs of the model are called by their names on the requested scale
         (`ModelDescription.output_names`), in backquotes where they are no identifiers, as in "`1` -
-        `0`"; the only output of a model also `y` or `p`. Not together with `output_indices` or
-        `class_labels`. Refused for methods that do not read the predictions: swarm (which reads
-        classes), FIRM on sequences, feature vectors from MODEL or LABELS, FIRM from LABELS without
-        contrasts; and where a prediction is not finite. The receipt tells whether trees still
-        apply. At most 100 entries; default: the outputs of the model.
+        `0`"; the only output of a model also `y` or `p`. Not together with `output_indices`,
+        `outputs` or `class_labels`. Refused for methods that do not read the predictions: swarm
+        (which reads classes), FIRM on sequences, feature vectors from MODEL or LABELS, FIRM from
+        LABELS without contrasts; and where a prediction is not finite. The receipt tells whether
+        trees still apply. At most 100 entries; default: the outputs of the model.
     model_name : str
         What titles of plots and reports call the model. Changes no number. Default: the name of its
         file, where `model` is a path, or was one when it was uploaded.
+    outputs : str or sequence of str
+        Which prediction columns to explain, by their names in `ModelDescription.output_names`, in
+        place of `output_indices`; none twice. Default: as for `output_indices`.
     """
 
     feature_columns: Sequence[str]
@@ -114,6 +119,7 @@ class RequestOptions(TypedDict, total=False):
     class_labels: Sequence[str | float]
     prediction: str | Sequence[str]
     model_name: str
+    outputs: str | Sequence[str]
 
 
 def to_request(
@@ -133,6 +139,7 @@ def to_request(
     class_labels: Sequence[str | float] = (),
     prediction: str | Sequence[str] = (),
     model_name: str = "",
+    outputs: str | Sequence[str] = (),
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -154,6 +161,7 @@ def to_request(
         class_labels=to_labels(class_labels),
         prediction=to_expressions(prediction),
         model_name=to_model_name(model_name, model),
+        outputs=to_output_names(outputs),
     )
 
 
@@ -178,6 +186,7 @@ class ExplainCall(ABC):
         class_labels: Sequence[str | float] = (),
         prediction: str | Sequence[str] = (),
         model_name: str = "",
+        outputs: str | Sequence[str] = (),
         timeout: float | None = None,
         progress: ProgressCallback | bool | None = None,
     ) -> Explanations:
@@ -212,7 +221,9 @@ class ExplainCall(ABC):
             method asks for it. Default: all rows weigh the same.
         output_indices : sequence of int
             Which prediction columns to explain: indices from 0 into
-            `ModelDescription.output_names`. Default: all. Each at least 0.
+            `ModelDescription.output_names`. Not together with `outputs`. Each at least 0; default:
+            `ModelDescription.default_output_indices`: the second output of a binary classifier, all
+            outputs of any other model; for swarm all classes.
         scale : "RESPONSE" or "MARGIN", optional
             Scale of the predictions. Default: RESPONSE.
         engine : "TREES" or "BLACK_BOX", optional
@@ -246,7 +257,7 @@ class ExplainCall(ABC):
             The outputs of the model are called by their names on the requested scale
             (`ModelDescription.output_names`), in backquotes where they are no identifiers, as in
             "`1` - `0`"; the only output of a model also `y` or `p`. Not together with
-            `output_indices` or `class_labels`. Refused for methods that do not read the
+            `output_indices`, `outputs` or `class_labels`. Refused for methods that do not read the
             predictions: swarm (which reads classes), FIRM on sequences, feature vectors from MODEL
             or LABELS, FIRM from LABELS without contrasts; and where a prediction is not finite. The
             receipt tells whether trees still apply. At most 100 entries; default: the outputs of
@@ -254,6 +265,9 @@ class ExplainCall(ABC):
         model_name : str
             What titles of plots and reports call the model. Changes no number. Default: the name of
             its file, where `model` is a path, or was one when it was uploaded.
+        outputs : str or sequence of str
+            Which prediction columns to explain, by their names in `ModelDescription.output_names`,
+            in place of `output_indices`; none twice. Default: as for `output_indices`.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned), optional
@@ -294,6 +308,7 @@ class ExplainCall(ABC):
             class_labels=class_labels,
             prediction=prediction,
             model_name=model_name,
+            outputs=outputs,
         )
         return self._explain(request, files_of(model, table), timeout, progress)
 

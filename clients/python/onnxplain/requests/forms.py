@@ -52,6 +52,21 @@ def to_expressions(expressions: str | Sequence[str]) -> list[str]:
     return [expressions] if isinstance(expressions, str) else list(expressions)
 
 
+def to_output_names(names: str | Sequence[str]) -> list[str]:
+    """Write names of outputs, of which one may stand alone.
+
+    Raises
+    ------
+    TypeError
+        Where one is a position.
+    """
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise TypeError(f"outputs are names, not {name!r}; give positions in output_indices")
+    return listed
+
+
 def to_groups(entries: Sequence[str | Sequence[str]], option: str) -> list[FeatureGroup]:
     """Write entries of one name, or of several that go together."""
     return [

@@ -54,6 +54,8 @@ class ModelDescription:
         Whether the prediction columns score classes, so that a target names classes by default.
     feature_names : tuple of str
         In the model's order; empty where it carries no names.
+    default_output_indices : tuple of int
+        Positions of the outputs that a request explains if it names none.
     """
 
     digest: str
@@ -65,6 +67,7 @@ class ModelDescription:
     producer: str
     has_class_scores: bool = False
     feature_names: tuple[str, ...] = ()
+    default_output_indices: tuple[int, ...] = ()
 
     @classmethod
     def from_message(cls, message: model_pb2.ModelDescription) -> ModelDescription:

@@ -16,7 +16,7 @@ class Model(_message.Message):
     def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ...) -> None: ...
 
 class ModelDescription(_message.Message):
-    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names")
+    __slots__ = ("digest", "inputs", "output_names", "scales", "margin_refusal", "operators", "producer", "has_class_scores", "feature_names", "default_output_indices")
     class Scale(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SCALE_UNSPECIFIED: _ClassVar[ModelDescription.Scale]
@@ -34,6 +34,7 @@ class ModelDescription(_message.Message):
     PRODUCER_FIELD_NUMBER: _ClassVar[int]
     HAS_CLASS_SCORES_FIELD_NUMBER: _ClassVar[int]
     FEATURE_NAMES_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_OUTPUT_INDICES_FIELD_NUMBER: _ClassVar[int]
     digest: str
     inputs: _containers.RepeatedCompositeFieldContainer[ModelInput]
     output_names: _containers.RepeatedScalarFieldContainer[str]
@@ -43,7 +44,8 @@ class ModelDescription(_message.Message):
     producer: str
     has_class_scores: bool
     feature_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ..., has_class_scores: bool = ..., feature_names: _Optional[_Iterable[str]] = ...) -> None: ...
+    default_output_indices: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, digest: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ModelInput, _Mapping]]] = ..., output_names: _Optional[_Iterable[str]] = ..., scales: _Optional[_Iterable[_Union[ModelDescription.Scale, str]]] = ..., margin_refusal: _Optional[str] = ..., operators: _Optional[_Iterable[str]] = ..., producer: _Optional[str] = ..., has_class_scores: bool = ..., feature_names: _Optional[_Iterable[str]] = ..., default_output_indices: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ModelInput(_message.Message):
     __slots__ = ("name", "type", "width")

@@ -15,6 +15,8 @@ from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, OutputTensor
 _CLASSIFIERS = frozenset({"TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier"})
 _LINKED_SUMS = frozenset({"TreeEnsembleRegressor", "TreeEnsemble", "LinearRegressor"})
 _ENDS = frozenset({"Sigmoid", "Softmax", "LogSoftmax", "Hardmax", "ZipMap"})
+_EXCLUSIVE = _CLASSIFIERS | {"Softmax", "LogSoftmax", "Hardmax", "ZipMap"}
+"""Operators whose columns score classes of which each row has one."""
 _FIRST_INPUT = PASSING | {"Abs", "Clip", "Log", "Normalizer", "Transpose", "ReduceMean"}
 """Operators whose output scores classes if their first input does."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Sum", "Mean"})
@@ -47,6 +49,17 @@ def has_class_scores(graph: Graph, parts: Sequence[OutputTensor]) -> bool:
         or any(entry.value.strip() not in _EMPTY for entry in class_lists)
         or any(_scores_classes(graph, part.tensor) for part in parts)
     )
+
+
+def scores_two_classes(graph: Graph, parts: Sequence[OutputTensor]) -> bool:
+    """Check whether a prediction of two columns scores a class and its complement.
+
+    It does if it names two classes, or ends in a softmax or a classifier operator, or joins a
+    probability with its complement. Two columns of a sigmoid are independent.
+    """
+    if len(parts) != 1 or not has_class_scores(graph, parts):
+        return False
+    return len(parts[0].labels) == 2 or _is_exclusive(graph, parts[0].tensor)
 
 
 def label_outputs(graph: Graph) -> tuple[ValueInfoProto, ...]:
@@ -82,6 +95,33 @@ def _scores_classes(graph: Graph, tensor: str) -> bool:
             return False
         stack.extend(sources)
     return True
+
+
+def _is_exclusive(graph: Graph, tensor: str) -> bool:
+    """Check that every backward path from a tensor meets scores of classes that exclude others."""
+    node = graph.producer(tensor)
+    if node is None:
+        return False
+    if node.op_type in _EXCLUSIVE:
+        return True
+    if node.op_type == "Concat":
+        return _joins_complement(graph, node)
+    sources = _score_inputs(graph, node)
+    return bool(sources) and all(_is_exclusive(graph, name) for name in sources)
+
+
+def _joins_complement(graph: Graph, node: NodeProto) -> bool:
+    """Check for a column p joined with 1 - p."""
+    names = [name for name in node.input if name]
+    complements = (_complemented(graph, name) for name in names)
+    return len(names) == 2 and any(name in names for name in complements)
+
+
+def _complemented(graph: Graph, tensor: str) -> str:
+    """Return the tensor of which a tensor is 1 minus; empty if it is of none."""
+    node = graph.producer(tensor)
+    is_complement = node is not None and node.op_type == "Sub" and is_all_ones(graph, node.input[0])
+    return node.input[1] if node is not None and is_complement else ""
 
 
 def _ends_in_classes(node: NodeProto) -> bool:

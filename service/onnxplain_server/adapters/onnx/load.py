@@ -18,7 +18,11 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
 )
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.adapters.onnx.checks.row_consistency import row_names
-from onnxplain_server.adapters.onnx.class_scores import has_class_scores, label_outputs
+from onnxplain_server.adapters.onnx.class_scores import (
+    has_class_scores,
+    label_outputs,
+    scores_two_classes,
+)
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
@@ -69,9 +73,10 @@ def load(
         graph = read(content, limits)
         response = _open(graph, read_parts(graph))
         is_classifier = has_class_scores(graph, response.parts)
+        is_binary = _is_binary(graph, response)
         notes = _label_notes(graph, response)
         opened = response if scale is Scale.RESPONSE else _margin(graph, response)
-        return _model(opened, notes, has_class_scores=is_classifier)
+        return _model(opened, notes, has_class_scores=is_classifier, is_binary=is_binary)
 
 
 def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Description:
@@ -97,6 +102,7 @@ def describe(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> Descriptio
             operators=used,
             producer=producer,
             has_class_scores=has_class_scores(graph, response.parts),
+            is_binary=_is_binary(graph, response),
         )
 
 
@@ -116,6 +122,10 @@ def _open(graph: Graph, parts: tuple[OutputTensor, ...]) -> _Opened:
     model = graph.cut(part.tensor for part in parts)
     trial = run_trial(model, feeds)
     return _Opened(model, feeds, parts, OutputColumns(parts, trial.answers), trial)
+
+
+def _is_binary(graph: Graph, response: _Opened) -> bool:
+    return len(response.columns.names) == 2 and scores_two_classes(graph, response.parts)
 
 
 def _margin(graph: Graph, response: _Opened) -> _Opened:
@@ -170,7 +180,9 @@ def _label_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _model(opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool) -> OnnxModel:
+def _model(
+    opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool, is_binary: bool
+) -> OnnxModel:
     trial = opened.trial
     inconsistency = _describe_inconsistency(trial)
     return OnnxModel(
@@ -181,6 +193,7 @@ def _model(opened: _Opened, labels: tuple[Note, ...], *, has_class_scores: bool)
         trial.run,
         inconsistency=inconsistency,
         has_class_scores=has_class_scores,
+        is_binary=is_binary,
         recheck=partial(_recheck, opened),
     )
 

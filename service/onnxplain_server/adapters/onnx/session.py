@@ -41,6 +41,8 @@ class OnnxModel:
         Why its answers are not reliable; empty if the trial rows show nothing.
     has_class_scores : bool
         Whether its columns score classes.
+    is_binary : bool
+        Whether its two columns score a class and its complement.
     recheck : callable (OnnxModel, feeds, source) -> OnnxModel
         Checks its consistency on rows of a table.
     """
@@ -55,6 +57,7 @@ class OnnxModel:
         *,
         inconsistency: str,
         has_class_scores: bool,
+        is_binary: bool,
         recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
     ) -> None:
         self._proto = proto
@@ -63,6 +66,7 @@ class OnnxModel:
         self.notes = notes
         self.inconsistency = inconsistency
         self.has_class_scores = has_class_scores
+        self.is_binary = is_binary
         self._run = run
         self._recheck = recheck
         self._columns = columns

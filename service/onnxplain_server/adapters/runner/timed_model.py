@@ -24,6 +24,7 @@ class TimedModel:
         self.inputs = model.inputs
         self.output_names = model.output_names
         self.has_class_scores = model.has_class_scores
+        self.is_binary = model.is_binary
         self.notes = model.notes
         self._model = model
         self._spans = spans

@@ -17,6 +17,7 @@ from onnxplain_server.explain.methods.swarm_search import (
     not_exact_note,
     require_exact,
 )
+from onnxplain_server.explain.output_choice import requested_outputs
 from onnxplain_server.explain.row_counts import SEARCHED_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
@@ -153,7 +154,8 @@ def _problem(
     background = task.sample.unmerged(rows)
     outputs = task.request.predictor.output_names
     truth = truth.take(rows)
-    moved = _moved_classes(truth, options, outputs, task.question.output_indices, task.path)
+    requested = requested_outputs(task.question, outputs)
+    moved = _moved_classes(truth, options, outputs, requested, task.path)
     single_rows = np.searchsorted(rows, task.sample.positions(options.row_indices))
     names = outputs if truth.classes is not None else ()
     moved_rows = MovedRowPredictor(task.request.predictor, task.request.unplanned, background)
@@ -165,7 +167,7 @@ def _moved_classes(
     truth: GroundTruth,
     options: Options,
     outputs: tuple[str, ...],
-    output_indices: tuple[int, ...],
+    requested: tuple[int, ...],
     path: str,
 ) -> tuple[int, ...]:
     """Return the classes whose rows are moved: the requested ones, or all that occur."""
@@ -178,7 +180,7 @@ def _moved_classes(
         return ()
     present = set(truth.classes[truth.weights > 0].tolist())
     if not options.classes:
-        return _explained_classes(present, outputs, output_indices)
+        return _explained_classes(present, outputs, requested)
     unknown = set(options.classes) - set(_class_names(present, outputs))
     if unknown or len(set(options.classes)) < len(options.classes):
         raise ExplainError(
@@ -191,16 +193,16 @@ def _moved_classes(
 
 
 def _explained_classes(
-    present: set[int], outputs: tuple[str, ...], output_indices: tuple[int, ...]
+    present: set[int], outputs: tuple[str, ...], requested: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the classes among the explained outputs that occur in the rows used; at least one."""
-    classes = tuple(k for k in output_indices or range(len(outputs)) if k in present)
+    """Return the classes among the requested outputs that occur in the rows used; at least one."""
+    classes = tuple(k for k in requested or range(len(outputs)) if k in present)
     if not classes:
-        requested = tuple(outputs[k] for k in output_indices)
+        names = tuple(outputs[k] for k in requested)
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"no row used is of class {listed(requested)}, which output_indices asks for; the rows "
-            f"have {listed(_class_names(present, outputs))}",
+            f"no row used is of class {listed(names)}, which is requested; the rows have "
+            f"{listed(_class_names(present, outputs))}",
             "output_indices",
         )
     return classes
