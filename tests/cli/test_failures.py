@@ -1,8 +1,10 @@
-"""Failures of commands: one line on standard error, an exit code, and no lost files."""
+"""Failures of commands: a short last line on standard error, an exit code, no lost files."""
 
 import gzip
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,7 @@ def test_a_refusal_is_one_line_with_its_reason(run: Run, parts, model: Path, tab
         Reason.UNKNOWN_FEATURE, "no feature\n is named\x1b[31m 'x'", "methods[0].interactions"
     )
     assert one_line(run("explain", model, table, *ASK)) == (
-        r"methods[0].interactions: no feature\n is named\x1b[31m 'x' (UNKNOWN_FEATURE)"
+        r"--method interactions: no feature\n is named\x1b[31m 'x' (UNKNOWN_FEATURE)"
     )
 
 
@@ -69,19 +71,25 @@ def test_a_value_that_the_option_cannot_have_is_one_line(
     run: Run, model: Path, table: Path
 ) -> None:
     line = one_line(run("explain", model, table, *ASK, "--set", "pairwise_feature_count=many"))
-    assert "interactions.pairwise_feature_count" in line
-    assert line.endswith("(INVALID_REQUEST)")
+    assert line == (
+        "--set pairwise_feature_count must be a whole number of 32 bits (INVALID_REQUEST)"
+    )
 
 
 def test_a_number_too_large_for_its_field_is_one_line(run: Run, model: Path, table: Path) -> None:
     line = one_line(run("explain", model, table, *ASK, "--row-count", str(2**40)))
-    assert "row_count" in line
+    assert line.startswith("--row-count must be")
 
 
-def test_a_server_that_is_not_there_is_one_line(run: Run, model: Path, table: Path) -> None:
-    line = one_line(run("explain", model, table, *ASK, "--endpoint", "127.0.0.1:1"))
-    assert line.startswith("no answer from 127.0.0.1:1")
-    assert line.endswith("(UNAVAILABLE)")
+def test_a_server_that_is_not_there_is_told_in_full_and_then_in_short(
+    run: Run, model: Path, table: Path
+) -> None:
+    result = run("explain", model, table, *ASK, "--endpoint", "127.0.0.1:1")
+
+    details, last = result.stderr.splitlines()
+    assert details.startswith("no answer from 127.0.0.1:1: failed to connect")
+    assert details.endswith("check that a server listens there")
+    assert last == "onnxplain: error: no answer from 127.0.0.1:1 (UNAVAILABLE)"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +111,53 @@ def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert hint in result.stderr
+
+
+def test_wrong_usage_names_the_flag_in_a_short_last_line(
+    run: Run, model: Path, table: Path
+) -> None:
+    result = run("explain", model, table, *ASK, "--set", "pairs=3")
+
+    assert result.stderr.splitlines()[-1] == (
+        "Error: Invalid value for --set: interactions has no option 'pairs'"
+    )
+
+
+def test_a_field_of_a_request_file_keeps_its_name(
+    run: Run, parts, model: Path, table: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "request.json"
+    file.write_text('{"targetColumn": "y", "methods": [{"interactions": {}}]}')
+    parts.error = ExplainError(Reason.MISSING_COLUMN, "no column", "target_column")
+
+    in_file = one_line(run("explain", model, table, "--request", file))
+    flag = one_line(run("explain", model, table, "--request", file, "--target-column", "y"))
+
+    assert in_file == "target_column: no column (MISSING_COLUMN)"
+    assert flag == "--target-column: no column (MISSING_COLUMN)"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the model is empty: 0 bytes"),
+        (b"junk", "The 4 bytes are no ONNX model, or only a part of one."),
+    ],
+)
+def test_describe_names_the_file_that_is_no_model(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
+    """By the real runner: what a file is, is seen only by reading it."""
+    file = tmp_path / "m.onnx"
+    file.write_bytes(content)
+
+    command = [sys.executable, "-m", "onnxplain_server", "describe", file.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"onnxplain: error: m.onnx: {told}")
+    assert last.endswith("(INVALID_MODEL)")
 
 
 def test_an_output_file_that_was_there_survives_a_refusal(

@@ -100,14 +100,44 @@ def test_names_of_a_list_have_commas_between(
 
 @pytest.mark.parametrize(
     ("typed", "groups"),
-    [("age,bmi", [["age"], ["bmi"]]), ('["age", {"names": ["a", "b"]}]', [["age"], ["a", "b"]])],
+    [
+        ("age,bmi", [["age"], ["bmi"]]),
+        ('["age", {"names": ["a", "b"]}]', [["age"], ["a", "b"]]),
+        ('["age", ["a", "b"]]', [["age"], ["a", "b"]]),
+        ("2020", [["2020"]]),
+    ],
 )
-def test_a_name_stands_for_a_group_of_one(
+def test_a_name_stands_for_a_group_of_one_and_a_list_for_a_group(
     run: Run, parts, model: Path, table: Path, typed: str, groups: list[list[str]]
 ) -> None:
     run("explain", model, table, "--method", "partial_dependence", "--set", f"features={typed}")
     expected = {"features": [{"names": names} for names in groups]}
     assert list(parts.request.methods) == methods({"partial_dependence": expected})
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        field.name
+        for field in MethodOptions.DESCRIPTOR.fields
+        if "features" in field.message_type.fields_by_name
+    ],
+)
+def test_every_list_of_features_takes_one_name_and_names_with_commas_between(
+    run: Run, parts, model: Path, table: Path, method: str
+) -> None:
+    for typed, names in (("age", ["age"]), ("age,sex", ["age", "sex"])):
+        run("explain", model, table, "--method", method, "--set", f"features={typed}")
+
+        sent = getattr(parts.request.methods[0], method).features
+        assert [getattr(entry, "names", [entry]) for entry in sent] == [[name] for name in names]
+
+
+def test_pairs_of_features_are_lists_of_names(run: Run, parts, model: Path, table: Path) -> None:
+    run("explain", model, table, "--method", "firm", "--set", 'pairs=[["age", "bmi"]]')
+    assert list(parts.request.methods) == methods(
+        {"firm": {"pairs": [{"features": ["age", "bmi"]}]}}
+    )
 
 
 def test_a_loss_of_one_s_own_is_a_setting(run: Run, parts, model: Path, table: Path) -> None:

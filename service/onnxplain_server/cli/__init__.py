@@ -26,8 +26,8 @@ app = typer.Typer(
     name="onnxplain",
     help="Explain what an ONNX model has learned.",
     epilog=(
-        "Exit codes: 0 success; 1 error, with one line on standard error; 2 usage error; "
-        "130 interrupted by Ctrl-C."
+        "Exit codes: 0 success; 1 error, in short on the last line of standard error; 2 usage "
+        "error; 130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -10,7 +10,7 @@ import onnxplain
 import typer
 
 from onnxplain_server.cli import files
-from onnxplain_server.cli.failure import CommandError
+from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.config.loading import token_variable
 
 TokenFile: TypeAlias = Annotated[
@@ -66,7 +66,7 @@ class Connection:
                 timeout=timeout,
             )
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise UsageFault(str(error)) from None
         except OSError as error:
             message = f"cannot read {error.filename}: {error.strerror}"
             raise CommandError("FILE_UNREADABLE", message) from None
@@ -76,9 +76,7 @@ class Connection:
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 flag = field.name.replace("_", "-")
-                raise typer.BadParameter(
-                    f"--{flag} needs --endpoint: without it, no server is called"
-                )
+                raise UsageFault("needs --endpoint: without it, no server is called", f"--{flag}")
 
     def _token(self) -> str | None:
         if self.token_file is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 
-from onnxplain_server.cli import backend, files
+from onnxplain_server.cli import backend, files, request
 from onnxplain_server.cli.connection import (
     AllowUnencryptedToken,
     CaFile,
@@ -19,16 +18,14 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import in_one_line
-from onnxplain_server.cli.output import model_table
-from onnxplain_server.wire import canonical
-
-
-class DescriptionOutput(Enum):
-    """Output formats of a description."""
-
-    JSON = "json"
-    TABLE = "table"
+from onnxplain_server.cli.error_lines import Names
+from onnxplain_server.cli.failure import in_short
+from onnxplain_server.cli.output import (
+    DEFAULT_OUTPUT,
+    DescriptionOutput,
+    formatted_description,
+    is_for_terminal,
+)
 
 
 def describe(
@@ -36,9 +33,7 @@ def describe(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help='ONNX file; "-" is standard input.')
     ],
-    output: Annotated[
-        DescriptionOutput, typer.Option(help="Output format.")
-    ] = DescriptionOutput.JSON,
+    output: Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -60,10 +55,8 @@ def describe(
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
-    with in_one_line():
-        request = DescribeModelRequest(model=Model(content=files.read(model)))
-        answer = backend.choose(context.obj, endpoint, timeout, connection).describe(request)
-        is_json = output is DescriptionOutput.JSON
-        text = canonical.encode(answer, indent=2) + "\n" if is_json else model_table(answer.model)
+    with in_short(Names(files={"model": request.shown_path(model)})):
+        message = DescribeModelRequest(model=Model(content=files.read(model)))
+        answer = backend.choose(context.obj, endpoint, timeout, connection).describe(message)
         with files.destination(None) as write:
-            write(text.encode())
+            write(formatted_description(answer, output, to_terminal=is_for_terminal(None)))

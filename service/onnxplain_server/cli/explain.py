@@ -23,8 +23,8 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import in_one_line
-from onnxplain_server.cli.output import Output, formatted
+from onnxplain_server.cli.failure import UsageFault, in_short
+from onnxplain_server.cli.output import DEFAULT_OUTPUT, Output, formatted, is_for_terminal
 
 _ALL_ROWS = 2**31 - 1
 """Largest `row_count` of the contract: all rows, as no table has more."""
@@ -40,7 +40,7 @@ def _one_of(enum: Any) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text.upper() not in _names(enum):
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(_names(enum))}")
+            raise UsageFault(f"{text!r} is not one of {', '.join(_names(enum))}")
         return text.upper()
 
     return parse
@@ -53,7 +53,7 @@ def _row_count(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise typer.BadParameter(f'{text!r} is neither a whole number nor "all"') from None
+        raise UsageFault(f'{text!r} is neither a whole number nor "all"') from None
 
 
 def _names(enum: Any) -> list[str]:
@@ -185,7 +185,7 @@ def explain(
             help="Do not refuse a model that gives different predictions for the same row.",
         ),
     ] = None,
-    output: Annotated[Output, typer.Option(help="Output format.")] = Output.JSON,
+    output: Annotated[Output | None, typer.Option(help=DEFAULT_OUTPUT)] = None,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
     ] = None,
@@ -214,7 +214,7 @@ def explain(
     onnxplain explain rows.csv --method feature_vectors --target-column price
     """
     flags = {
-        "feature_columns": request.names(feature_columns or []),
+        "feature_columns": request.split(feature_columns or []),
         "target_column": target_column,
         "weight_column": weight_column,
         **request.output_choice(output_indices or [], outputs or []),
@@ -223,7 +223,7 @@ def explain(
         "engine": engine,
         "row_count": row_count,
         "seed": seed,
-        "class_labels": request.names(class_labels or []),
+        "class_labels": request.split(class_labels or []),
         "model_name": model_name,
         "plots": plots,
         "allow_inconsistent_model": allow_inconsistent_model,
@@ -231,10 +231,12 @@ def explain(
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
-    with in_one_line():
+    typed = {"model": model, "table": table, "request": request_file}
+    with in_short(request.names(context, typed)):
         message = request.build(model, table, request_file, methods.from_context(context), flags)
         chosen = backend.choose(context.obj, endpoint, timeout, connection)
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:
                 answer = chosen.explain(message, on_progress)
-            write(formatted(answer, output, Path(model or table or "").name))
+            name = Path(model or table or "").name
+            write(formatted(answer, output, name, to_terminal=is_for_terminal(output_file)))

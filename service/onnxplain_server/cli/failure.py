@@ -1,20 +1,23 @@
-"""Failure of a command: one line on standard error, and an exit code."""
+"""Failure of a command: a short last line on standard error, and an exit code."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO, Any
 
 import typer
 from onnxplain.errors import ExplainError as ClientError
 
+from onnxplain_server.cli.error_lines import Names, error_lines, printed, shortened
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.plots.elements.labels import clean
 
 FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
+
+_NO_NAMES = Names()
 
 
 class CommandError(Exception):
@@ -36,25 +39,46 @@ class CommandError(Exception):
         self.exit_code = exit_code
 
 
+class UsageFault(typer.BadParameter):
+    """Wrong use of a flag: shown whole if the message is long, and in short on the last line.
+
+    Parameters
+    ----------
+    message : str
+    flag : str
+        What the user typed, like "--set features"; empty if it is no single flag.
+    """
+
+    def __init__(self, message: str, flag: str = "") -> None:
+        super().__init__(message, param_hint=flag or None)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print usage and message."""
+        whole, self.message = self.message, shortened(self.message)
+        if self.message != whole:
+            typer.echo(whole, file=file, err=file is None)
+        super().show(file)
+        self.message = whole
+
+
 @contextmanager
-def in_one_line() -> Iterator[None]:
-    """Report expected errors in one line and end the command; others keep their traceback."""
+def in_short(names: Names = _NO_NAMES) -> Iterator[None]:
+    """Report expected errors with a short last line and end the command.
+
+    Other errors keep their traceback.
+    """
     try:
         yield
     except ExplainError as error:
         if error.reason is Reason.CANCELLED:
             raise typer.Exit(INTERRUPTED) from None
-        _fail(error.message, error.reason.name, error.field)
+        _fail(error_lines(error.message, error.reason.name, error.field, names))
     except ClientError as error:
-        _fail(error.message, error.reason, error.field)
+        _fail(error_lines(error.message, error.reason, error.field, names))
     except CommandError as error:
-        _fail(error.message, error.reason, exit_code=error.exit_code)
+        _fail([f"onnxplain: error: {printed(error.message)} ({error.reason})"], error.exit_code)
 
 
-def _fail(message: str, reason: str, field: str = "", exit_code: int = FAILED) -> None:
-    # Do not repeat a field that the message already names.
-    prefix = f"{field}: " if field and field not in message else ""
-    # Names in the message may contain line breaks or terminal escape codes.
-    line = clean(" ".join(f"{prefix}{message}".split()))
-    print(f"onnxplain: error: {line} ({reason})", file=sys.stderr)  # noqa: T201 - output of a command
+def _fail(lines: list[str], exit_code: int = FAILED) -> None:
+    print(*lines, sep="\n", file=sys.stderr)  # noqa: T201 - output of a command
     raise typer.Exit(exit_code)

@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-import typer
-
-from onnxplain_server.cli.failure import CommandError
+from onnxplain_server.cli.failure import CommandError, UsageFault
 
 Write = Callable[[bytes], None]
 
@@ -39,7 +37,7 @@ def read(path: str) -> bytes:
 def check_one_stdin(paths: Sequence[str | None]) -> None:
     """Refuse to read two files from standard input."""
     if sum(path == STANDARD_INPUT for path in paths) > 1:
-        raise typer.BadParameter('only one of the files can be "-", standard input')
+        raise UsageFault('only one of the files can be "-", standard input')
 
 
 @contextmanager

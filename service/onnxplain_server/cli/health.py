@@ -15,7 +15,7 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import CommandError, in_one_line
+from onnxplain_server.cli.failure import CommandError, in_short
 
 _SERVING = "SERVING"
 
@@ -39,7 +39,7 @@ def health(
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
-    with in_one_line(), connection.open(endpoint, timeout) as client:
+    with in_short(), connection.open(endpoint, timeout) as client:
         status = client.health()
         if status != _SERVING:
             raise CommandError(status, f"{endpoint} is not serving")

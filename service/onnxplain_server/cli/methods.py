@@ -12,6 +12,7 @@ import typer
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from typer.core import TyperCommand
 
+from onnxplain_server.cli.failure import UsageFault
 from onnxplain_server.wire import canonical
 
 METHOD_NAMES = tuple(method.name for method in MethodOptions.DESCRIPTOR.fields)
@@ -46,7 +47,7 @@ def from_context(context: typer.Context) -> list[MethodOptions]:
 
     Raises
     ------
-    typer.BadParameter
+    UsageFault
         If a method has no such option, or the value is invalid.
     """
     return [_message(flags) for flags in context.meta[_KEY]]
@@ -65,7 +66,7 @@ def _grouped(
         else:
             (methods[-1].settings if methods else early).append(value)
     if early and len(methods) != 1:
-        raise typer.BadParameter(f"--set {early[0]} must follow the --method that it belongs to")
+        raise UsageFault("must follow the --method that it belongs to", f"--set {early[0]}")
     if early:
         methods[0].settings[:0] = early
     return methods
@@ -75,8 +76,8 @@ def _message(flags: _MethodFlags) -> MethodOptions:
     """Parse one method; its name is as in the contract, or in camelCase as in JSON."""
     matches = [m for m in MethodOptions.DESCRIPTOR.fields if flags.name in (m.name, m.json_name)]
     if not matches:
-        raise typer.BadParameter(
-            f"no method is named {flags.name!r}; there are {', '.join(METHOD_NAMES)}"
+        raise UsageFault(
+            f"no method is named {flags.name!r}; there are {', '.join(METHOD_NAMES)}", "--method"
         )
     (method,) = matches
     options = dict(_option(method, setting) for setting in flags.settings)
@@ -86,11 +87,11 @@ def _message(flags: _MethodFlags) -> MethodOptions:
 def _option(method: Any, setting: str) -> tuple[str, Any]:
     name, equals, text = setting.partition("=")
     if not equals:
-        raise typer.BadParameter(f"--set takes OPTION=VALUE, not {setting!r}")
+        raise UsageFault(f"takes OPTION=VALUE, not {setting!r}", "--set")
     options = [o for o in method.message_type.fields if name in (o.name, o.json_name)]
     if not options:
         known = ", ".join(option.name for option in method.message_type.fields)
-        raise typer.BadParameter(f"{method.name} has no option {name!r}; it has {known}")
+        raise UsageFault(f"{method.name} has no option {name!r}; it has {known}", "--set")
     (option,) = options
     return option.name, _value(option, text)
 
@@ -123,6 +124,14 @@ def _split(text: str) -> list[str]:
 
 
 def _entry(option: Any, entry: Any) -> Any:
-    """Write a name as the group of one feature where the option takes groups."""
-    is_group = option.message_type is not None and option.message_type.name == "FeatureGroup"
-    return {"names": [entry]} if is_group and isinstance(entry, str) else entry
+    """Write names as a group where the option takes groups: a list of names, or one name."""
+    if (names := _names_field(option)) is None or isinstance(entry, dict):
+        return entry
+    return {names: entry if isinstance(entry, list) else [str(entry)]}
+
+
+def _names_field(option: Any) -> str | None:
+    """Return the field of names in the messages of an option that consist of names only."""
+    fields = option.message_type.fields if option.message_type is not None else []
+    is_names = len(fields) == 1 and fields[0].is_repeated and fields[0].type == option.TYPE_STRING
+    return fields[0].name if is_names else None

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from onnxplain_server.cli.failure import UsageFault
 from onnxplain_server.cli.method_options import MethodOption, methods
 
 _WIDEST = 100
@@ -31,7 +32,7 @@ def options(
             typer.echo(f"{name}\n{_indented(sentence, 4)}")
         return
     if method not in known:
-        raise typer.BadParameter(f"no method is named {method!r}; there are {', '.join(known)}")
+        raise UsageFault(f"no method is named {method!r}; there are {', '.join(known)}")
     typer.echo(_indented(f"{method}: {known[method].text}", 0))
     typer.echo("\n" + _indented(f"Rows by default (explain --row-count): {known[method].rows}.", 0))
     for option in known[method].options:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import sys
 from enum import Enum
+from pathlib import Path
 
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
 from rich import box
 from rich.console import Console, RenderableType
@@ -32,19 +33,47 @@ class Output(Enum):
     HTML = "html"
 
 
-def formatted(answer: ExplainResponse, output: Output, model_name: str) -> bytes:
-    """Format an answer; `model_name` is shown in the HTML page."""
-    match output:
+class DescriptionOutput(Enum):
+    """Output formats of a description."""
+
+    JSON = "json"
+    TABLE = "table"
+
+
+DEFAULT_OUTPUT = "Output format.  [default: table in a terminal; json in a pipe or a file]"
+
+
+def is_for_terminal(output_file: Path | None) -> bool:
+    """Return whether output goes to a terminal."""
+    return output_file is None and sys.stdout.isatty()
+
+
+def formatted(
+    answer: ExplainResponse, output: Output | None, model_name: str, *, to_terminal: bool
+) -> bytes:
+    """Format an answer.
+
+    Parameters
+    ----------
+    answer : ExplainResponse
+    output : Output or None
+        None: tables in a terminal, JSON elsewhere.
+    model_name : str
+        Shown in the HTML page.
+    to_terminal : bool
+        Whether tables have the colors and the width of the terminal.
+    """
+    match output or (Output.TABLE if to_terminal else Output.JSON):
         case Output.JSON:
             text = canonical.encode(answer, indent=2) + "\n"
         case Output.TABLE:
-            text = _explanation_tables(answer)
+            text = _explanation_tables(answer, to_terminal=to_terminal)
         case Output.HTML:
             text = page.of_response(answer, model_name)
     return text.encode()
 
 
-def _explanation_tables(answer: ExplainResponse) -> str:
+def _explanation_tables(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format warnings, findings and receipt."""
     parts: list[RenderableType] = []
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
@@ -56,17 +85,25 @@ def _explanation_tables(answer: ExplainResponse) -> str:
             parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))
-    return _rendered(parts)
+    return _rendered(parts, to_terminal=to_terminal)
 
 
-def model_table(model: ModelDescription) -> str:
-    """Format the inputs and outputs of a model."""
+def formatted_description(
+    answer: DescribeModelResponse, output: DescriptionOutput | None, *, to_terminal: bool
+) -> bytes:
+    """Format inputs and outputs of a model: as a table in a terminal, or as asked for."""
+    if output is DescriptionOutput.TABLE or (output is None and to_terminal):
+        return _model_table(answer.model, to_terminal=to_terminal).encode()
+    return (canonical.encode(answer, indent=2) + "\n").encode()
+
+
+def _model_table(model: ModelDescription, *, to_terminal: bool) -> str:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.model(model):
         table.add_row(name, Text(value))
-    return _rendered([table])
+    return _rendered([table], to_terminal=to_terminal)
 
 
 def _finding(finding: Finding) -> list[RenderableType]:
@@ -92,11 +129,10 @@ def _table(finding: Finding) -> Table:
     return table
 
 
-def _rendered(parts: list[RenderableType]) -> str:
-    """Render for the terminal, or as plain text if standard output is none."""
-    is_terminal = sys.stdout.isatty()
-    width = None if is_terminal else _PLAIN_WIDTH
-    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=width)
+def _rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
+    """Render for the terminal, or as plain text."""
+    width = None if to_terminal else _PLAIN_WIDTH
+    console = Console(file=io.StringIO(), force_terminal=to_terminal, width=width)
     for part in parts:
         console.print(part)
     text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above

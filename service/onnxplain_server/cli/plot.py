@@ -14,7 +14,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli import files
-from onnxplain_server.cli.failure import CommandError, in_one_line
+from onnxplain_server.cli.failure import CommandError, UsageFault, in_short
 from onnxplain_server.report import page
 from onnxplain_server.wire import canonical
 
@@ -48,7 +48,7 @@ def plot(
     ] = None,
 ) -> None:
     """Render a plot of an answer; as HTML and without a name, the whole answer."""
-    with in_one_line():
+    with in_short():
         answer = canonical.decode(files.read(response), ExplainResponse)
         with files.destination(output_file) as write:
             if form is Format.HTML and name is None:
@@ -65,7 +65,7 @@ def _find(answer: ExplainResponse, name: str | None) -> Plot:
         return matches[0]
     names = ", ".join(plot.name for plot in plots) or "none; it was computed without plots"
     problem = f"{len(matches)} plots are named {name!r}" if name else "choose the plot by --name"
-    raise typer.BadParameter(f"{problem}; the answer has {names}")
+    raise UsageFault(f"{problem}; the answer has {names}", "--name")
 
 
 def _drawn(plot: Plot, form: Format) -> bytes:

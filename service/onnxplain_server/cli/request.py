@@ -15,7 +15,10 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.cli import files
-from onnxplain_server.cli.failure import CommandError
+from onnxplain_server.cli.error_lines import Names
+from onnxplain_server.cli.failure import CommandError, UsageFault
+from onnxplain_server.cli.files import STANDARD_INPUT
+from onnxplain_server.cli.methods import METHOD_NAMES
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 
@@ -49,7 +52,7 @@ def build(
         INVALID_REQUEST if the file or a flag does not fit the contract.
     CommandError
         If a file cannot be read.
-    typer.BadParameter
+    UsageFault
         If flags contradict each other.
     """
     files.check_one_stdin([model, table, request_file])
@@ -76,9 +79,9 @@ def _attach(request: ExplainRequest, model: str | None, table: str | None) -> No
 
 def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
     if methods and request.methods:
-        raise typer.BadParameter("both --request and --method name methods; choose one")
+        raise UsageFault("both --request and --method name methods; choose one")
     if not methods and not request.methods:
-        raise typer.BadParameter("say what to compute by --method NAME or --request FILE")
+        raise UsageFault("say what to compute by --method NAME or --request FILE")
     request.methods.extend(methods)
 
 
@@ -89,7 +92,34 @@ def _apply(flags: Mapping[str, Any], request: ExplainRequest) -> None:
     request.MergeFrom(canonical.to_message(present, ExplainRequest))
 
 
-def names(values: Sequence[str]) -> list[str]:
+def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
+    """Return the names that the user of `explain` knows the request by.
+
+    Fields that come from a --request file keep their names.
+
+    Parameters
+    ----------
+    context : typer.Context
+    paths : mapping of "model", "table" and "request" to path or None
+    """
+    flags = {
+        param.name: param.opts[0]
+        for param in context.command.params
+        if param.name in ExplainRequest.DESCRIPTOR.fields_by_name
+        and param.opts[0].startswith("--")
+        and (not paths["request"] or context.params[param.name] is not None)
+    }
+    files = {name: shown_path(path) for name, path in paths.items() if path and name != "request"}
+    methods = frozenset[str]() if paths["request"] else frozenset(METHOD_NAMES)
+    return Names(flags, files, methods, len(context.params["method"] or ()) > 1)
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a message shows it."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
+def split(values: Sequence[str]) -> list[str]:
     """Split comma-separated names; double quotes protect a comma inside a name."""
     return [name for row in csv.reader(values) for name in row]
 
@@ -101,16 +131,14 @@ def output_choice(indices: Sequence[str], outputs: Sequence[str]) -> dict[str, l
 
     Raises
     ------
-    typer.BadParameter
+    UsageFault
         If positions and names are mixed.
     """
-    given = names(indices)
+    given = split(indices)
     are_positions = [_is_whole(text) for text in given]
-    by_name = names(outputs) + ([] if all(are_positions) else given)
+    by_name = split(outputs) + ([] if all(are_positions) else given)
     if any(are_positions) and by_name:
-        raise typer.BadParameter(
-            "outputs are chosen by position or by name, not both", param_hint="--output-indices"
-        )
+        raise UsageFault("outputs are chosen by position or by name, not both", "--output-indices")
     return {"output_indices": given if not by_name else [], "outputs": by_name}
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
-from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_one_line
+from onnxplain_server.cli.failure import USAGE_ERROR, CommandError, in_short
 from onnxplain_server.config.setting_names import PREFIX, SettingsError, flag
 from onnxplain_server.config.settings import Settings
 
@@ -20,7 +20,7 @@ def serve(context: typer.Context, **flags: str | bool | None) -> None:
     variables, and variables override the file.
     """
     values = {name: value for name, value in flags.items() if value is not None}
-    with in_one_line():
+    with in_short():
         try:
             context.obj.serve(values)
         except SettingsError as error:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from onnxplain_server.adapters.access.tokens import is_name, new_token, token_line
+from onnxplain_server.cli.failure import UsageFault
 
 
 def token(
@@ -16,9 +17,7 @@ def token(
 ) -> None:
     """Make a token: print it, and on a second line its entry for the server's --tokens-file."""
     if not is_name(name):
-        raise typer.BadParameter(
-            "a name needs 1 to 128 letters, digits and ._@/-, a letter or digit first"
-        )
+        raise UsageFault("a name needs 1 to 128 letters, digits and ._@/-, a letter or digit first")
     secret = new_token()
     typer.echo(secret)
     typer.echo(token_line(name, secret))

@@ -1,0 +1,110 @@
+"""Error lines: names of flags and files in place of fields, and a short last line.
+
+A long message comes first and whole; the last line, which a terminal shows next to the prompt,
+repeats its first clause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from onnxplain_server.plots.elements.labels import clean
+
+LONGEST_LINE = 120
+"""Characters of a place and a message that are not repeated in short."""
+
+_SHORTEST_LINE = 60
+"""Characters that a message has beside the longest place, such as a path."""
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|“[^”]*”"
+_SPLIT = re.compile(rf"({_QUOTED})")
+_LISTED = re.compile(rf" ?\((?:[^()]*?(?:{_QUOTED})[^()]*?)+\)")
+_CLAUSE_END = re.compile(rf"((?:{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.:] |, so )")
+_METHOD_OPTION = re.compile(r"(?:methods\[\d+\]\.)?([a-z_]+)(?:\.([a-z_.]+).*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names by which the user of a command knows fields of the contract.
+
+    Attributes
+    ----------
+    flags : mapping of field name to flag
+        Like "target_column" to "--target-column".
+    files : mapping of field name to path
+        Like "model" to the path of the model as typed.
+    methods : collection of str
+        Methods whose options come from --set.
+    is_ambiguous : bool
+        Whether an option may belong to several methods.
+    """
+
+    flags: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    methods: frozenset[str] = frozenset()
+    is_ambiguous: bool = False
+
+    def place(self, path: str) -> str:
+        """Name the flag or file of a field: "table.csv" is the path of the table."""
+        top = re.split(r"[.\[]", path, maxsplit=1)[0]
+        if top in self.files:
+            return self.files[top]
+        if top in self.flags:
+            return self.flags[top] + path[len(top) :]
+        option = _METHOD_OPTION.fullmatch(path)
+        if option and option[1] in self.methods:
+            words = [f"--method {option[1]}"] if self.is_ambiguous or not option[2] else []
+            return " ".join([*words, *([f"--set {option[2]}"] if option[2] else [])])
+        return path
+
+    def text(self, message: str) -> str:
+        """Replace names of fields by flags; except in quotes, and those that may be just words."""
+        names = "|".join(name for name in self.flags if "_" in name)
+        if not names:
+            return message
+        fields = re.compile(rf"\b(?<![-.])({names})\b(?![-.\w])")
+        parts = _SPLIT.split(message)
+        parts[::2] = [fields.sub(lambda name: self.flags[name[0]], part) for part in parts[::2]]
+        return "".join(parts)
+
+
+def error_lines(message: str, reason: str, path: str = "", names: Names = Names()) -> list[str]:
+    """Format an error: the whole message if it is long, then one short line that names the place.
+
+    Parameters
+    ----------
+    message : str
+        May contain line breaks and terminal escape codes, from names of columns.
+    reason : str
+    path : str
+        Field of the request, like "target_column"; may be empty.
+    names : Names
+    """
+    place = names.place(path)
+    whole = printed(names.text(message))
+    if path and whole.startswith(f"{path} "):
+        whole = place + whole[len(path) :]
+    # Do not repeat a place that the message names.
+    prefix = f"{clean(place)}: " if place not in whole else ""
+    short = shortened(whole, LONGEST_LINE - len(prefix))
+    details = [whole] if short != whole else []
+    return [*details, f"onnxplain: error: {prefix}{short} ({reason})"]
+
+
+def printed(text: str) -> str:
+    """Return a text in one line and without terminal escape codes."""
+    return clean(" ".join(text.split()))
+
+
+def shortened(text: str, longest: int = LONGEST_LINE) -> str:
+    """Return a text that fits as it is; of another one, the first clause without its lists."""
+    if len(text) <= longest:
+        return text
+    without_lists = _LISTED.sub("", text)
+    clause = _CLAUSE_END.match(without_lists)
+    head = clause[1] if clause else without_lists
+    if len(head) <= max(longest, _SHORTEST_LINE):
+        return head
+    return f"{head[: max(longest, _SHORTEST_LINE) - 2].rsplit(' ', 1)[0]} …"

@@ -1,0 +1,90 @@
+"""Error lines: a short last line that names what the user typed."""
+
+import pytest
+from onnxplain_server.cli.error_lines import LONGEST_LINE, Names, error_lines
+
+NAMES = Names(
+    flags={"target_column": "--target-column", "outputs": "--outputs"},
+    files={"model": "risk.onnx", "table": "rows.csv"},
+    methods=frozenset({"interactions"}),
+)
+MANY = ", ".join(f"'column_{number}'" for number in range(40))
+
+
+def last_line(message: str, path: str = "", names: Names = NAMES) -> str:
+    return error_lines(message, "REASON", path, names)[-1].removeprefix("onnxplain: error: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("target_column", "--target-column"),
+        ("model", "risk.onnx"),
+        ("model.content", "risk.onnx"),
+        ("table.csv", "rows.csv"),
+        ("methods[0].interactions", "--method interactions"),
+        ("methods[0].interactions.features[2]", "--set features"),
+        ("methods[0].interactions.knockoffs.count", "--set knockoffs.count"),
+        ("methods[0].firm.features[2]", "methods[0].firm.features[2]"),
+        ("receipt", "receipt"),
+    ],
+)
+def test_the_place_is_what_the_user_typed(path: str, place: str) -> None:
+    assert last_line("wrong", path) == f"{place}: wrong (REASON)"
+
+
+def test_an_option_names_its_method_where_several_are_asked_for() -> None:
+    names = Names(methods=frozenset({"interactions"}), is_ambiguous=True)
+
+    assert last_line("wrong", "methods[0].interactions.features", names) == (
+        "--method interactions --set features: wrong (REASON)"
+    )
+
+
+def test_fields_in_a_message_are_flags_and_names_of_columns_stay() -> None:
+    line = last_line("no outputs; 'target_column' is in target_column, not my_target_column")
+
+    assert line == (
+        "no outputs; 'target_column' is in --target-column, not my_target_column (REASON)"
+    )
+
+
+def test_a_place_that_the_message_names_is_not_repeated() -> None:
+    assert last_line("target_column is empty", "target_column") == (
+        "--target-column is empty (REASON)"
+    )
+    assert last_line("interactions.count must be 1", "interactions.count") == (
+        "--set count must be 1 (REASON)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "short"),
+    [
+        (f"the table has no column 'x; y'; it has {MANY}", "the table has no column 'x; y'"),
+        (
+            f"the model takes 4, but the table has 40 ({MANY})",
+            "the model takes 4, but the table has 40",
+        ),
+        (f"no answer from host:81: no route, no {MANY}", "no answer from host:81"),
+    ],
+)
+def test_a_long_message_comes_whole_and_then_its_first_clause(message: str, short: str) -> None:
+    whole, last = error_lines(message, "REASON")
+
+    assert whole == message
+    assert last == f"onnxplain: error: {short} (REASON)"
+
+
+def test_a_long_clause_is_cut_between_words() -> None:
+    whole, last = error_lines("word " * 100, "REASON")
+
+    assert whole == ("word " * 100).strip()
+    assert len(last) <= LONGEST_LINE + len("onnxplain: error:  (REASON)")
+    assert last.endswith("word … (REASON)")
+
+
+def test_line_breaks_and_codes_of_names_do_not_reach_the_terminal() -> None:
+    (line,) = error_lines("no \x1b[31m\n feature", "REASON", "\x1b[2J")
+
+    assert line == r"onnxplain: error: \u001b[2J: no \u001b[31m feature (REASON)"
