@@ -120,7 +120,7 @@ def test_a_name_stands_for_a_group_of_one_and_a_list_for_a_group(
     [
         field.name
         for field in MethodOptions.DESCRIPTOR.fields
-        if "features" in field.message_type.fields_by_name
+        if field.message_type and "features" in field.message_type.fields_by_name
     ],
 )
 def test_every_list_of_features_takes_one_name_and_names_with_commas_between(

@@ -131,7 +131,8 @@ def _entry(option: Any, entry: Any) -> Any:
 
 
 def _names_field(option: Any) -> str | None:
-    """Return the field of names in the messages of an option that consist of names only."""
-    fields = option.message_type.fields if option.message_type is not None else []
-    is_names = len(fields) == 1 and fields[0].is_repeated and fields[0].type == option.TYPE_STRING
-    return fields[0].name if is_names else None
+    """Return the first field of an option's messages if that is a list of names."""
+    if option.message_type is None:
+        return None
+    first = option.message_type.fields[0]
+    return first.name if first.is_repeated and first.type == first.TYPE_STRING else None
