@@ -21,6 +21,7 @@ MODELS_ENV := .venv-models/.made
 BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
+NOTEBOOK_ENV := .venv-notebook/.made
 BUF_ENV := tools/node_modules/.made
 TS_ENV := clients/typescript/node_modules/.made
 CHART_TOOLS := tools/kubernetes/bin/.made
@@ -67,7 +68,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -440,6 +441,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
 		--constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
 	$(RESOLVE) --output-file requirements/proto.txt --group pyproject.toml:proto
 	.venv-proto/bin/npm install --prefix tools --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
 	.venv-proto/bin/npm install --prefix $(TS) --package-lock-only --omit-lockfile-registry-resolved --no-update-notifier
@@ -448,7 +450,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-fuzz .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build .demo
+	rm -rf .venv .venv-bench .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build .demo
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
@@ -470,6 +472,11 @@ $(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.tom
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/$(INSTALL) requirements/bench.txt
 	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	@touch $@
+
+$(NOTEBOOK_ENV): requirements/notebook.txt
+	$(PYTHON) -m venv .venv-notebook
+	.venv-notebook/$(INSTALL) requirements/notebook.txt
 	@touch $@
 
 $(FUZZ_ENV): requirements/fuzz.txt pyproject.toml clients/python/pyproject.toml

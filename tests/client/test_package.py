@@ -51,6 +51,7 @@ PUBLIC = [
     "TableRef",
     "connect",
     "connect_async",
+    "load",
     "local",
 ]
 PACKAGE = Path(onnxplain.__file__).parent

@@ -26,7 +26,7 @@ def test_a_terminal_shows_a_bar_that_leaves_no_trace(
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
 
-    client.explain(b"", ROWS, progress=True)
+    client.explain(b"", ROWS)
 
     assert lines(terminal.getvalue()) == [
         "[                              ] 0% of at most 100 rows",
@@ -67,12 +67,34 @@ def test_a_bar_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) ->
     assert max(len(line) for line in terminal.getvalue().split("\r")) == 19
 
 
-@pytest.mark.parametrize("progress", [True, False, None])
+@pytest.mark.parametrize("progress", [True, False])
 def test_a_pipeline_sees_no_bar(
-    client: onnxplain.Client, capsys: pytest.CaptureFixture[str], progress: bool | None
+    client: onnxplain.Client, capsys: pytest.CaptureFixture[str], progress: bool
 ) -> None:
     client.explain(b"", ROWS, progress=progress)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_no_bar_that_was_switched_off(
+    client: onnxplain.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+
+    client.explain(b"", ROWS, progress=False)
+
+    assert terminal.getvalue() == ""
+
+
+def test_calls_at_a_time_share_a_terminal_with_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+
+    with bar() as first:
+        assert first
+        with bar() as second:
+            assert second is None
+    with bar() as third:
+        assert third
 
 
 def test_the_time_left_follows_the_last_seconds_and_not_what_the_cache_gave_before() -> None:

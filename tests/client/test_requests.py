@@ -43,6 +43,36 @@ METHODS: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("kind", METHODS)
+def test_a_name_stands_for_the_default_options(kind: Any) -> None:
+    options = kind().to_message()
+    request = to_request(None, None, options.WhichOneof("method"), kind(), "firm")
+
+    assert list(request.methods) == [options, options, Firm().to_message()]
+
+
+def test_an_unknown_name_lists_the_methods() -> None:
+    with pytest.raises(ValueError, match="called 'interaction': choose from interactions, part"):
+        to_request(None, None, "interaction")
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (Interactions, r"give Interactions\(\), an instance"),
+        (["interactions", "firm"], "not list; give several one after the other"),
+        (None, "not NoneType"),
+    ],
+)
+def test_something_else_than_a_method_is_refused(method: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        to_request(None, None, method)
+
+
+def test_no_method_is_a_request_too() -> None:
+    assert list(to_request(None, None).methods) == []
+
+
 def test_every_method_of_the_contract_has_options_and_a_result_of_its_name() -> None:
     written = [method().to_message().WhichOneof("method") for method in METHODS]
 

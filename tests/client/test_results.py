@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import onnxplain
-import pyarrow as pa
 import pytest
 from onnxplain import Explanations
-from onnxplain.results.notebook import to_html
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 
@@ -53,10 +51,10 @@ def test_statistics_become_one_row_each_per_output(found: Explanations) -> None:
     rows = found.interactions.to_arrow().to_pylist()
 
     assert len(rows) == 2 * (1 + 2 + 1 + 2)
-    assert list(rows[0].values())[:6] == ["total", [], "low", 1.0, 4.0, 0.25]
+    assert list(rows[0].values())[:6] == ["total", "", "low", 1.0, 4.0, 0.25]
     assert rows[7] == {
         "statistic": "pairwise",
-        "features": ["age", "bmi"],
+        "features": "age × bmi",
         "output": "high",
         "numerator": 0.5,
         "denominator": 2.0,
@@ -96,7 +94,7 @@ def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanatio
     frame = found.interactions.to_pandas()
 
     strongest = frame[frame.statistic == "importance"].groupby("features").value.max()
-    assert strongest.to_dict() == {("age",): 0.5, ("bmi",): 0.25}
+    assert strongest.to_dict() == {"age": 0.5, "bmi": 0.25}
 
 
 def test_curves_are_arrays_of_points_by_outputs(found: Explanations) -> None:
@@ -171,7 +169,7 @@ def test_importances_have_their_errors_and_the_loss_to_compare_with(every: Expla
     assert found.baseline_losses.tolist() == [2, 4]
     assert found.importances[1].features == ("age", "bmi")
     assert found.to_arrow().to_pylist()[1] == {
-        "features": ["age"],
+        "features": "age",
         "output": "high",
         "value": 2.0,
         "standard_error": 0.25,
@@ -179,8 +177,8 @@ def test_importances_have_their_errors_and_the_loss_to_compare_with(every: Expla
     }
     assert np.isnan(found.to_pandas().standard_error.iloc[3])
     assert found.to_pandas().groupby("features").value.max().to_dict() == {
-        ("age",): 2,
-        ("age", "bmi"): 3,
+        "age": 2,
+        "age × bmi": 3,
     }
 
 
@@ -214,34 +212,6 @@ def test_every_result_is_also_the_contracts_json(every: Explanations) -> None:
     assert json.loads(every.partial_dependence.curves[0].to_json())["features"] == ["age"]
 
 
-def test_a_notebook_shows_results_as_tables(every: Explanations) -> None:
-    html = every.permutation_importance._repr_html_()
-
-    assert html.count("<tr>") == 5
-    assert ">age × bmi<" in html
-    assert ">-4<" in html
-
-
-@pytest.mark.parametrize(("n_rows", "shown", "said"), [(20, 20, False), (2_100, 20, True)])
-def test_a_notebook_shows_the_first_rows_and_says_of_how_many(
-    n_rows: int, shown: int, said: bool
-) -> None:
-    html = to_html(pa.table({"value": [1 / 3] * n_rows}))
-
-    assert html.count("<td") == shown
-    assert ("20 of 2,100 rows" in html) is said
-    assert ">0.3333<" in html
-
-
-def test_a_notebook_gets_no_markup_from_names(every_answer: ExplainResponse) -> None:
-    every_answer.explanations[4].average_loss.losses[0].group = "<script>"
-    html = Explanations(every_answer)._repr_html_()
-
-    assert "<script>" not in html
-    assert "&lt;script&gt;" in html
-    assert "⚠ only labels" in html
-
-
 def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
     assert found.plot("overall").title == "Overall"
     with pytest.raises(LookupError, match="0 plots are called 'pairwise'; there are: overall"):
@@ -250,16 +220,6 @@ def test_a_plot_is_found_by_its_name(found: Explanations) -> None:
 
 def test_a_plot_shows_no_specification_where_it_is_printed(found: Explanations) -> None:
     assert "mark" not in repr(found.plots[0])
-
-
-def test_plots_are_data_that_a_notebook_shows(found: Explanations) -> None:
-    (plot,) = found.plots
-
-    assert plot.spec == {"mark": "bar"}
-    assert plot._repr_mimebundle_() == {
-        "application/vnd.vegalite.v6+json": {"mark": "bar"},
-        "text/plain": "Two bars.",
-    }
 
 
 def test_json_is_the_canonical_one(found: Explanations) -> None:
@@ -278,13 +238,6 @@ def test_each_result_tells_the_rows_that_it_is_computed_on(every_answer: Explain
         "1,600 rows, 1,500 of them used, total weight 1,234.5 (seed 3)"
     )
     assert found.interactions.rows is None
-
-
-def test_a_notebook_shows_the_rows_of_each_result(every_answer: ExplainResponse) -> None:
-    html = Explanations(every_answer)._repr_html_()
-
-    assert "<h4>AverageLossResult</h4><p>1,600 rows, 1,500 of them used" in html
-    assert html.count("of them used") == 1
 
 
 def test_rows_that_all_count_as_one_are_told_in_short() -> None:

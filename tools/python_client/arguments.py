@@ -13,9 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
-    Method, to_expressions, to_labels, to_names, to_output_names
+    Method, to_expressions, to_labels, to_method, to_names, to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
@@ -29,11 +30,11 @@ _TIMEOUT = Argument(
 )
 _PROGRESS = Argument(
     "progress",
-    "ProgressCallback | bool | None",
-    "None",
-    "bool or callable (done, planned), optional",
-    "True shows a bar, in a terminal or a notebook. A callable gets the number of rows predicted, "
-    "and an upper bound of it.",
+    "ProgressCallback | bool",
+    "True",
+    "bool or callable (done, planned)",
+    "True shows a bar in a notebook, or on standard error if that is a terminal; elsewhere "
+    "nothing. A callable gets the number of rows predicted, and an upper bound of it.",
 )
 
 _RAISES = """ExplainError
@@ -82,7 +83,7 @@ def _parameters(options: list[Argument]) -> str:
 def _to_request(taken: list[Field], options: list[Argument]) -> str:
     given = ", ".join(f"{field.name}={field.expression}" for field in taken)
     return (
-        f"def to_request(model: Any, table: Any, *methods: Method, {_parameters(options)}) "
+        f"def to_request(model: Any, table: Any, *methods: Method | str, {_parameters(options)}) "
         "-> ExplainRequest:\n"
         '    """Write a request; see `Client.explain` for the arguments."""\n'
         f"    return ExplainRequest({given})"
@@ -105,12 +106,14 @@ def _explain(positional: list[Argument], options: list[Argument]) -> str:
     return f'''class ExplainCall(ABC):
     """Base of `Client`: the call `explain`, with an argument for each field of a request."""
 
-    def explain(self, model: Any, table: Any, *methods: Method,
+    def explain(self, model: Any, table: Any, *methods: Method | str,
         {_parameters([*options, _TIMEOUT, _PROGRESS])}
     ) -> Explanations:
 {doc}
+        __tracebackhide__ = True
         request = to_request(model, table, *methods, {given})
-        return self._explain(request, files_of(model, table), timeout, progress)
+        with ShortTracebacks():
+            return self._explain(request, files_of(model, table), timeout, progress)
 
     @abstractmethod
     def _explain(
@@ -118,6 +121,6 @@ def _explain(positional: list[Argument], options: list[Argument]) -> str:
         request: ExplainRequest,
         files: Sequence[File],
         timeout: float | None,
-        progress: ProgressCallback | bool | None,
+        progress: ProgressCallback | bool,
     ) -> Explanations:
         """Send a request, with the files that it names by id at hand."""'''

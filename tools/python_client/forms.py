@@ -116,11 +116,12 @@ FORMS = {
         "need none.",
     ),
     "ExplainRequest.methods": Form(
-        "Method",
+        "Method | str",
         "",
-        "Interactions, PartialDependence, PermutationImportance, ...",
-        "[method.to_message() for method in {0}]",
-        "At least one; they share the rows and the predictions.",
+        "Interactions, PartialDependence, PermutationImportance, ..., or str",
+        "[to_method(method) for method in {0}]",
+        'Options, or names like "interactions" for default options; in any number. They share the '
+        "rows and the predictions.",
     ),
 }
 """By message and field."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from onnxplain.requests.options.permutation_importance import PermutationImportance
     from onnxplain.requests.options.swarm import Swarm
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
-    from onnxplain.results.explanations import Explanations
+    from onnxplain.results.explanations import Explanations, load
     from onnxplain.results.feature_vectors import FeatureVectorsResult
     from onnxplain.results.firm import FirmImportance, FirmKmers, FirmResult
     from onnxplain.results.individual_conditional_expectation import (
@@ -98,6 +98,7 @@ __all__ = [
     "TableRef",
     "connect",
     "connect_async",
+    "load",
     "local",
 ]
 
@@ -144,6 +145,7 @@ _MODULES = {
     "TableRef": "transport.uploads",
     "connect": "client",
     "connect_async": "async_client",
+    "load": "results.explanations",
     "local": "in_process",
 }
 

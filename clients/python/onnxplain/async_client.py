@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 import grpc
 
+from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.forms import Method
@@ -94,9 +95,9 @@ class AsyncClient:
         self,
         model: Any,
         table: Any,
-        *methods: Method,
+        *methods: Method | str,
         timeout: float | None = None,
-        progress: ProgressCallback | bool | None = None,
+        progress: ProgressCallback | bool = True,
         **request: Unpack[RequestOptions],
     ) -> Explanations:
         """Explain a model on the rows of a table; see `Client.explain`.
@@ -108,9 +109,10 @@ class AsyncClient:
         ...     *(client.explain(model, frame, onnxplain.Interactions()) for model in models)
         ... )
         """
+        __tracebackhide__ = True
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
-        with progress_callback(progress) as callback:
+        with ShortTracebacks(), progress_callback(progress) as callback:
             response = await self.messages.explain(
                 message, timeout=timeout, progress=callback, files=files
             )
@@ -120,18 +122,20 @@ class AsyncClient:
         self,
         model: Any,
         table: Any,
-        *methods: Method,
+        *methods: Method | str,
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
     ) -> AsyncGenerator[Progress | Explanations]:
         """Explain a model and yield progress; see `Client.explain_stream`."""
+        __tracebackhide__ = True
         message = await asyncio.to_thread(to_request, model, table, *methods, **request)
         files = files_of(model, table)
-        async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
-            if event.HasField("response"):
-                yield Explanations(event.response)
-            else:
-                yield Progress(event.progress.done, event.progress.planned)
+        with ShortTracebacks():
+            async for event in self.messages.explain_stream(message, timeout=timeout, files=files):
+                if event.HasField("response"):
+                    yield Explanations(event.response)
+                else:
+                    yield Progress(event.progress.done, event.progress.planned)
 
     async def describe(
         self,
@@ -140,22 +144,29 @@ class AsyncClient:
         timeout: float | None = None,
     ) -> ModelDescription:
         """Describe the inputs and outputs of a model."""
+        __tracebackhide__ = True
         request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
-        response = await self.messages.describe(request, timeout=timeout, files=files_of(model))
+        files = files_of(model)
+        with ShortTracebacks():
+            response = await self.messages.describe(request, timeout=timeout, files=files)
         return ModelDescription.from_message(response.model)
 
     async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
         """Upload a model; see `Client.upload_model`."""
+        __tracebackhide__ = True
         file = await asyncio.to_thread(to_model, model)
-        id_ = await self.messages.upload(file, timeout=timeout)
-        return ModelRef(id_, content_of(file), to_model_name("", model))
+        with ShortTracebacks():
+            uploaded = await self.messages.upload(file, timeout=timeout)
+        return ModelRef(uploaded, content_of(file), to_model_name("", model))
 
     async def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
     ) -> TableRef:
         """Upload a table; see `Client.upload_table`."""
+        __tracebackhide__ = True
         file = await asyncio.to_thread(to_table, table, feature_columns)
-        uploaded = await self.messages.upload(file, timeout=timeout)
+        with ShortTracebacks():
+            uploaded = await self.messages.upload(file, timeout=timeout)
         return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     async def health(
@@ -165,4 +176,6 @@ class AsyncClient:
         timeout: float | None = None,
     ) -> str:
         """Return the health of the server; see `Client.health`."""
-        return await self.messages.health(service, timeout=timeout)
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            return await self.messages.health(service, timeout=timeout)

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import grpc
 
+from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import Progress, ProgressCallback, progress_callback
 from onnxplain.requests import RequestOptions, to_request
 from onnxplain.requests.arguments import ExplainCall
@@ -129,7 +130,7 @@ class Client(ExplainCall):
         request: ExplainRequest,
         files: Sequence[File],
         timeout: float | None,
-        progress: ProgressCallback | bool | None,
+        progress: ProgressCallback | bool,
     ) -> Explanations:
         with progress_callback(progress) as callback:
             response = self.messages.explain(
@@ -141,7 +142,7 @@ class Client(ExplainCall):
         self,
         model: Any,
         table: Any,
-        *methods: Method,
+        *methods: Method | str,
         timeout: float | None = None,
         **request: Unpack[RequestOptions],
     ) -> Generator[Progress | Explanations]:
@@ -154,13 +155,15 @@ class Client(ExplainCall):
         >>> for event in client.explain_stream("model.onnx", frame, onnxplain.Interactions()):
         ...     print(event)
         """
+        __tracebackhide__ = True
         message = to_request(model, table, *methods, **request)
         files = files_of(model, table)
-        for event in self.messages.explain_stream(message, timeout=timeout, files=files):
-            if event.HasField("response"):
-                yield Explanations(event.response)
-            else:
-                yield Progress(event.progress.done, event.progress.planned)
+        with ShortTracebacks():
+            for event in self.messages.explain_stream(message, timeout=timeout, files=files):
+                if event.HasField("response"):
+                    yield Explanations(event.response)
+                else:
+                    yield Progress(event.progress.done, event.progress.planned)
 
     def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
         """Describe the inputs and outputs of a model.
@@ -170,8 +173,10 @@ class Client(ExplainCall):
         >>> client.describe("model.onnx").output_names
         ('setosa', 'versicolor', 'virginica')
         """
+        __tracebackhide__ = True
         request = DescribeModelRequest(model=to_model(model))
-        response = self.messages.describe(request, timeout=timeout, files=files_of(model))
+        with ShortTracebacks():
+            response = self.messages.describe(request, timeout=timeout, files=files_of(model))
         return ModelDescription.from_message(response.model)
 
     def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:
@@ -186,9 +191,11 @@ class Client(ExplainCall):
         >>> for frame in frames:
         ...     client.explain(model, frame, onnxplain.Interactions())
         """
+        __tracebackhide__ = True
         file = to_model(model)
-        id_ = self.messages.upload(file, timeout=timeout)
-        return ModelRef(id_, content_of(file), to_model_name("", model))
+        with ShortTracebacks():
+            uploaded = self.messages.upload(file, timeout=timeout)
+        return ModelRef(uploaded, content_of(file), to_model_name("", model))
 
     def upload_table(
         self, table: Any, *, feature_columns: Sequence[str] = (), timeout: float | None = None
@@ -204,8 +211,10 @@ class Client(ExplainCall):
         timeout : float, optional
             Seconds. Default: the client's.
         """
+        __tracebackhide__ = True
         file = to_table(table, feature_columns)
-        uploaded = self.messages.upload(file, timeout=timeout)
+        with ShortTracebacks():
+            uploaded = self.messages.upload(file, timeout=timeout)
         return TableRef(uploaded, content_of(file), str(file.WhichOneof("source")))
 
     def health(self, service: str = "", *, timeout: float | None = None) -> str:
@@ -218,4 +227,6 @@ class Client(ExplainCall):
         timeout : float, optional
             Seconds. Default: the client's.
         """
-        return self.messages.health(service, timeout=timeout)
+        __tracebackhide__ = True
+        with ShortTracebacks():
+            return self.messages.health(service, timeout=timeout)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import TracebackType
+
 
 class ExplainError(Exception):
     """A call that ended without an answer, whoever ended it.
@@ -48,3 +50,22 @@ class ExplainError(Exception):
         """Return the message, the field if there is one, and the reason."""
         where = f"{self.field}: " if self.field else ""
         return f"{where}{self.message} ({self.reason})"
+
+
+class ShortTracebacks:
+    """Context in which an ExplainError forgets the frames and errors below it.
+
+    Users see their call, and the error in one line. `__context__` still has the error of grpc.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, ExplainError):
+            error.__cause__ = None  # also suppresses the context in what is printed
+            error.__traceback__ = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ ProgressCallback: TypeAlias = Callable[[float, float], object]
 _BAR_WIDTH = 30
 _MEASURED_SECONDS = 10.0
 _LEAST_SECONDS = 1.0
+_drawing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,9 @@ class TimeLeft:
 
 @contextmanager
 def progress_callback(
-    progress: ProgressCallback | bool | None,
+    progress: ProgressCallback | bool,
 ) -> Iterator[ProgressCallback | None]:
-    """Return the callback to call: the given one, a progress bar for True, otherwise None."""
+    """Return the callback to call: the given one, a progress bar for True, None for False."""
     if progress is True:
         with bar() as callback:
             yield callback
@@ -88,15 +90,19 @@ def progress_callback(
 
 @contextmanager
 def bar() -> Iterator[ProgressCallback | None]:
-    """Show a progress bar in a notebook, or on standard error if that is a terminal."""
+    """Show a progress bar in a notebook, or on standard error if that is a terminal.
+
+    A terminal shows one at a time: calls that run beside it show none.
+    """
     if _in_notebook():
         yield _NotebookBar()
-    elif sys.stderr.isatty():
+    elif sys.stderr and sys.stderr.isatty() and _drawing.acquire(blocking=False):
         line = _Line(sys.stderr)
         try:
             yield line
         finally:
             line.write("")
+            _drawing.release()
     else:
         yield None
 

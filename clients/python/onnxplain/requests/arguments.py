@@ -8,8 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import ProgressCallback
-from onnxplain.requests.forms import Method, to_expressions, to_labels, to_names, to_output_names
+from onnxplain.requests.forms import (
+    Method,
+    to_expressions,
+    to_labels,
+    to_method,
+    to_names,
+    to_output_names,
+)
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
@@ -125,7 +133,7 @@ class RequestOptions(TypedDict, total=False):
 def to_request(
     model: Any,
     table: Any,
-    *methods: Method,
+    *methods: Method | str,
     feature_columns: Sequence[str] = (),
     target_column: str = "",
     weight_column: str = "",
@@ -155,7 +163,7 @@ def to_request(
         engine=engine,
         row_count=row_count,
         seed=seed,
-        methods=[method.to_message() for method in methods],
+        methods=[to_method(method) for method in methods],
         plots=plots,
         allow_inconsistent_model=allow_inconsistent_model,
         class_labels=to_labels(class_labels),
@@ -172,7 +180,7 @@ class ExplainCall(ABC):
         self,
         model: Any,
         table: Any,
-        *methods: Method,
+        *methods: Method | str,
         feature_columns: Sequence[str] = (),
         target_column: str = "",
         weight_column: str = "",
@@ -188,7 +196,7 @@ class ExplainCall(ABC):
         model_name: str = "",
         outputs: str | Sequence[str] = (),
         timeout: float | None = None,
-        progress: ProgressCallback | bool | None = None,
+        progress: ProgressCallback | bool = True,
     ) -> Explanations:
         """Explain a model on the rows of a table.
 
@@ -200,8 +208,9 @@ class ExplainCall(ABC):
         table : path, pandas or polars frame, Arrow table, mapping, 2-D array, ...
             See `onnxplain.tables.to_table`; or what `upload_table` returned. None for methods that
             need none.
-        *methods : Interactions, PartialDependence, PermutationImportance, ...
-            At least one; they share the rows and the predictions.
+        *methods : Interactions, PartialDependence, PermutationImportance, ..., or str
+            Options, or names like "interactions" for default options; in any number. They share the
+            rows and the predictions.
         feature_columns : sequence of str
             For a model that takes one matrix: the columns it is fed, in their order. Default: by
             the names that the model carries (`ModelDescription.feature_names`), wherever they stand
@@ -270,9 +279,9 @@ class ExplainCall(ABC):
             in place of `output_indices`; none twice. Default: as for `output_indices`.
         timeout : float, optional
             Seconds. Default: the client's.
-        progress : bool or callable (done, planned), optional
-            True shows a bar, in a terminal or a notebook. A callable gets the number of rows
-            predicted, and an upper bound of it.
+        progress : bool or callable (done, planned)
+            True shows a bar in a notebook, or on standard error if that is a terminal; elsewhere
+            nothing. A callable gets the number of rows predicted, and an upper bound of it.
 
         Raises
         ------
@@ -291,6 +300,7 @@ class ExplainCall(ABC):
         ...     target_column="charges",
         ... )
         """
+        __tracebackhide__ = True
         request = to_request(
             model,
             table,
@@ -310,7 +320,8 @@ class ExplainCall(ABC):
             model_name=model_name,
             outputs=outputs,
         )
-        return self._explain(request, files_of(model, table), timeout, progress)
+        with ShortTracebacks():
+            return self._explain(request, files_of(model, table), timeout, progress)
 
     @abstractmethod
     def _explain(
@@ -318,6 +329,6 @@ class ExplainCall(ABC):
         request: ExplainRequest,
         files: Sequence[File],
         timeout: float | None,
-        progress: ProgressCallback | bool | None,
+        progress: ProgressCallback | bool,
     ) -> Explanations:
         """Send a request, with the files that it names by id at hand."""

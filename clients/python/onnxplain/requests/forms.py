@@ -22,6 +22,36 @@ class Method(Protocol):
         """Write the message of the contract."""
 
 
+METHOD_NAMES = tuple(field.name for field in MethodOptions.DESCRIPTOR.fields)
+"""Names by which a method is asked for with its default options."""
+
+
+def to_method(method: Method | str) -> MethodOptions:
+    """Write a method: options, or a name for its default options.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where it is neither.
+    """
+    if isinstance(method, str):
+        if method not in METHOD_NAMES:
+            raise ValueError(
+                f"no method is called {method!r}: choose from {', '.join(METHOD_NAMES)}"
+            )
+        options = MethodOptions()
+        getattr(options, method).SetInParent()
+        return options
+    if isinstance(method, type):
+        raise TypeError(f"give {method.__name__}(), an instance, instead of the class")
+    if not hasattr(method, "to_message"):
+        raise TypeError(
+            f"a method is a name, or options such as Interactions(), not {type(method).__name__}; "
+            "give several one after the other"
+        )
+    return method.to_message()
+
+
 def to_names(names: Sequence[Any], option: str) -> Sequence[Any]:
     """Return a list of names; refuse a string, which is a sequence of letters.
 

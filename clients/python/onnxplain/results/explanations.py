@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from importlib.metadata import entry_points
+from os import PathLike
+from pathlib import Path
 from typing import TypeVar, overload
 
+from onnxplain.display import overview
 from onnxplain.results import provenance
 from onnxplain.results.by_method import READERS, Result, ResultsByMethod
-from onnxplain.results.canonical_json import to_json
+from onnxplain.results.canonical_json import from_json, to_json
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ModelDescription, Receipt
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+
+_REPORT_GROUP = "onnxplain.report"
 
 _ResultType = TypeVar("_ResultType", bound=Result)
 
@@ -48,6 +53,14 @@ class Explanations(ResultsByMethod, Sequence[Result]):
     def __len__(self) -> int:
         """Count the results."""
         return len(self._results)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the messages; a missing number equals another one."""
+        if not isinstance(other, Explanations):
+            return NotImplemented
+        return _bytes(self.message) == _bytes(other.message)
+
+    __hash__ = None  # type: ignore[assignment] # the message can change
 
     def __repr__(self) -> str:
         """Name the results and the model."""
@@ -91,9 +104,58 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         """Write the whole response as the contract's canonical JSON."""
         return to_json(self.message)
 
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Explanations:
+        """Read what `to_json`, REST or `onnxplain explain --output json` wrote.
+
+        Raises
+        ------
+        ValueError
+            Where it is something else, or the answer of a newer version.
+        """
+        return cls(from_json(text, ExplainResponse()))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the answer to a file, as `to_json` does; `onnxplain.load` reads it.
+
+        Examples
+        --------
+        >>> explanation.save("explanation.json")
+        >>> onnxplain.load("explanation.json") == explanation
+        True
+        """
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Write a page that needs no network, and return it.
+
+        With the server's package in this environment, it is the report of `onnxplain explain
+        --output html`. Otherwise it has the plots, as a notebook shows them, and the tables.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write. Default: none.
+        """
+        reports = entry_points(group=_REPORT_GROUP)
+        if reports:
+            page = str(next(iter(reports)).load()(self.message))
+        else:
+            name = self.message.receipt.model_name
+            title = f"Explanation of {name}" if name else "Explanation"
+            page = overview.page(self._sections(), self.warnings, self.receipt, title)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
     def _repr_html_(self) -> str:
-        warnings = "".join(f"<p>⚠ {escape(warning.message)}</p>" for warning in self.warnings)
-        return warnings + "".join(_html(result) for result in self._results)
+        return overview.overview(self._sections(), self.warnings, self.receipt)
+
+    def _sections(self) -> list[tuple[str, Result]]:
+        """Return each result with a title: its method, in words."""
+        methods = (explanation.WhichOneof("result") for explanation in self.message.explanations)
+        titles = (str(method).replace("_", " ").capitalize() for method in methods)
+        return list(zip(titles, self._results, strict=True))
 
     def _only(self, kind: type[_ResultType]) -> _ResultType:
         results = [result for result in self._results if isinstance(result, kind)]
@@ -105,9 +167,20 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         return results[0]
 
 
-def _html(result: Result) -> str:
-    rows = f"<p>{result.rows}</p>" if result.rows else ""
-    return f"<h4>{type(result).__name__}</h4>{rows}{result._repr_html_()}"
+def load(path: str | PathLike[str]) -> Explanations:
+    """Read an answer from a file of `Explanations.save`, or of `onnxplain explain --output json`.
+
+    Raises
+    ------
+    OSError, ValueError
+        Where the file cannot be read, or holds something else.
+    """
+    return Explanations.from_json(Path(path).read_bytes())
+
+
+def _bytes(message: ExplainResponse) -> bytes:
+    """Serialise a message; NaN, unlike in a comparison of messages, is equal to itself."""
+    return message.SerializeToString(deterministic=True)
 
 
 def _read(explanation: Explanation) -> Result:

@@ -13,14 +13,14 @@ import pyarrow as pa
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import nan_if_empty, read
-from onnxplain.results.tabular import Tabular, read_result, to_rows
+from onnxplain.results.tabular import Tabular, joined, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, interactions_pb2
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 
 _SCHEMA = pa.schema(
     [
         ("statistic", pa.string()),
-        ("features", pa.list_(pa.string())),
+        ("features", pa.string()),
         ("output", pa.string()),
         ("numerator", pa.float64()),
         ("denominator", pa.float64()),
@@ -152,9 +152,9 @@ class InteractionsResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `statistic` ("total", "overall", ...), `features` (a list), `output`,
-            `numerator`, `denominator`, `value`, `standard_error`, `lower`, `upper`, `bias`,
-            `p_value`, `numerator_error`.
+            Columns `statistic` ("total", "overall", ...), `features` ("age × bmi"; empty for the
+            total), `output`, `numerator`, `denominator`, `value`, `standard_error`, `lower`,
+            `upper`, `bias`, `p_value`, `numerator_error`.
         """
         return to_rows(self._rows(), _SCHEMA)
 
@@ -164,7 +164,7 @@ class InteractionsResult(Tabular):
             for statistic in statistics:
                 numbers = (getattr(statistic, number) for number in _NUMBERS)
                 for output, *row in zip(self.output_names, *numbers, strict=True):
-                    yield (name, statistic.features, output, *row)
+                    yield (name, joined(statistic.features), output, *row)
 
 
 def _statistics(

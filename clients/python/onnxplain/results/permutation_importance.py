@@ -11,13 +11,13 @@ import pyarrow as pa
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
-from onnxplain.results.tabular import Tabular, read_result, to_rows
+from onnxplain.results.tabular import Tabular, joined, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, permutation_importance_pb2
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 
 _SCHEMA = pa.schema(
     [
-        ("features", pa.list_(pa.string())),
+        ("features", pa.string()),
         ("output", pa.string()),
         ("value", pa.float64()),
         ("standard_error", pa.float64()),
@@ -107,11 +107,11 @@ class PermutationImportanceResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `features` (a list), `output`, `value`, `standard_error`,
+            Columns `features` ("age × bmi"), `output`, `value`, `standard_error`,
             `baseline_loss`.
         """
         rows = [
-            (importance.features, *numbers)
+            (joined(importance.features), *numbers)
             for importance in self.importances
             for numbers in zip(
                 self.output_names,

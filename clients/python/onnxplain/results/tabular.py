@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 from google.protobuf.message import Message
 
+from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
-from onnxplain.results.notebook import to_html
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
@@ -40,15 +40,11 @@ class Tabular(ABC):
         """Return tidy rows: one per number, and a column for each thing that tells them apart."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows of `to_arrow` as a frame; lists as tuples, which can be grouped by.
+        """Return the rows of `to_arrow` as a frame.
 
         Needs pandas: `pip install onnxplain[pandas]`.
         """
-        table = self.to_arrow()
-        frame: pd.DataFrame = table.to_pandas()
-        for field in table.schema:
-            if pa.types.is_list(field.type):
-                frame[field.name] = frame[field.name].map(tuple)
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_json(self) -> str:
@@ -57,6 +53,11 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         return to_html(self.to_arrow())
+
+
+def joined(features: Iterable[str]) -> str:
+    """Name features as one text, like "age × bmi", as the tables of the command line do."""
+    return " × ".join(features)
 
 
 def to_rows(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:

@@ -1,4 +1,4 @@
-"""HTML tables for notebooks, styled by the notebook; pandas is not needed."""
+"""HTML tables, styled by the notebook or page around them; pandas is not needed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ _RIGHT = "text-align: right"
 _LEFT = "text-align: left"
 
 
-def to_html(table: pa.Table) -> str:
-    """Write the first rows as an HTML table, and say where there are more."""
+def to_html(table: pa.Table, max_rows: int = _MAX_ROWS) -> str:
+    """Write the first rows as an HTML table, and say where there are more.
+
+    Columns without any number or text, such as intervals that were not requested, are only named.
+    """
+    empty = [name for name in table.column_names if table.num_rows and _is_empty(table[name])]
+    table = table.drop_columns(empty)
     head = "".join(f'<th style="{_side(f.type)}">{escape(f.name)}</th>' for f in table.schema)
-    rows = "".join(_row(table, row) for row in table.slice(0, _MAX_ROWS).to_pylist())
+    rows = "".join(_row(table, row) for row in table.slice(0, max_rows).to_pylist())
     html = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    if table.num_rows > _MAX_ROWS:
-        html += f"<p>{_MAX_ROWS} of {table.num_rows:,} rows; <code>to_pandas()</code> has all.</p>"
+    if table.num_rows > max_rows:
+        html += f"<p>{max_rows} of {table.num_rows:,} rows; <code>to_pandas()</code> has all.</p>"
+    if empty:
+        html += f"<p>Empty columns, not shown: {escape(', '.join(empty))}.</p>"
     return html
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return all(value in {None, ""} or value != value for value in column.to_pylist())  # noqa: PLR0124 - NaN
 
 
 def _row(table: pa.Table, row: dict[str, Any]) -> str:
@@ -40,4 +51,4 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return " × ".join(value) if isinstance(value, list) else str(value)
+    return str(value)

@@ -1,0 +1,103 @@
+"""Overview of an answer: warnings, the first plots of each method, and a receipt in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Protocol
+
+from onnxplain.display.figure import Drawable, figure
+
+_PLOT_COUNT = 2
+"""Plots of each method that the overview shows; the others it names."""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }}
+table {{ border-collapse: collapse; font-size: 0.9em }}
+td, th {{ padding: 0.15em 0.6em; border-bottom: 1px solid #ddd }}
+.result {{ overflow-x: auto }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+class NamedPlot(Drawable, Protocol):
+    """Plot that an answer finds by its name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Shown(Protocol):
+    """Result of one method."""
+
+    @property
+    def plots(self) -> Sequence[NamedPlot]: ...
+    @property
+    def rows(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
+
+
+def overview(sections: Sequence[tuple[str, Shown]], warnings: Sequence[Any], receipt: Any) -> str:
+    """Return a fragment: a headline and few plots for each method, or its table without plots.
+
+    Parameters
+    ----------
+    sections : sequence of (str, result)
+        Title and result of each method.
+    warnings, receipt
+        Of the answer.
+    """
+    parts = [_section(title, result, _PLOT_COUNT) for title, result in sections]
+    return "\n".join([*_warnings(warnings), *parts, _receipt(receipt)])
+
+
+def page(
+    sections: Sequence[tuple[str, Shown]], warnings: Sequence[Any], receipt: Any, title: str
+) -> str:
+    """Return a page with all plots and tables, which are drawn as in a notebook."""
+    parts = [_section(name, r, len(r.plots)) + _table(r) for name, r in sections]
+    body = "\n".join([*_warnings(warnings), *parts, _receipt(receipt)])
+    return _PAGE.format(title=escape(title), body=body)
+
+
+def _warnings(warnings: Sequence[Any]) -> list[str]:
+    return [f"<p>⚠ {escape(warning.message)}</p>" for warning in warnings]
+
+
+def _section(title: str, result: Shown, plot_count: int) -> str:
+    parts = [f"<h4>{escape(title)}</h4>"]
+    if result.rows:
+        parts.append(f"<p>{escape(str(result.rows))}</p>")
+    parts += [f"<div>{figure(plot)}</div>" for plot in result.plots[:plot_count]]
+    others = ", ".join(f'<code>plot("{escape(p.name)}")</code>' for p in result.plots[plot_count:])
+    if others:
+        parts.append(f"<p>More plots: {others}</p>")
+    if not result.plots:
+        parts.append(result._repr_html_())
+    return "\n".join(parts)
+
+
+def _table(result: Shown) -> str:
+    return f'\n<div class="result">{result._repr_html_()}</div>' if result.plots else ""
+
+
+def _receipt(receipt: Any) -> str:
+    facts = [
+        f"{receipt.predicted_row_count:,} rows predicted",
+        f"engine {receipt.engine}: {receipt.engine_reason}".rstrip(": ") if receipt.engine else "",
+        f"{receipt.elapsed.total_seconds():.1f} s",
+        f"onnxplain {receipt.server_version}" if receipt.server_version else "",
+    ]
+    return f"<p><small>{escape(' · '.join(filter(None, facts)))}</small></p>"
