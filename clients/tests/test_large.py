@@ -16,7 +16,6 @@ from onnx import numpy_helper
 
 TABLE_ROWS, TABLE_WIDTH = 3_300_000, 4
 MODEL_NUMBERS = 5_300_000
-ROOM = {"max_table_bytes": 200 * 2**20, "upload_bytes": 512 * 2**20}
 CASE: dict[str, Any] = {
     "call": "upload",
     "model": "large.onnx",
@@ -63,15 +62,15 @@ def write_model(path: Path) -> None:
 
 @pytest.fixture
 def roomy() -> Iterator[Server]:
-    """A server that takes such files, though no message as large, and has none yet."""
-    with serving(**ROOM) as running:
+    """A server by its defaults: it takes such files, though no message as large, and has none."""
+    with serving() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def wanted(large: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Response of the Python client."""
-    with serving(**ROOM) as running:
+    with serving() as running:
         found = ask(PYTHON, running, tmp_path_factory.mktemp("python"), ["large"], large)
     wanted: Mapping[str, Any] = found["large"]
     assert "response" in wanted

@@ -23,6 +23,7 @@ from onnxplain_server.core.interfaces import BlobStore, Cache, Runner
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.admission import RequestLimits
 from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.grpc.grpc_server import GrpcServer
 from onnxplain_server.transport.metrics.metrics_page import create_metrics_app
 from onnxplain_server.transport.metrics.request_metrics import Metrics
@@ -250,13 +251,14 @@ def _metrics(settings: Settings, metrics: Metrics) -> RestServer:
         settings.host,
         settings.metrics_port,
         thread_count=0,
-        message_bytes=_SCRAPE_BYTES,
+        body_limits=BodyLimits(_SCRAPE_BYTES),
     )
 
 
 def _rest(shared: _Shared) -> RestServer:
     settings, authenticator = shared.settings, shared.access.authenticator
     byte_limit = settings.max_message_bytes
+    uploads = {f"/v1/{part}s": size for part, size in shared.service.upload_limits.items()}
     app = create_app(shared.service, shared.metrics, byte_limit, authenticator, shared.tracer)
     return RestServer(
         app,
@@ -264,7 +266,7 @@ def _rest(shared: _Shared) -> RestServer:
         settings.rest_host or settings.host,
         settings.rest_port,
         thread_count=shared.thread_count,
-        message_bytes=byte_limit,
+        body_limits=BodyLimits(byte_limit, uploads),
         count_refused=shared.metrics.rejected,
         check_headers=header_check(app, authenticator),
     )

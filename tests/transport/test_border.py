@@ -63,7 +63,7 @@ def test_a_body_with_two_lengths_is_refused(start, make_runner) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/tables"])
 def test_an_upload_in_chunks_over_the_limit_is_refused_whole(start, make_runner, path: str) -> None:
-    client = start(make_runner(), max_message_bytes=2**16)
+    client = start(make_runner(), max_model_bytes=2**16, max_table_bytes=2**16)
     kind = {"/v1/models": "application/onnx", "/v1/tables": "text/csv"}[path]
     head = f"PUT {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\n"
     chunk = b"1000\r\n" + b"1" * 4096 + b"\r\n"

@@ -155,8 +155,8 @@ def test_large_models_and_tables_are_refused(
         client.stub.Explain(request_)
 
     assert details(caught.value)[ErrorInfo].reason == reason
-    assert "11 bytes" in caught.value.details()
-    assert "at most 10" in caught.value.details()
+    told = f"has 11 bytes; this server takes at most 10, also as an upload (setting {setting})"
+    assert told in caught.value.details()
     assert runner.requests == []
 
 

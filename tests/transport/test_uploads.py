@@ -17,6 +17,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
+from onnxplain_server.config.settings import Settings
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.uploads import Uploads
@@ -184,7 +185,12 @@ def test_models_over_the_limit_are_refused_before_they_have_all_arrived(
 
     assert reason_of(lambda: client.stub.UploadModel(endless())) == (reason, "RESOURCE_EXHAUSTED")
     assert len(sent) < 100_000
-    assert client.rest("PUT", "/v1/models", bytes(1_001), OCTETS).status == 413
+    refused = client.rest("PUT", "/v1/models", bytes(1_001), OCTETS)
+    assert (refused.status, refused.json["reason"]) == (413, reason)
+    assert (
+        f"1,000 bytes, the limit of this server for uploads (setting {setting})"
+        in (refused.json["detail"])
+    )
     assert client.rest("PUT", "/v1/models", bytes(1_000), OCTETS).status == 200
 
 
@@ -194,7 +200,49 @@ def test_tables_over_the_limit_are_refused(start, make_runner) -> None:
     answer = client.rest("PUT", "/v1/tables", bytes(11), {"Content-Type": "text/csv"})
 
     assert (answer.status, answer.json["reason"]) == (413, "TABLE_TOO_LARGE")
-    assert "10 bytes" in answer.json["detail"]
+    assert (
+        "10 bytes, the limit of this server for uploads (setting max_table_bytes)"
+        in (answer.json["detail"])
+    )
+
+
+def test_an_upload_may_be_larger_than_a_message(start, make_runner) -> None:
+    client = start(
+        make_runner(), max_message_bytes=2**16, max_model_bytes=2**17, max_table_bytes=2**18
+    )
+    model, table = bytes(2**17), bytes(2**18)
+
+    assert client.stub.UploadModel(model_parts(model, 2**15)).id == id_of(model)
+    assert client.rest("PUT", "/v1/models", model, OCTETS).json["id"] == id_of(model)
+    assert client.rest("PUT", "/v1/tables", table, {"Content-Type": "text/csv"}).status == 200
+
+    over = client.rest("PUT", "/v1/models", model + b"x", OCTETS)
+    assert (over.status, over.json["reason"]) == (413, "MODEL_TOO_LARGE")
+
+
+def test_a_body_over_the_message_limit_is_refused_with_the_upload_that_is_allowed(
+    start, make_runner
+) -> None:
+    client = start(
+        make_runner(), max_message_bytes=2**16, max_model_bytes=2**17, upload_bytes=2**17
+    )
+
+    refused = client.post("{}".ljust(2**16 + 1))
+
+    assert (refused.status, refused.json["reason"]) == (413, "REQUEST_TOO_LARGE")
+    assert refused.json["detail"] == (
+        "Request Entity Too Large: the body has more than 65,536 bytes, the limit of this server "
+        "(setting max_message_bytes); upload a large file by PUT /v1/models (at most 131,072 "
+        "bytes, setting max_model_bytes) or PUT /v1/tables (at most 131,072 bytes, setting "
+        "upload_bytes), and send its id"
+    )
+
+
+def test_default_limits_let_uploads_be_larger_than_messages_and_have_room_for_both() -> None:
+    settings = Settings()
+
+    assert settings.max_message_bytes < min(settings.max_model_bytes, settings.max_table_bytes)
+    assert settings.max_model_bytes + settings.max_table_bytes <= settings.upload_bytes
 
 
 def test_parts_of_more_than_one_mebibyte_are_refused(start, make_runner) -> None:

@@ -64,11 +64,15 @@ class Settings(BaseSettings):
         "info", description="Lowest severity to log; debug includes health probes."
     )
     max_message_bytes: MessageSize = Field(
-        ByteSize(64 * 2**20), description="Largest gRPC message, in both directions, and REST body."
+        ByteSize(64 * 2**20),
+        description="Largest gRPC message, in both directions, and REST body; uploads may be "
+        "larger.",
     )
-    max_model_bytes: ByteSize = Field(ByteSize(64 * 2**20), description="Largest model.", ge=1)
+    max_model_bytes: ByteSize = Field(
+        ByteSize(128 * 2**20), description="Largest model, in a request or uploaded.", ge=1
+    )
     max_table_bytes: ByteSize = Field(
-        ByteSize(64 * 2**20), description="Largest table, as sent.", ge=1
+        ByteSize(128 * 2**20), description="Largest table as sent, in a request or uploaded.", ge=1
     )
     max_seconds: float = Field(
         600.0,

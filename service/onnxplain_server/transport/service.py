@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -24,6 +24,7 @@ from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits, create_context
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.progress import LatestProgress
@@ -76,6 +77,11 @@ class Service:
     def ready(self) -> bool:
         """Return whether new requests are admitted and can be computed."""
         return not self._scheduler.closed and self._ready()
+
+    @property
+    def upload_limits(self) -> Mapping[str, SizeLimit]:
+        """Size limits of uploads by part: model and table."""
+        return self._uploads.limits
 
     def admit(self, caller: Caller) -> AbstractContextManager[Ticket]:
         """Hold a ticket from before the request is read; see `Scheduler.admit`."""

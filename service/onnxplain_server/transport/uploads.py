@@ -12,6 +12,7 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
+from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 
 _MODEL_FORM = "onnx"
@@ -26,11 +27,23 @@ class Uploads:
         Stores the files.
     limits : RequestLimits
         Size limits.
+
+    Attributes
+    ----------
+    limits : mapping of "model" and "table" to SizeLimit
+        What is taken: the smaller one of the limit of a request and that of the store.
     """
 
     def __init__(self, store: BlobStore, limits: RequestLimits) -> None:
         self._store = store
-        self._limits = limits
+        self.limits = {
+            part: min(
+                limit,
+                SizeLimit(part, store.byte_limit, "upload_bytes"),
+                key=lambda size: size.byte_count,
+            )
+            for part, limit in limits.sizes.items()
+        }
 
     def put_model(self, parts: Iterable[bytes], caller: Caller) -> str:
         """Store an ONNX file and return its id.
@@ -40,14 +53,12 @@ class Uploads:
         ExplainError
             INVALID_REQUEST if it is empty; MODEL_TOO_LARGE.
         """
-        limit = min(self._limits.model_bytes, self._store.byte_limit)
-        content = _joined(_limited(parts, "model", limit, Reason.MODEL_TOO_LARGE))
+        content = _joined(_limited(parts, self.limits["model"]))
         return self._put("model", Blob(_MODEL_FORM, content), caller)
 
     def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
         """Store a table in this format and return its id; may raise TABLE_TOO_LARGE."""
-        limit = min(self._limits.table_bytes, self._store.byte_limit)
-        content = _joined(_limited(parts, "table", limit, Reason.TABLE_TOO_LARGE))
+        content = _joined(_limited(parts, self.limits["table"]))
         return self._put("table", Blob(form, content), caller)
 
     def find(self, model: Model, table: Table, caller: Caller) -> Blobs:
@@ -88,14 +99,13 @@ def _joined(parts: Iterable[bytes]) -> bytes:
     return file.getvalue()
 
 
-def _limited(parts: Iterable[bytes], kind: str, limit: int, reason: Reason) -> Iterator[bytes]:
+def _limited(parts: Iterable[bytes], limit: SizeLimit) -> Iterator[bytes]:
     """Yield parts, and raise as soon as their total size exceeds the limit."""
     size = 0
     for part in parts:
         size += len(part)
-        if size > limit:
-            message = f"the {kind} is larger than {limit:,} bytes, the limit of this server"
-            raise ExplainError(reason, message, kind)
+        if size > limit.byte_count:
+            raise limit.upload_refusal()
         yield part
 
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, Cache
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.wire.blobs import identify
 
 CallerKey: TypeAlias = tuple[str, str]
@@ -43,6 +43,14 @@ class RequestLimits:
     table_bytes: int
     seconds: float
     row_count: float = math.inf
+
+    @property
+    def sizes(self) -> Mapping[str, SizeLimit]:
+        """Size limits by part: model and table."""
+        return {
+            "model": SizeLimit("model", self.model_bytes, "max_model_bytes"),
+            "table": SizeLimit("table", self.table_bytes, "max_table_bytes"),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +111,8 @@ def create_context(
         MODEL_TOO_LARGE, TABLE_TOO_LARGE.
     """
     table_bytes = _table_bytes(table)
-    _check("model", len(model.content), limits.model_bytes, Reason.MODEL_TOO_LARGE)
-    _check("table", len(table_bytes), limits.table_bytes, Reason.TABLE_TOO_LARGE)
+    limits.sizes["model"].check(len(model.content))
+    limits.sizes["table"].check(len(table_bytes))
     # An uploaded file and the same file sent inline have the same key.
     model_key = ":".join(
         (_SCHEMA, _sha256(caller.name.encode()), model.id or identify(model.content))
@@ -132,13 +140,6 @@ def _table_bytes(table: Table) -> bytes:
             return table.csv
         case _:
             return table.columns.SerializeToString(deterministic=True)
-
-
-def _check(part: str, size: int, limit: int, reason: Reason) -> None:
-    if size > limit:
-        raise ExplainError(
-            reason, f"the {part} has {size:,} bytes; this server takes at most {limit:,}", part
-        )
 
 
 def _sha256(content: bytes) -> str:

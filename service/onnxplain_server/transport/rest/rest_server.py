@@ -13,6 +13,7 @@ from wsgiref.types import WSGIApplication
 import waitress
 from waitress import wasyncore
 
+from onnxplain_server.transport.admission.size_limits import BodyLimits
 from onnxplain_server.transport.rest.connection_limit import (
     ACCEPT_LIMIT,
     CONNECTION_LIMIT,
@@ -43,8 +44,8 @@ class RestServer:
     thread_count : int
         Requests that the application serves at the same time; a few more threads
         serve probes and refusals without delay.
-    message_bytes : int
-        Size limit of a request's body.
+    body_limits : BodyLimits
+        Size limits of a request's body.
     count_refused : callable (reason) -> None
         Called for each request that never reaches `app`.
     check_headers : HeaderCheck
@@ -64,7 +65,7 @@ class RestServer:
         port: int,
         *,
         thread_count: int,
-        message_bytes: int,
+        body_limits: BodyLimits,
         count_refused: Callable[[str], None] = lambda _reason: None,
         check_headers: HeaderCheck = lambda _path, _authorization: None,
     ) -> None:
@@ -76,13 +77,14 @@ class RestServer:
             map=self._sockets,
             sockets=[listener],
             threads=thread_count + _SPARE_THREADS,
-            **_adjustments(message_bytes),
+            **_adjustments(body_limits.byte_count),
         )
         self._draining = threading.Event()
         self._server.channel_class = partial(
             RestChannel,
             count_refused=count_refused,
             check_headers=check_headers,
+            body_limits=body_limits,
             is_closing=self._draining.is_set,
         )
         # waitress' own timeouts use the wall clock, which jumps.
@@ -148,10 +150,10 @@ def _listen(host: str, port: int, purpose: str) -> socket.socket:
         raise OSError(message) from error
 
 
-def _adjustments(message_bytes: int) -> dict[str, Any]:
+def _adjustments(body_bytes: int) -> dict[str, Any]:
     return {
         # waitress refuses a body of exactly its limit.
-        "max_request_body_size": message_bytes + 1,
+        "max_request_body_size": body_bytes + 1,
         "max_request_header_size": 16 * 1024,
         # Reading ahead while a request is computed is how a disconnect is noticed.
         "channel_request_lookahead": 1,

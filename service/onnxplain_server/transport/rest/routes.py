@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from contextlib import AbstractContextManager, ExitStack
 from importlib.metadata import version
 
@@ -46,7 +47,7 @@ def create_app(
     metrics : Metrics
         Counts the requests.
     message_bytes : int
-        Size limit of a request's body.
+        Size limit of a request's body, except of uploads.
     authenticator : Authenticator
         Authenticates the callers; by default, all are anonymous.
     tracer : Tracer
@@ -99,15 +100,22 @@ def _uploads(service: Service) -> Blueprint:
 
     @routes.put("/v1/models")
     def upload_model() -> Response:
+        _lift_body_limit()
         with service.admit(_caller()) as ticket:
             return _json(service.upload_model(request_body.model_parts(), ticket))
 
     @routes.put("/v1/tables")
     def upload_table() -> Response:
+        _lift_body_limit()
         with service.admit(_caller()) as ticket:
             return _json(service.upload_table(*request_body.table_parts(), ticket))
 
     return routes
+
+
+def _lift_body_limit() -> None:
+    """Leave the size limit of this request's body to the service, which counts as it reads."""
+    request.max_content_length = sys.maxsize
 
 
 def _version() -> Blueprint:

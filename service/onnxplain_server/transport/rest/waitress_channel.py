@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -16,10 +17,11 @@ from typing import Any, TypeAlias
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
-from waitress.utilities import BadRequest, Error
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission import caller_addresses
+from onnxplain_server.transport.admission.size_limits import BodyLimits, SizeLimit
 from onnxplain_server.transport.request_log import RequestRecord
 from onnxplain_server.transport.rest import headers, problems
 from onnxplain_server.transport.status import STATUS
@@ -28,7 +30,17 @@ HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Called with path and authorization; returns an error to refuse the body unread, or None."""
 
 
-class HeadersRefusedError(Error):  # type: ignore[misc] # waitress ships no types
+class RefusedError(Error):  # type: ignore[misc] # waitress ships no types
+    """Refusal of a request before the application sees it."""
+
+    def __init__(self, cause: ExplainError) -> None:
+        status = HTTPStatus(STATUS[cause.reason].http)
+        self.code, self.reason = status.value, status.phrase
+        self.cause = cause
+        super().__init__(cause.message)
+
+
+class HeadersRefusedError(RefusedError):
     """Refusal of a request by its headers.
 
     Parameters
@@ -39,10 +51,8 @@ class HeadersRefusedError(Error):  # type: ignore[misc] # waitress ships no type
     """
 
     def __init__(self, cause: ExplainError, *, sent: bool) -> None:
-        status = HTTPStatus(STATUS[cause.reason].http)
-        self.code, self.reason = status.value, status.phrase
-        self.cause, self.sent = cause, sent
-        super().__init__(cause.message)
+        super().__init__(cause)
+        self.sent = sent
 
 
 class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
@@ -71,7 +81,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.channel.count_refused(document["reason"])
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
-        if isinstance(error, HeadersRefusedError):
+        if isinstance(error, RefusedError):
             return problems.problem(error.cause, request_id, self.request.path)
         detail = f"{error.reason}: {error.body}"
         return problems.http_problem(error.code, detail, request_id, self.request.path)
@@ -87,13 +97,16 @@ class InsufficientStorageError(Error):  # type: ignore[misc]
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     """Parser that refuses bodies by their headers, and requests that waitress would guess at."""
 
+    adj: Any
     completed: bool
     # Stays empty if the request line is malformed.
     path = ""
 
-    def __init__(self, adj: Any, check_headers: HeaderCheck) -> None:
+    def __init__(self, adj: Any, check_headers: HeaderCheck, body_limits: BodyLimits) -> None:
         super().__init__(adj)
         self._check_headers = check_headers
+        self._body_limits = body_limits
+        self._upload_limit: SizeLimit | None = None
 
     def received(self, data: bytes) -> int:
         """Parse received bytes; return how many were consumed."""
@@ -108,6 +121,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         except ValueError:
             self.error = BadRequest("the first line of the request cannot be read")
             return self._refuse(len(data))
+        if isinstance(self.error, RequestEntityTooLarge):
+            self.error = self._too_large()
         if self.headers_finished and not had_headers and not self.completed:
             return self._refuse_by_headers(consumed, len(data))
         return consumed
@@ -118,6 +133,16 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         if self.chunked and "CONTENT_LENGTH" in self.headers:
             # Request smuggling: a proxy might use the other header and see other requests.
             raise ParsingError("give Content-Length or Transfer-Encoding, not both")
+        self._upload_limit = self._body_limits.upload(self.command, self.path)
+        if self._upload_limit:
+            self.adj = copy(self.adj)
+            # waitress refuses a body of exactly its limit.
+            self.adj.max_request_body_size = self._upload_limit.byte_count + 1
+
+    def _too_large(self) -> Error:
+        if self._upload_limit:
+            return RefusedError(self._upload_limit.upload_refusal())
+        return RequestEntityTooLarge(self._body_limits.refusal())
 
     def _refuse_by_headers(self, consumed: int, received: int) -> int:
         """Check the headers before the body is read; return the number of consumed bytes."""
@@ -159,6 +184,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         Called for each refusal.
     check_headers : HeaderCheck
         Called before a body is read.
+    body_limits : BodyLimits
+        Size limits of a request's body.
     is_closing : callable () -> bool
         Whether the connection closes after the next reply.
 
@@ -188,11 +215,14 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         *arguments: Any,
         count_refused: Callable[[str], None],
         check_headers: HeaderCheck,
+        body_limits: BodyLimits,
         is_closing: Callable[[], bool],
         **named_arguments: Any,
     ) -> None:
         self.count_refused = count_refused
-        self.parser_class = partial(RequestParser, check_headers=check_headers)
+        self.parser_class = partial(
+            RequestParser, check_headers=check_headers, body_limits=body_limits
+        )
         self.is_closing = is_closing
         self.accepted = self.last_active = self.request_start = time.monotonic()
         self.request_count = self.byte_count = 0
