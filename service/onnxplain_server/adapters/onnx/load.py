@@ -17,7 +17,7 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     read_margin,
 )
 from onnxplain_server.adapters.onnx.checks.gate import DEFAULT_LIMITS, ModelLimits
-from onnxplain_server.adapters.onnx.checks.row_consistency import row_names
+from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, row_names
 from onnxplain_server.adapters.onnx.class_scores import (
     has_class_scores,
     label_outputs,
@@ -209,10 +209,12 @@ def _describe_inconsistency(trial: Trial) -> str:
     """Describe the inconsistency on trial rows; empty if there is none."""
     if trial.inconsistency is None:
         return ""
-    kind = f"{len(next(iter(trial.answers)))} made-up rows"
-    return (
-        f"{_INCONSISTENT}{trial.inconsistency.describe(row_names(trial.inconsistency.rows, kind))}."
-    )
+    return f"{_INCONSISTENT}{_on_made_up_rows(trial, trial.inconsistency)}."
+
+
+def _on_made_up_rows(trial: Trial, inconsistency: Inconsistency) -> str:
+    kind = f"{len(trial.answers[0])} made-up rows"
+    return inconsistency.describe(row_names(inconsistency.rows, kind))
 
 
 def _recheck(
@@ -231,13 +233,18 @@ def _recheck(
             trial.run, (*_notes(opened, trial, ""), _elsewhere_note(opened, source)), ""
         )
     rows_text = row_names([source[row] for row in trial.inconsistency.rows], "the table")
+    if rows_text:
+        rows_text += f", of {len(source)} rows of it that were tried"
     inconsistency = f"{_INCONSISTENT}{trial.inconsistency.describe(rows_text)}."
     return model.with_run(trial.run, _notes(opened, trial, inconsistency), inconsistency)
 
 
 def _elsewhere_note(opened: _Opened, source: Indices) -> Note:
+    found = opened.trial.inconsistency
+    other_rows = _on_made_up_rows(opened.trial, found) if found else ""
     message = (
-        f"{_describe_inconsistency(opened.trial)} On {len(source)} rows of the table it is one, "
-        "up to rounding, so it was explained; rows that are put together from several may differ."
+        f"On {len(source)} rows of the table, the model gives each row one answer, up to rounding, "
+        f"so it was explained. On other rows it does not: {other_rows}. Explanations also predict "
+        "rows that are put together from several."
     )
     return Note("INCONSISTENT_ELSEWHERE", message)
