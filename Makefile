@@ -203,11 +203,11 @@ client-typescript: $(TS_ENV) $(BUF_ENV) $(CLIENT_CONTRACT) ## Generate and compi
 .PHONY: test-client-typescript
 test-client-typescript: lint-typescript client-typescript $(ENV) ## Test the TypeScript client, in Chromium too
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
-	@# REST takes files whole, and has no TLS of its own.
+	@# REST has no TLS of its own.
 	$(BIN)/pytest clients/tests/test_conformance.py clients/tests/test_large.py \
 		clients/tests/test_access.py clients/tests/test_typescript.py \
 		--client typescript --client typescript_rest \
-		-k 'not typescript_rest or not (test_large or certificate or cannot_be_trusted)'
+		-k 'not typescript_rest or not (certificate or cannot_be_trusted)'
 
 .PHONY: lint-typescript
 lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client

@@ -52,7 +52,9 @@ def test_files_are_taken_by_content_type_or_name(
     answer = start(runner).rest("POST", "/v1/explanations", body, headers)
 
     assert answer.status == 200
-    expected = ExplainRequest(model=Model(content=b"model"), table=table, methods=METHODS)
+    expected = ExplainRequest(
+        model=Model(content=b"model"), table=table, methods=METHODS, model_name="m.onnx"
+    )
     assert runner.requests == [expected]
 
 

@@ -322,6 +322,7 @@ def test_a_form_needs_no_model() -> None:
         ("house.onnx", "houses", "houses"),
         ("m" * 300, "", "m" * 255),
         ("", "", ""),
+        ("model", "", ""),
     ],
 )
 def test_a_form_names_the_model_by_its_file(file_name: str, given: str, expected: str) -> None:

@@ -93,8 +93,12 @@ def from_files(model: File | None, table: File | None, text: bytes) -> ExplainRe
 
 
 def _file_name(path: str) -> str:
-    """Return the last part of a file's name, which callers choose freely, within the limit."""
-    return PurePath(path).name[: ExplainRequestLimits.model_name.max_items]
+    """Return the last part of a file's name, which callers choose freely, within the limit.
+
+    The name of the part itself, which clients send for a file without a name, is none.
+    """
+    name = PurePath(path).name
+    return "" if name == "model" else name[: ExplainRequestLimits.model_name.max_items]
 
 
 def table_form(media_type: str, name: str = "") -> str:
