@@ -145,7 +145,8 @@ def losses(answer: pb.ExplainResponse) -> None:
                 {"features": ["age"], "values": [0.25], "standard_errors": [0.0312345]},
                 {"features": ["bmi"], "values": [12.0], "standard_errors": [1.5]},
             ],
-        }
+        },
+        options={"permutation_importance": {"loss": "SQUARED_ERROR"}},
     )
     answer.explanations.add(
         average_loss={
@@ -155,7 +156,7 @@ def losses(answer: pb.ExplainResponse) -> None:
                 {"group": "west", "values": [8.0], "weight": 1},
             ],
         },
-        options={"average_loss": {"group_column": "region"}},
+        options={"average_loss": {"loss": "SQUARED_ERROR", "group_column": "region"}},
     )
     answer.explanations.add(
         individual_conditional_expectation={

@@ -126,8 +126,9 @@ def test_numbers_of_classes_are_compared_as_classes(ask: Ask) -> None:
     model, columns, y = read_case(IRIS)
     predicted = probabilities(model, columns)
 
-    found = ask(model, columns, y, loss())
-    text = ask(renamed(model, *SPECIES), columns, SPECIES[y], loss())
+    method = loss(loss="SQUARED_ERROR")
+    found = ask(model, columns, y, method)
+    text = ask(renamed(model, *SPECIES), columns, SPECIES[y], method)
     numbers = ask(model, columns, y, loss(one_hot_target=False))
 
     assert losses(found) == pytest.approx(((np.eye(3)[y] - predicted) ** 2).mean(axis=0), rel=1e-6)
@@ -263,9 +264,10 @@ def test_a_subset_of_outputs_is_paired_among_all_of_them(ask: Ask) -> None:
     model, columns, y = read_case(IRIS)
     rows = y > 0
     some = {name: values[rows] for name, values in columns.items()}
-    every = losses(ask(model, some, y[rows], loss()))
+    method = loss(loss="SQUARED_ERROR")
+    every = losses(ask(model, some, y[rows], method))
 
-    answer = ask(model, some, y[rows], loss(), output_indices=[0, 1])
+    answer = ask(model, some, y[rows], method, output_indices=[0, 1])
 
     assert losses(answer) == every[:2]
     assert pairings(answer) == [("1", "1"), ("2", "2")]

@@ -163,8 +163,8 @@ def test_losses_are_summed_over_outputs_where_asked() -> None:
     """Of probabilities of classes, that is the Brier score: here 0.09 + 0.01 + 0.04."""
     truth, shares, one = np.array([[1.0, 0, 0]]), np.array([[0.7, 0.1, 0.2]]), np.ones(1)
 
-    summed = Comparison(sum_outputs=True)
-    each = Comparison()
+    summed = Comparison(Loss.SQUARED_ERROR, sum_outputs=True)
+    each = Comparison(Loss.SQUARED_ERROR)
 
     assert summed.average(truth, shares, one) == pytest.approx([0.14])
     assert each.average(truth, shares, one) == pytest.approx([0.09, 0.01, 0.04])

@@ -27,7 +27,9 @@ def drawn(
         AverageLoss(group, np.atleast_1d(values) * 1.0, weight, weight / whole)
         for group, values, weight in losses
     )
-    (plot,) = plots(Result(outputs, found, loss, group_column))
+    weights = [one.weight for one in found]
+    total = np.average([one.values for one in found], axis=0, weights=weights)
+    (plot,) = plots(Result(outputs, found, loss, total, group_column))
     return plot
 
 

@@ -77,16 +77,31 @@ def test_features_shuffled_together_are_one_bar() -> None:
         (Loss.LOGLOSS, "mean log loss after shuffling (nats)"),
         (Loss.MLOGLOSS, "mean multi-class log loss after shuffling (nats)"),
         ("abs(y - p)", "mean of abs(y - p) after shuffling (unit of the expression)"),
+        (Loss.PINBALL, "mean pinball loss after shuffling (units of the output)"),
+        (Loss.MAPE, "mean absolute percentage error after shuffling (share of the true value)"),
     ],
 )
 def test_the_axis_names_the_loss_and_its_unit(loss: Loss | str, words: str) -> None:
-    assert axis_title(drawn(("a", 1.0, 0.1), loss=loss)) == f"Increase of {words}"
+    assert axis_title(drawn(("a", 1.0, 0.1), loss=loss)) == f"Increase of the {words}"
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        (Loss.AUC, "area under the ROC curve after shuffling (share of pairs)"),
+        (Loss.ACCURACY, "accuracy after shuffling (share of rows)"),
+        (Loss.BALANCED_ACCURACY, "balanced accuracy after shuffling (share of rows)"),
+        (Loss.F1, "F1 score after shuffling (no unit)"),
+    ],
+)
+def test_the_axis_says_that_a_score_falls(score: Loss, words: str) -> None:
+    assert axis_title(drawn(("a", 1.0, 0.1), loss=score)) == f"Fall of the {words}"
 
 
 def test_normalised_values_are_shares_of_the_loss() -> None:
     title = axis_title(drawn(("a", 1.0, 0.1), normalize=True))
 
-    assert title == "Increase of mean squared error after shuffling, as a share of that before"
+    assert title == "Increase of the mean squared error after shuffling, as a share of that before"
 
 
 def test_the_loss_before_shuffling_is_told_per_output() -> None:

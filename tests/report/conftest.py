@@ -105,7 +105,7 @@ def loss() -> pb.Explanation:
                 entry(group="south", values=[9], weight=7.5),
             ],
         },
-        options=pb.MethodOptions(average_loss={"group_column": "region"}),
+        options=pb.MethodOptions(average_loss={"loss": "SQUARED_ERROR", "group_column": "region"}),
     )
 
 

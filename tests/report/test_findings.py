@@ -168,7 +168,7 @@ def test_what_is_infinitely_important_comes_first_and_what_is_no_number_last(
 def test_normalised_importances_are_shares(every_answer: pb.ExplainResponse) -> None:
     every_answer.explanations[3].options.permutation_importance.normalize = True
     found = tables(every_answer, 3)["Permutation importance"]
-    assert titles(found)[1] == "increase (share of the loss before)"
+    assert titles(found)[1] == "increase (share of that before)"
 
 
 def test_thousands_of_a_point_are_told_from_its_next_feature(answer: pb.ExplainResponse) -> None:

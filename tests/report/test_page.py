@@ -104,7 +104,7 @@ def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
 
 def test_the_receipt_has_the_options_of_each_method(every_answer: pb.ExplainResponse) -> None:
     text = Elements(page.of_response(every_answer)).text
-    assert '{"averageLoss": {"groupColumn": "region"}}' in text
+    assert '{"averageLoss": {"loss": "SQUARED_ERROR", "groupColumn": "region"}}' in text
 
 
 def test_sections_of_one_method_are_told_apart(answer: pb.ExplainResponse) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
-    Method, to_expressions, to_labels, to_method, to_names, to_output_names
+    Method, to_choice, to_expressions, to_labels, to_method, to_names, to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name
 from onnxplain.results.explanations import Explanations

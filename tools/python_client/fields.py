@@ -12,6 +12,8 @@ from tools.python_client.forms import FLATTENED, FORMS, GROUP_NOTE, Form
 _SCALARS = {"CPPTYPE_INT32": "int", "CPPTYPE_DOUBLE": "float", "CPPTYPE_BOOL": "bool"}
 _SCALARS |= {"CPPTYPE_STRING": "str"}
 _REQUIRED = ""
+_LONGEST_LIST = 75
+"""Most characters of a list of values in a docstring."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,15 @@ def _form(contract: Contract, field: Any) -> Form:
             "None if {0} is None else {0}.to_message()",
         )
     if field.enum_type:
-        kinds = f"{listed(literal(field.enum_type))}, optional"
-        return Form(f"{field.enum_type.name} | None", "None", kinds)
+        choice = f'to_choice({{0}}, "{{1}}", {field.enum_type.name})'
+        return Form(f"{field.enum_type.name} | None", "None", _choice(field.enum_type), choice)
     return _scalar(contract, field)
+
+
+def _choice(kind: Any) -> str:
+    """Return the type of an enumeration in a docstring: its values, or its name where many."""
+    values = listed(literal(kind))
+    return f"{values if len(values) <= _LONGEST_LIST else kind.name}, optional"
 
 
 def _repeated(contract: Contract, field: Any) -> Form:

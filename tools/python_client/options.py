@@ -12,11 +12,12 @@ from tools.python_client.source import described, docstring, enumeration, head, 
 
 _DATACLASS = "@dataclass(frozen=True, slots=True, kw_only=True, eq=False)"
 _METHODS = "MethodOptions"
+_FORMS = ("to_choice", "to_grids", "to_groups", "to_names", "to_weights", "unless_empty")
 _IMPORTS = [
     "from collections.abc import Mapping, Sequence",
     "from dataclasses import dataclass",
     "from typing import Any, Literal, TypeAlias",
-    "from onnxplain.requests.forms import to_grids, to_groups, to_names, to_weights, unless_empty",
+    f"from onnxplain.requests.forms import {', '.join(_FORMS)}",
     "from onnxplain.v1.explanation_service_pb2 import MethodOptions",
 ]
 

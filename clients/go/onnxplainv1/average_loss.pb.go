@@ -21,12 +21,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How the prediction p of a row is compared with its true value y. Logarithms
-// are natural, and nothing is clipped: a loss can be infinite.
+// How predictions p are compared with true values y. First losses of a row,
+// which are averaged: smaller is better. Then scores of all rows together:
+// larger is better, 1 is perfect, and an importance is how far the score
+// falls. Logarithms are natural.
 type AverageLossOptions_Loss int32
 
 const (
-	// Means SQUARED_ERROR.
+	// Means the default of the field.
 	AverageLossOptions_LOSS_UNSPECIFIED AverageLossOptions_Loss = 0
 	// (y - p)².
 	AverageLossOptions_SQUARED_ERROR AverageLossOptions_Loss = 1
@@ -38,32 +40,61 @@ const (
 	// Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p).
 	// Both y and p must be positive.
 	AverageLossOptions_GAMMA AverageLossOptions_Loss = 4
-	// -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1].
+	// -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for
+	// a probability of 0 of what occurred, unless `probability_floor` is set.
 	AverageLossOptions_LOGLOSS AverageLossOptions_Loss = 5
 	// Minus the sum over classes of y log p: one loss for all outputs. Both y
-	// and p must be in [0, 1], and there must be at least 2 outputs.
+	// and p must be in [0, 1], and there must be at least 2 outputs. Infinite
+	// likewise.
 	AverageLossOptions_MLOGLOSS AverageLossOptions_Loss = 6
+	// Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
+	AverageLossOptions_PINBALL AverageLossOptions_Loss = 7
+	// Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
+	AverageLossOptions_MAPE AverageLossOptions_Loss = 8
+	// Score: share of the rows that get their own class.
+	AverageLossOptions_ACCURACY AverageLossOptions_Loss = 9
+	// Score: share of the rows of a class that get it, averaged over the classes
+	// that occur.
+	AverageLossOptions_BALANCED_ACCURACY AverageLossOptions_Loss = 10
+	// Score: harmonic mean of precision and recall of the output's class.
+	AverageLossOptions_F1 AverageLossOptions_Loss = 11
+	// Score: area under the ROC curve. Share of pairs of a row of the output's
+	// class and a row of another in which the first has the larger output; ties
+	// count half. Any outputs that rank, also no probabilities.
+	AverageLossOptions_AUC AverageLossOptions_Loss = 12
 )
 
 // Enum value maps for AverageLossOptions_Loss.
 var (
 	AverageLossOptions_Loss_name = map[int32]string{
-		0: "LOSS_UNSPECIFIED",
-		1: "SQUARED_ERROR",
-		2: "ABSOLUTE_ERROR",
-		3: "POISSON",
-		4: "GAMMA",
-		5: "LOGLOSS",
-		6: "MLOGLOSS",
+		0:  "LOSS_UNSPECIFIED",
+		1:  "SQUARED_ERROR",
+		2:  "ABSOLUTE_ERROR",
+		3:  "POISSON",
+		4:  "GAMMA",
+		5:  "LOGLOSS",
+		6:  "MLOGLOSS",
+		7:  "PINBALL",
+		8:  "MAPE",
+		9:  "ACCURACY",
+		10: "BALANCED_ACCURACY",
+		11: "F1",
+		12: "AUC",
 	}
 	AverageLossOptions_Loss_value = map[string]int32{
-		"LOSS_UNSPECIFIED": 0,
-		"SQUARED_ERROR":    1,
-		"ABSOLUTE_ERROR":   2,
-		"POISSON":          3,
-		"GAMMA":            4,
-		"LOGLOSS":          5,
-		"MLOGLOSS":         6,
+		"LOSS_UNSPECIFIED":  0,
+		"SQUARED_ERROR":     1,
+		"ABSOLUTE_ERROR":    2,
+		"POISSON":           3,
+		"GAMMA":             4,
+		"LOGLOSS":           5,
+		"MLOGLOSS":          6,
+		"PINBALL":           7,
+		"MAPE":              8,
+		"ACCURACY":          9,
+		"BALANCED_ACCURACY": 10,
+		"F1":                11,
+		"AUC":               12,
 	}
 )
 
@@ -100,8 +131,10 @@ func (AverageLossOptions_Loss) EnumDescriptor() ([]byte, []int) {
 // Rows by default: all.
 type AverageLossOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Loss that compares a prediction with the true value.
-	// Default: SQUARED_ERROR.
+	// Optional. Loss or score that compares predictions with true values.
+	// Default: SQUARED_ERROR for numbers; for a target of classes LOGLOSS where
+	// one output is explained, MLOGLOSS where all are, AUC where the outputs are
+	// no probabilities, and ACCURACY where the model gives labels only.
 	Loss AverageLossOptions_Loss `protobuf:"varint,1,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. Columns with the true values: one, or one per output. A single
 	// column is compared with every output.
@@ -119,7 +152,7 @@ type AverageLossOptions struct {
 	OneHotTarget *bool `protobuf:"varint,3,opt,name=one_hot_target,json=oneHotTarget,proto3,oneof" json:"one_hot_target,omitempty"`
 	// Optional. Whether losses are summed over the outputs into one. With
 	// SQUARED_ERROR and classes, this is the Brier score. MLOGLOSS is always one
-	// loss.
+	// loss. Not for scores.
 	// Default: false.
 	SumOutputs bool `protobuf:"varint,4,opt,name=sum_outputs,json=sumOutputs,proto3" json:"sum_outputs,omitempty"`
 	// Optional. Column whose values split the rows: one average per group. Any
@@ -142,8 +175,24 @@ type AverageLossOptions struct {
 	// `y` and `p` are never columns. A loss that is not finite is refused.
 	// Default: none.
 	LossExpression string `protobuf:"bytes,7,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Optional. Quantile that the predictions estimate, for PINBALL.
+	// In (0, 1); default: 0.5.
+	Quantile *float64 `protobuf:"fixed64,8,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
+	// Optional. Class of a row for ACCURACY, BALANCED_ACCURACY and F1: each output
+	// predicts its class where it is larger than this.
+	// In [-1e300, 1e300]; default: for one output, 0.5 for a probability and 0
+	// for any other score; where all outputs are explained, the class is the one
+	// of the largest output, the first of equal ones.
+	Threshold *float64 `protobuf:"fixed64,9,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// Optional. Least probability for LOGLOSS and MLOGLOSS, which are infinite for
+	// an event of probability 0: lower ones are raised to it, and ones above 1
+	// minus it lowered. A warning, PROBABILITY_FLOOR, tells in how many rows it
+	// matters.
+	// In [0, 0.1]; default: 0; 2^-23, about 1.2e-7, where `loss` is not set
+	// either.
+	ProbabilityFloor *float64 `protobuf:"fixed64,10,opt,name=probability_floor,json=probabilityFloor,proto3,oneof" json:"probability_floor,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *AverageLossOptions) Reset() {
@@ -225,6 +274,27 @@ func (x *AverageLossOptions) GetLossExpression() string {
 	return ""
 }
 
+func (x *AverageLossOptions) GetQuantile() float64 {
+	if x != nil && x.Quantile != nil {
+		return *x.Quantile
+	}
+	return 0
+}
+
+func (x *AverageLossOptions) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return 0
+}
+
+func (x *AverageLossOptions) GetProbabilityFloor() float64 {
+	if x != nil && x.ProbabilityFloor != nil {
+		return *x.ProbabilityFloor
+	}
+	return 0
+}
+
 // Average losses.
 type AverageLossResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -285,7 +355,8 @@ type AverageLoss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group of rows averaged over; empty where rows are not grouped.
 	Group string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
-	// Average losses, one per output.
+	// Average losses, or scores, one per output. NaN for a score that the rows do
+	// not define, like the AUC of rows of one class, with a warning, UNDEFINED_SCORE.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Total weight of the rows averaged over; their number if no weights are
 	// given. Infinity where the sum is beyond double.
@@ -349,7 +420,7 @@ var File_onnxplain_v1_average_loss_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xcf\x03\n" +
+	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xc4\x05\n" +
 	"\x12AverageLossOptions\x129\n" +
 	"\x04loss\x18\x01 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
 	"\x0etarget_columns\x18\x02 \x03(\tR\rtargetColumns\x12)\n" +
@@ -359,7 +430,11 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\fgroup_column\x18\x05 \x01(\tR\vgroupColumn\x12$\n" +
 	"\vgroup_count\x18\x06 \x01(\x05H\x01R\n" +
 	"groupCount\x88\x01\x01\x12'\n" +
-	"\x0floss_expression\x18\a \x01(\tR\x0elossExpression\"v\n" +
+	"\x0floss_expression\x18\a \x01(\tR\x0elossExpression\x12\x1f\n" +
+	"\bquantile\x18\b \x01(\x01H\x02R\bquantile\x88\x01\x01\x12!\n" +
+	"\tthreshold\x18\t \x01(\x01H\x03R\tthreshold\x88\x01\x01\x120\n" +
+	"\x11probability_floor\x18\n" +
+	" \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01\"\xc3\x01\n" +
 	"\x04Loss\x12\x14\n" +
 	"\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSQUARED_ERROR\x10\x01\x12\x12\n" +
@@ -367,9 +442,20 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\aPOISSON\x10\x03\x12\t\n" +
 	"\x05GAMMA\x10\x04\x12\v\n" +
 	"\aLOGLOSS\x10\x05\x12\f\n" +
-	"\bMLOGLOSS\x10\x06B\x11\n" +
+	"\bMLOGLOSS\x10\x06\x12\v\n" +
+	"\aPINBALL\x10\a\x12\b\n" +
+	"\x04MAPE\x10\b\x12\f\n" +
+	"\bACCURACY\x10\t\x12\x15\n" +
+	"\x11BALANCED_ACCURACY\x10\n" +
+	"\x12\x06\n" +
+	"\x02F1\x10\v\x12\a\n" +
+	"\x03AUC\x10\fB\x11\n" +
 	"\x0f_one_hot_targetB\x0e\n" +
-	"\f_group_count\"i\n" +
+	"\f_group_countB\v\n" +
+	"\t_quantileB\f\n" +
+	"\n" +
+	"_thresholdB\x14\n" +
+	"\x12_probability_floor\"i\n" +
 	"\x11AverageLossResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x121\n" +
 	"\x06losses\x18\x02 \x03(\v2\x19.onnxplain.v1.AverageLossR\x06losses\"S\n" +

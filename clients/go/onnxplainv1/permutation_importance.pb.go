@@ -31,8 +31,8 @@ type PermutationImportanceOptions struct {
 	// that are shuffled together.
 	// Default: each feature by itself.
 	Features []*FeatureGroup `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Optional. Loss that compares a prediction with the true value.
-	// Default: SQUARED_ERROR.
+	// Optional. Loss or score that compares predictions with true values.
+	// Default: as for the average loss.
 	Loss AverageLossOptions_Loss `protobuf:"varint,2,opt,name=loss,proto3,enum=onnxplain.v1.AverageLossOptions_Loss" json:"loss,omitempty"`
 	// Optional. As in AverageLossOptions.
 	// Default: `ExplainRequest.target_column`.
@@ -47,16 +47,25 @@ type PermutationImportanceOptions struct {
 	// it.
 	// In [1, 1000]; default: 4.
 	RepeatCount *int32 `protobuf:"varint,6,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Whether values are divided by the loss before shuffling; an error
-	// if that loss is 0 for all outputs, and the warning ZERO_BASELINE if it is 0
+	// Optional. Whether values are divided by the loss or score before shuffling; an error
+	// if it is 0 for all outputs, and the warning ZERO_BASELINE if it is 0
 	// for some.
 	// Default: false.
 	Normalize bool `protobuf:"varint,7,opt,name=normalize,proto3" json:"normalize,omitempty"`
 	// Optional. As in AverageLossOptions.
 	// Default: none.
 	LossExpression string `protobuf:"bytes,8,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Optional. As in AverageLossOptions.
+	// In (0, 1); default: 0.5.
+	Quantile *float64 `protobuf:"fixed64,9,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
+	// Optional. As in AverageLossOptions.
+	// In [-1e300, 1e300]; default: as for the average loss.
+	Threshold *float64 `protobuf:"fixed64,10,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// Optional. As in AverageLossOptions.
+	// In [0, 0.1]; default: as for the average loss.
+	ProbabilityFloor *float64 `protobuf:"fixed64,11,opt,name=probability_floor,json=probabilityFloor,proto3,oneof" json:"probability_floor,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PermutationImportanceOptions) Reset() {
@@ -145,12 +154,33 @@ func (x *PermutationImportanceOptions) GetLossExpression() string {
 	return ""
 }
 
+func (x *PermutationImportanceOptions) GetQuantile() float64 {
+	if x != nil && x.Quantile != nil {
+		return *x.Quantile
+	}
+	return 0
+}
+
+func (x *PermutationImportanceOptions) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return 0
+}
+
+func (x *PermutationImportanceOptions) GetProbabilityFloor() float64 {
+	if x != nil && x.ProbabilityFloor != nil {
+		return *x.ProbabilityFloor
+	}
+	return 0
+}
+
 // How much each feature is worth for the predictions.
 type PermutationImportanceResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the outputs that the numbers are about; one name, "total", where they are summed.
 	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
-	// Average losses before shuffling, one per output.
+	// Average losses, or scores, before shuffling, one per output.
 	BaselineLosses []float64 `protobuf:"fixed64,2,rep,packed,name=baseline_losses,json=baselineLosses,proto3" json:"baseline_losses,omitempty"`
 	// In the order asked for; by default, in table order.
 	Importances   []*PermutationImportance `protobuf:"bytes,3,rep,name=importances,proto3" json:"importances,omitempty"`
@@ -214,12 +244,13 @@ type PermutationImportance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The features shuffled together.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Average loss after shuffling minus that before, one per output; negative
-	// where predictions get better by chance. Infinity where only the loss after
-	// is infinite, and NaN for an output whose loss is infinite before, with a
-	// warning, INFINITE_LOSS. With `normalize`, Infinity or NaN for an output whose
-	// loss is 0 before, with a warning, ZERO_BASELINE. Refused where that is so for
-	// all outputs before shuffling.
+	// Average loss after shuffling minus that before, or score before minus that
+	// after, one per output; negative where predictions get better by chance.
+	// Infinity where only the loss after is infinite, and NaN for an output whose
+	// loss is infinite before, with a warning, INFINITE_LOSS. With `normalize`, Infinity or NaN for an output whose
+	// loss is 0 before, with a warning, ZERO_BASELINE. NaN where a score is not
+	// defined, with a warning, UNDEFINED_SCORE. Refused where that is so for all
+	// outputs before shuffling.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Standard error of each value from shuffling anew: standard deviation over
 	// repetitions over the root of their number. NaN for a single repetition, and
@@ -285,7 +316,7 @@ var File_onnxplain_v1_permutation_importance_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"\n" +
-	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\x97\x03\n" +
+	")onnxplain/v1/permutation_importance.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\xbe\x04\n" +
 	"\x1cPermutationImportanceOptions\x126\n" +
 	"\bfeatures\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x129\n" +
 	"\x04loss\x18\x02 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
@@ -295,9 +326,17 @@ const file_onnxplain_v1_permutation_importance_proto_rawDesc = "" +
 	"sumOutputs\x12&\n" +
 	"\frepeat_count\x18\x06 \x01(\x05H\x01R\vrepeatCount\x88\x01\x01\x12\x1c\n" +
 	"\tnormalize\x18\a \x01(\bR\tnormalize\x12'\n" +
-	"\x0floss_expression\x18\b \x01(\tR\x0elossExpressionB\x11\n" +
+	"\x0floss_expression\x18\b \x01(\tR\x0elossExpression\x12\x1f\n" +
+	"\bquantile\x18\t \x01(\x01H\x02R\bquantile\x88\x01\x01\x12!\n" +
+	"\tthreshold\x18\n" +
+	" \x01(\x01H\x03R\tthreshold\x88\x01\x01\x120\n" +
+	"\x11probability_floor\x18\v \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01B\x11\n" +
 	"\x0f_one_hot_targetB\x0f\n" +
-	"\r_repeat_count\"\xb0\x01\n" +
+	"\r_repeat_countB\v\n" +
+	"\t_quantileB\f\n" +
+	"\n" +
+	"_thresholdB\x14\n" +
+	"\x12_probability_floor\"\xb0\x01\n" +
 	"\x1bPermutationImportanceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12'\n" +
 	"\x0fbaseline_losses\x18\x02 \x03(\x01R\x0ebaselineLosses\x12E\n" +

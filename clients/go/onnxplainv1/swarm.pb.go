@@ -328,8 +328,11 @@ type SwarmOptions struct {
 	// AverageLossOptions, summed over outputs.
 	// Default: none.
 	LossExpression string `protobuf:"bytes,19,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Optional. As in AverageLossOptions.
+	// In (0, 1); default: 0.5.
+	Quantile      *float64 `protobuf:"fixed64,20,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SwarmOptions) Reset() {
@@ -493,6 +496,13 @@ func (x *SwarmOptions) GetLossExpression() string {
 		return x.LossExpression
 	}
 	return ""
+}
+
+func (x *SwarmOptions) GetQuantile() float64 {
+	if x != nil && x.Quantile != nil {
+		return *x.Quantile
+	}
+	return 0
 }
 
 // How far each feature must be moved before the model breaks.
@@ -1219,7 +1229,7 @@ var File_onnxplain_v1_swarm_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\"\xae\n" +
+	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\"\xdc\n" +
 	"\n" +
 	"\fSwarmOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
@@ -1244,7 +1254,8 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\fsliver_width\x18\x11 \x01(\x01H\aR\vsliverWidth\x88\x01\x01\x12$\n" +
 	"\vpoint_count\x18\x12 \x01(\x05H\bR\n" +
 	"pointCount\x88\x01\x01\x12'\n" +
-	"\x0floss_expression\x18\x13 \x01(\tR\x0elossExpression\"V\n" +
+	"\x0floss_expression\x18\x13 \x01(\tR\x0elossExpression\x12\x1f\n" +
+	"\bquantile\x18\x14 \x01(\x01H\tR\bquantile\x88\x01\x01\"V\n" +
 	"\x06Search\x12\x16\n" +
 	"\x12SEARCH_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05EXACT\x10\x01\x12\r\n" +
@@ -1271,7 +1282,8 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\f_zero_offsetB\x0f\n" +
 	"\r_window_countB\x0f\n" +
 	"\r_sliver_widthB\x0e\n" +
-	"\f_point_count\"\xae\x02\n" +
+	"\f_point_countB\v\n" +
+	"\t_quantile\"\xae\x02\n" +
 	"\vSwarmResult\x12\x1f\n" +
 	"\vclass_names\x18\x01 \x03(\tR\n" +
 	"classNames\x12\x1a\n" +

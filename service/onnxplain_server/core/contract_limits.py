@@ -9,9 +9,11 @@ class AverageLossOptions:
     """Limits of `AverageLossOptions`."""
 
     default_rows = None
-    loss = Limits(default="SQUARED_ERROR")
     sum_outputs = Limits(default=False)
     group_count = Limits(default=4, min=1, max=100)
+    quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
+    threshold = Limits(default=None, min=-1e300, max=1e300)
+    probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
 class ExplainRequest:
@@ -150,10 +152,12 @@ class PermutationImportanceOptions:
     """Limits of `PermutationImportanceOptions`."""
 
     default_rows = 10_000
-    loss = Limits(default="SQUARED_ERROR")
     sum_outputs = Limits(default=False)
     repeat_count = Limits(default=4, min=1, max=1_000)
     normalize = Limits(default=False)
+    quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
+    threshold = Limits(default=None, min=-1e300, max=1e300)
+    probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
 class SwarmOptions:
@@ -172,3 +176,4 @@ class SwarmOptions:
     window_count = Limits(default=40, min=1, max=1_000)
     sliver_width = Limits(default=0.01, min=0.0, max=1_000.0)
     point_count = Limits(default=1_000, min=10, max=100_000)
+    quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)

@@ -25,7 +25,7 @@ from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.output_choice import requested_outputs
 from onnxplain_server.explain.prediction_model import PredictionModel
 from onnxplain_server.explain.predictions import read_predictions
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import Sample, bind_features, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
@@ -124,6 +124,15 @@ class BoundRequest:
         rows = sample_rows(features.n_rows, _SAMPLED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return self.unplanned.of(model).predict_rows(features, background.columns)
+
+    @cached_property
+    def sampled_outputs(self) -> Matrix:
+        """Explained outputs of some rows of the table, outside the plan: (n_rows, n_outputs)."""
+        sample, choice = self.sample, self._tabular_choice
+        rows = sample.unmerged(sample.rows[sample_rows(len(sample.rows), _SAMPLED_ROWS, 0)])
+        if choice.engine is Engine.TREES:
+            return choice.on(rows).outputs()
+        return self.unplanned.predict_rows(rows.features, rows.columns)[:, self.output_indices]
 
     def require_model(self) -> None:
         """Raise INVALID_REQUEST if there is no model."""

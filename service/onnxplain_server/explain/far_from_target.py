@@ -1,4 +1,4 @@
-"""Warning that a model's loss is no better than that of the best constant prediction."""
+"""Warning that a model's loss or score is no better than that of the best constant prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CAUSES = (
 def far_from_target(
     comparison: Comparison, actual: Matrix, weights: Vector, losses: Vector, names: tuple[str, ...]
 ) -> tuple[Note, ...]:
-    """Warn of outputs whose loss is not below that of the best constant prediction.
+    """Warn of outputs whose loss or score is no better than the best constant prediction's.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def far_from_target(
     actual : (n_rows, n_outputs)
     weights : (n_rows,)
     losses : (n_outputs,), or (1,) where they are summed
-        Average losses of the model on these rows.
+        Average losses, or scores, of the model on these rows.
     names : tuple of str
         Of the losses.
 
@@ -44,16 +44,15 @@ def far_from_target(
         return ()
     is_used = weights > 0
     actual, weights = actual[is_used], weights[is_used] / weights.max()
-    constant = np.broadcast_to(_best_constants(comparison.loss, actual, weights), actual.shape)
-    baselines = comparison.average(actual, constant, weights)
-    if comparison.one_hot_target and len(losses) > 1:
+    baselines = _constant_losses(comparison, actual, weights)
+    if comparison.one_hot_target and len(losses) > 1 and not comparison.is_score:
         # A single class may be rare by chance; the sum shows whether the model tells them apart.
         losses, baselines = losses.sum(keepdims=True), baselines.sum(keepdims=True)
         names = ("all classes",)
     parts = [
-        _comparison_text(comparison.loss, name, loss, baseline)
+        _comparison_text(comparison.measure, name, loss, baseline)
         for name, loss, baseline in zip(names, losses, baselines, strict=True)
-        if np.isfinite(loss) and loss >= baseline > 0
+        if np.isfinite(loss) and comparison.direction * (loss - baseline) >= 0 < baseline
     ]
     return (_note(parts, len(actual)),) if parts else ()
 
@@ -67,19 +66,48 @@ def _note(parts: Sequence[str], row_count: int) -> Note:
     return Note("FAR_FROM_TARGET", message)
 
 
-def _comparison_text(loss: Loss, name: str, value: float, baseline: float) -> str:
+def _comparison_text(loss: Loss | str, name: str, value: float, baseline: float) -> str:
     r_squared = f" (R² = {1 - value / baseline:.3g})" if loss is Loss.SQUARED_ERROR else ""
-    return f"{loss.value} of {name} {value:.4g}, of the constant {baseline:.4g}{r_squared}"
+    label = loss if isinstance(loss, str) else loss.value
+    return f"{label} of {name} {value:.4g}, of the constant {baseline:.4g}{r_squared}"
 
 
-def _best_constants(loss: Loss, actual: Matrix, weights: Vector) -> Vector:
+def _constant_losses(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
+    """Return the loss or score of the best constant prediction: (n_outputs,), or (1,)."""
+    if not comparison.is_score:
+        constants = _best_constants(comparison, actual, weights)
+        return comparison.average(actual, np.broadcast_to(constants, actual.shape), weights)
+    if comparison.loss is Loss.AUC:
+        return np.full(actual.shape[1], 0.5)
+    # A constant prediction is one class in all rows; for a threshold, the class or not.
+    by_largest = comparison.parameters.threshold is None
+    low, high = (-np.inf, np.inf) if not by_largest else (0.0, 1.0)
+    classes = np.eye(actual.shape[1]) if by_largest else np.array([[0.0], [1.0]])
+    candidates = [np.where(row > 0, high, low) for row in classes]
+    scores = [
+        comparison.average(actual, np.broadcast_to(row, actual.shape), weights)
+        for row in candidates
+    ]
+    best: Vector = np.nanmax(scores, axis=0)
+    return best
+
+
+def _best_constants(comparison: Comparison, actual: Matrix, weights: Vector) -> Vector:
     """Return the constants of least average loss: (n_outputs,)."""
-    if loss is not Loss.ABSOLUTE_ERROR:
-        return mean(actual, weights)
-    return np.array([_median(column, weights) for column in actual.T])
+    match comparison.loss:
+        case Loss.ABSOLUTE_ERROR:
+            return np.array([_quantile(column, weights, 0.5) for column in actual.T])
+        case Loss.PINBALL:
+            level = comparison.parameters.quantile or 0.5
+            return np.array([_quantile(column, weights, level) for column in actual.T])
+        case Loss.MAPE:
+            pairs = ((column, weights / np.abs(column)) for column in actual.T)
+            return np.array([_quantile(column, shares, 0.5) for column, shares in pairs])
+        case _:
+            return mean(actual, weights)
 
 
-def _median(values: Vector, weights: Vector) -> float:
+def _quantile(values: Vector, weights: Vector, level: float) -> float:
     order = np.argsort(values, kind="stable")
     shares = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(shares, shares[-1] / 2)])
+    return float(values[order][np.searchsorted(shares, shares[-1] * level)])

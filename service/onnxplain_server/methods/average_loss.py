@@ -15,6 +15,7 @@ from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_expression import LossExpression
+from onnxplain_server.methods.loss_notes import floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits
 
@@ -59,6 +60,8 @@ class Result:
     losses : tuple of AverageLoss
     loss : Loss or str
         The loss, or its expression.
+    total : (n_outputs,)
+        Loss of all rows.
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
@@ -67,6 +70,7 @@ class Result:
     output_names: tuple[str, ...]
     losses: tuple[AverageLoss, ...]
     loss: Loss | str
+    total: Vector
     group_column: str = ""
     notes: tuple[Note, ...] = ()
 
@@ -101,10 +105,11 @@ def compute(
         Loss of these rows, if it is an expression.
     """
     predicted, weights = effects.outputs(), effects.background.weights
+    comparison = options.comparison
     losses = tuple(
         AverageLoss(
             group.label,
-            options.comparison.average(
+            comparison.average(
                 actual[group.rows],
                 predicted[group.rows],
                 weights[group.rows],
@@ -115,5 +120,10 @@ def compute(
         )
         for group in groups
     )
-    names = options.comparison.output_names(effects.output_names, expression)
-    return Result(names, losses, options.comparison.measure, options.group_column)
+    total = comparison.average(actual, predicted, weights, expression)
+    names = comparison.output_names(effects.output_names, expression)
+    notes = (
+        *floor_notes(comparison, actual, predicted, weights),
+        *undefined_notes([(group.group, group.values) for group in losses], names),
+    )
+    return Result(names, losses, comparison.measure, total, options.group_column, notes)

@@ -1,8 +1,8 @@
-"""Comparison of predictions with true values, by a loss or by an expression."""
+"""Comparison of predictions with true values, by a loss, a score or an expression."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.loss_expression import LossExpression
-from onnxplain_server.methods.losses import Loss, row_losses
+from onnxplain_server.methods.losses import Loss, LossParameters, row_losses
+from onnxplain_server.methods.scores import score
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Comparison:
 
     Attributes
     ----------
-    loss : Loss
+    loss : Loss or None
+        None with an expression, and before the default is chosen.
     loss_expression : str
         Takes the place of `loss`, unless it is empty.
     target_columns : tuple of str
@@ -29,24 +31,45 @@ class Comparison:
         Whether the target contains class labels; None, before `resolve`: automatic.
     sum_outputs : bool
         Whether losses are summed over outputs.
+    parameters : LossParameters
     """
 
-    loss: Loss = Loss[AverageLossOptions.loss.default]
+    loss: Loss | None = None
     target_columns: tuple[str, ...] = ()
     one_hot_target: bool | None = None
     sum_outputs: bool = AverageLossOptions.sum_outputs.default
     loss_expression: str = ""
+    parameters: LossParameters = field(default_factory=LossParameters)
 
     @property
     def measure(self) -> Loss | str:
-        """The loss, or its expression."""
-        return self.loss_expression or self.loss
+        """The loss or score, or the expression; needs one of them."""
+        if self.loss_expression:
+            return self.loss_expression
+        assert self.loss is not None  # noqa: S101 - chosen in preparation
+        return self.loss
+
+    @property
+    def is_score(self) -> bool:
+        """Return whether larger is better, and rows have no losses of their own."""
+        return self.loss is not None and self.loss.is_score
+
+    @property
+    def direction(self) -> int:
+        """Sign of getting worse: 1 for a loss, -1 for a score."""
+        return -1 if self.is_score else 1
+
+    @property
+    def is_of_all_outputs(self) -> bool:
+        """Return whether a loss or score is one for all outputs by its definition."""
+        by_largest = self.loss in {Loss.ACCURACY, Loss.BALANCED_ACCURACY}
+        return self.loss is Loss.MLOGLOSS or (by_largest and self.parameters.threshold is None)
 
     def output_names(
         self, names: tuple[str, ...], expression: LossExpression | None = None
     ) -> tuple[str, ...]:
         """Return the names of the loss columns, given those of the outputs."""
-        is_total = expression.is_total if expression else self.loss is Loss.MLOGLOSS
+        is_total = expression.is_total if expression else self.is_of_all_outputs
         return ("total",) if self.sum_outputs or is_total else names
 
     def losses(
@@ -54,16 +77,19 @@ class Comparison:
     ) -> Matrix:
         """Return the loss of each row: (n_rows, n_outputs), or (n_rows, 1) if it is one for all.
 
+        Not for scores.
+
         Parameters
         ----------
         actual, predicted : (n_rows, n_outputs)
         expression : LossExpression or None
             Of the same rows; None without `loss_expression`.
         """
-        if expression is None:
-            losses = row_losses(self.loss, actual, predicted)
-        else:
+        if expression is not None:
             losses = expression.losses(actual, predicted)
+        else:
+            assert self.loss is not None  # noqa: S101 - chosen in preparation
+            losses = row_losses(self.loss, actual, predicted, self.parameters)
         return losses.sum(axis=1, keepdims=True) if self.sum_outputs else losses
 
     def average(
@@ -73,7 +99,7 @@ class Comparison:
         weights: Array,
         expression: LossExpression | None = None,
     ) -> Array:
-        """Return the average losses over rows: (n_outputs,), or (1,) if it is one for all.
+        """Return the average losses over rows, or their score: (n_outputs,), or (1,).
 
         Raises
         ------
@@ -89,5 +115,8 @@ class Comparison:
                 "weight_column",
             )
         rows = np.flatnonzero(is_weighted)
+        if self.loss is not None and self.loss.is_score:
+            threshold = self.parameters.threshold
+            return score(self.loss, actual[rows], predicted[rows], weights[rows], threshold)
         expression = expression and expression.take(rows)
         return mean(self.losses(actual[rows], predicted[rows], expression), weights[rows])

@@ -12,7 +12,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.predictor import describe_rows
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import LOG_LOSSES, Loss
 
 _CAUSES = {
     Loss.LOGLOSS: "the true class has a predicted probability of 0",
@@ -126,5 +126,7 @@ def _cause(loss: Loss | str) -> str:
 
 
 def _cure(loss: Loss | str) -> str:
+    if loss in LOG_LOSSES:
+        return "Set probability_floor, or use a loss that stays finite, such as SQUARED_ERROR"
     other = Loss.ABSOLUTE_ERROR if loss is Loss.SQUARED_ERROR else Loss.SQUARED_ERROR
     return f"Use a loss that stays finite, such as {other.value}"

@@ -1,8 +1,9 @@
-"""Losses per row: squared and absolute error, Poisson and Gamma deviance, log loss."""
+"""Losses per row: squared, absolute and percentage error, deviances, log loss, pinball loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -12,7 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 
 
 class Loss(Enum):
-    """Loss function; see `AverageLossOptions.Loss` in the contract."""
+    """Loss of a row, or score of all rows; see `AverageLossOptions.Loss` in the contract."""
 
     SQUARED_ERROR = "SQUARED_ERROR"
     ABSOLUTE_ERROR = "ABSOLUTE_ERROR"
@@ -20,10 +21,54 @@ class Loss(Enum):
     GAMMA = "GAMMA"
     LOGLOSS = "LOGLOSS"
     MLOGLOSS = "MLOGLOSS"
+    PINBALL = "PINBALL"
+    MAPE = "MAPE"
+    ACCURACY = "ACCURACY"
+    BALANCED_ACCURACY = "BALANCED_ACCURACY"
+    F1 = "F1"
+    AUC = "AUC"
+
+    @property
+    def is_score(self) -> bool:
+        """Return whether it is a score of all rows together, of which larger is better."""
+        return self in SCORES
+
+    @property
+    def has_threshold(self) -> bool:
+        """Return whether it compares predicted classes, not values."""
+        return self in SCORES - {Loss.AUC}
 
 
-def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
-    """Compute the loss of each row.
+LOG_LOSSES = frozenset({Loss.LOGLOSS, Loss.MLOGLOSS})
+SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY, Loss.F1, Loss.AUC})
+
+
+@dataclass(frozen=True, slots=True)
+class LossParameters:
+    """Parameters of some losses; None for other losses, and before they are resolved.
+
+    Attributes
+    ----------
+    quantile : float or None
+        Of PINBALL, in (0, 1).
+    threshold : float or None
+        Of predicted classes: an output predicts its class above it; None: the largest output does.
+    probability_floor : float or None
+        Of LOGLOSS and MLOGLOSS: smallest probability.
+    """
+
+    quantile: float | None = None
+    threshold: float | None = None
+    probability_floor: float | None = None
+
+
+NO_PARAMETERS = LossParameters()
+
+
+def row_losses(
+    loss: Loss, actual: Matrix, predicted: Matrix, parameters: LossParameters = NO_PARAMETERS
+) -> Matrix:
+    """Compute the loss of each row; for no score.
 
     Parameters
     ----------
@@ -32,17 +77,29 @@ def row_losses(loss: Loss, actual: Matrix, predicted: Matrix) -> Matrix:
     Returns
     -------
     (n_rows, n_outputs)
-        Or (n_rows, 1) for MLOGLOSS. Infinite for an event of predicted probability 0, or on
-        float64 overflow. Only values outside [0, 1] by rounding are clipped.
+        Or (n_rows, 1) for MLOGLOSS. Infinite for an event of predicted probability 0 without a
+        floor, or on float64 overflow. Values outside [0, 1] by rounding are clipped.
 
     Raises
     ------
     ExplainError
         INVALID_OPTION if the loss is undefined for the values.
     """
+    if loss is Loss.MAPE and not actual.all():
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"for the loss MAPE no true value may be 0, which {int((actual == 0).sum()):,} are; "
+            "use another loss, or leave these rows out",
+            "loss",
+        )
     _check_domain(loss, actual, "true values")
     _check_domain(loss, predicted, "predictions")
     with np.errstate(divide="ignore", over="ignore"):
+        if loss is Loss.PINBALL:
+            return _pinball(actual, predicted, parameters.quantile or 0.5)
+        if loss in LOG_LOSSES:
+            floor = parameters.probability_floor or 0.0
+            predicted = np.clip(predicted, floor, 1 - floor)
         return _FORMULAS[loss](actual, predicted)
 
 
@@ -62,14 +119,19 @@ def _gamma(actual: Matrix, predicted: Matrix) -> Matrix:
 
 
 def _logloss(actual: Matrix, predicted: Matrix) -> Matrix:
-    actual, predicted = np.clip(actual, 0, 1), np.clip(predicted, 0, 1)
+    actual = np.clip(actual, 0, 1)
     return -_times_log(actual, predicted) - _times_log(1 - actual, 1 - predicted)
 
 
 def _mlogloss(actual: Matrix, predicted: Matrix) -> Matrix:
-    actual, predicted = np.clip(actual, 0, 1), np.clip(predicted, 0, 1)
+    actual = np.clip(actual, 0, 1)
     losses: Matrix = -_times_log(actual, predicted).sum(axis=1, keepdims=True)
     return losses
+
+
+def _pinball(actual: Matrix, predicted: Matrix, quantile: float) -> Matrix:
+    distance = actual - predicted
+    return np.maximum(quantile * distance, (quantile - 1) * distance)
 
 
 _FORMULAS: dict[Loss, Callable[[Matrix, Matrix], Matrix]] = {
@@ -79,6 +141,7 @@ _FORMULAS: dict[Loss, Callable[[Matrix, Matrix], Matrix]] = {
     Loss.GAMMA: _gamma,
     Loss.LOGLOSS: _logloss,
     Loss.MLOGLOSS: _mlogloss,
+    Loss.MAPE: lambda actual, predicted: np.abs(actual - predicted) / np.abs(actual),
 }
 
 _ROUNDING = 1e-6

@@ -1,4 +1,4 @@
-"""Permutation importance: increase of the average loss when features are shuffled.
+"""Permutation importance: increase of the average loss, or fall of a score, after shuffling.
 
 Fisher, Rudin and Dominici (2019), "All Models are Wrong, but Many are Useful",
 Journal of Machine Learning Research 20(177), 1-81.
@@ -26,6 +26,7 @@ from onnxplain_server.methods.infinite_losses import (
     infinite_loss_notes,
 )
 from onnxplain_server.methods.loss_expression import LossExpression
+from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits, choose
 
@@ -140,8 +141,9 @@ def compute(
     for i, features in enumerate(options.features):
         losses = _shuffled_losses(effects, options, loss, i, seed)
         with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
-            after.append((losses - before).mean(axis=0))
-            rise = (losses - before) / scale
+            increase = loss.comparison.direction * (losses - before)
+            after.append(increase.mean(axis=0))
+            rise = increase / scale
             importances.append(PermutedLoss(features, rise.mean(axis=0), _standard_error(rise)))
     names, measure = loss.output_names(effects), loss.comparison.measure
     notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")
@@ -175,10 +177,14 @@ def _baseline(
     """Return the average losses before shuffling, (n_outputs,), with notes on unusable ones."""
     predicted, names = effects.outputs(), loss.output_names(effects)
     baseline = loss.average(predicted, effects.background.weights)
-    losses = loss.comparison.losses(loss.actual, predicted, loss.expression)
-    notes = check_finite_baseline(
-        loss.comparison.measure, losses, baseline, names, effects.background
-    )
+    if loss.comparison.is_score:
+        check_defined(baseline, names)
+        notes = undefined_notes([("", baseline)], names)
+    else:
+        losses = loss.comparison.losses(loss.actual, predicted, loss.expression)
+        measure = loss.comparison.measure
+        notes = check_finite_baseline(measure, losses, baseline, names, effects.background)
+    notes += floor_notes(loss.comparison, loss.actual, predicted, effects.background.weights)
     return baseline, notes + (check_nonzero_baseline(baseline, names) if options.normalize else ())
 
 

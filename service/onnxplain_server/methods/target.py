@@ -65,7 +65,7 @@ def resolve(
         _check_unpaired(comparison, targets, outputs, path)
         one_hot = False
     elif one_hot is None:
-        is_class = comparison.measure is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
+        is_class = comparison.loss is Loss.MLOGLOSS or is_class_target(targets[0], outputs)
         one_hot = any(c.dtype == object for c in targets) or (is_class and len(columns) == 1)
     if outputs.class_labels and not one_hot:
         raise _contradiction(columns, path)
@@ -160,7 +160,7 @@ def _read_values(
     columns = [complete_column(table, name, field) for name in comparison.target_columns]
     if expression is not None and not expression.reads_actual:
         return Target(np.zeros((table.n_rows, count)))
-    if comparison.measure is Loss.MLOGLOSS and count < 2:
+    if comparison.loss is Loss.MLOGLOSS and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the loss MLOGLOSS needs at least 2 outputs; for one, use LOGLOSS",

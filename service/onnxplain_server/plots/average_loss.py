@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.average_loss import Result
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, draw
@@ -33,9 +32,11 @@ def plots(result: Result) -> tuple[Plot, ...]:
     column = shorten(clean(result.group_column or "group"), 30)
     title = f"{name}, by {column}" if grouped else name
     bars = _groups(result) if grouped else _outputs(result)
-    remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped), "Smaller is better"]
+    remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped)]
+    remarks.append(loss_names.better(result.loss))
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    words = BarTitles(column if grouped else "output", "average loss")
+    noun = "score" if loss_names.is_score(result.loss) else "average loss"
+    words = BarTitles(column if grouped else "output", noun)
     body = draw(bars, words, f"{name} ({loss_names.unit(result.loss)})")
     return (finish("average-loss", title, remarks, description, body),)
 
@@ -45,9 +46,9 @@ def _groups(result: Result) -> Bars:
     shares = np.array([one.share for one in result.losses])
     losses = np.array([one.values for one in result.losses])
     rows = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
-    overall = mean(losses, shares)
+    overall = result.total
     names = ["all rows used", *(spell_interval(result.losses[row].group) for row in rows)]
-    columns = _worst(overall, MOST_SERIES)
+    columns = _worst(result, overall, MOST_SERIES)
     outputs = [distinguish(result.output_names)[column] for column in columns]
     return _bars(names, outputs, columns, np.vstack([overall, losses[rows]])[:, columns])
 
@@ -55,12 +56,13 @@ def _groups(result: Result) -> Bars:
 def _outputs(result: Result) -> Bars:
     """Return a bar for each of the outputs that are predicted worst."""
     (only,) = result.losses
-    rows = _worst(only.values, MOST_BARS)
+    rows = _worst(result, only.values, MOST_BARS)
     names = [result.output_names[row] for row in rows]
     return _bars(names, [""], [0], only.values[rows, None])
 
 
-def _worst(losses: Vector, limit: int) -> list[int]:
+def _worst(result: Result, values: Vector, limit: int) -> list[int]:
+    losses = -values if loss_names.is_score(result.loss) else values
     return sorted(np.argsort(-np.nan_to_num(losses), kind="stable")[:limit].tolist())
 
 

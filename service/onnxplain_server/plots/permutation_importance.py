@@ -33,7 +33,8 @@ def plots(result: Result) -> tuple[Plot, ...]:
     strongest_bars = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
     sentences = [f"{_TITLE}: {strongest_bars}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    body = draw(bars, BarTitles("shuffled", "increase of the loss"), _axis_title(result))
+    noun = "fall of the score" if loss_names.is_score(result.loss) else "increase of the loss"
+    body = draw(bars, BarTitles("shuffled", noun), _axis_title(result))
     return (finish("permutation-importance", _TITLE, remarks, description, body),)
 
 
@@ -43,7 +44,8 @@ def _noun(result: Result) -> str:
 
 
 def _axis_title(result: Result) -> str:
-    increase = f"Increase of {loss_names.name(result.loss)} after shuffling"
+    change = loss_names.change(result.loss)
+    increase = f"{change[0].upper()}{change[1:]} after shuffling"
     if result.normalize:
         return f"{increase}, as a share of that before"
     return f"{increase} ({loss_names.unit(result.loss)})"

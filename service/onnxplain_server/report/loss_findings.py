@@ -37,16 +37,16 @@ def of_permutation_importance(
         for importance in shown
         for column, output in enumerate(outputs)
     ]
-    scale = "share of the loss before" if options.normalize else loss_names.unit(loss)
+    scale = "share of that before" if options.normalize else loss_names.unit(loss)
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
-        Heading(f"increase ({scale})", is_number=True),
+        Heading(f"{'fall' if loss_names.is_score(loss) else 'increase'} ({scale})", is_number=True),
         Heading("± standard error", is_number=True),
     )
     yield Finding(
         "Permutation importance",
-        f"increase of the {loss_names.name(loss)} when the values are shuffled; "
+        f"{loss_names.change(loss)} when the values are shuffled; "
         "the standard error is that of shuffling anew",
         "features that stand in for each other look unimportant; another table adds its own error",
         columns,
@@ -66,7 +66,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
     columns = (
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
-        Heading(f"average ({loss_names.unit(loss)})", is_number=True),
+        Heading(_column(loss), is_number=True),
         Heading("weight", is_number=True),
     )
     rows = [
@@ -79,9 +79,10 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
         for one in shown
         for column, output in enumerate(outputs)
     ]
+    better = loss_names.better(loss).lower()
     yield Finding(
         loss_names.heading(loss, tuple(result.output_names)),
-        "smaller is better; weight = number of rows, or the sum of their case weights",
+        f"{better}; weight = number of rows, or the sum of their case weights",
         "the average of a small group is one of few rows; on rows used in training it is too small",
         columns,
         tuple(rows),
@@ -94,7 +95,7 @@ def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
     losses: Vector = np.array(result.baseline_losses)
     columns = (
         *if_several(outputs, Heading("output")),
-        Heading(f"average ({loss_names.unit(loss)})", is_number=True),
+        Heading(_column(loss), is_number=True),
     )
     rows = [
         (*if_several(outputs, output), spell_beside(value, losses))
@@ -102,13 +103,17 @@ def _baseline(result: PermutationImportanceResult, loss: Loss | str) -> Finding:
     ]
     shown, left_out = truncate(rows, 1, "further outputs")
     return Finding(
-        "Loss before shuffling",
-        "what the increases are to be compared with",
+        f"{'Score' if loss_names.is_score(loss) else 'Loss'} before shuffling",
+        "what the changes are to be compared with",
         "on rows used in training it is too small",
         columns,
         tuple(shown),
         left_out,
     )
+
+
+def _column(loss: Loss | str) -> str:
+    return f"{'score' if loss_names.is_score(loss) else 'average'} ({loss_names.unit(loss)})"
 
 
 def _strength(values: Sequence[float]) -> float:
@@ -118,7 +123,7 @@ def _strength(values: Sequence[float]) -> float:
 
 
 def _loss(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
-    """Return the loss or its expression; 0, unspecified, means SQUARED_ERROR."""
+    """Return the loss that was computed, or its expression."""
     if options.loss_expression:
         return str(options.loss_expression)
-    return Loss[AverageLossOptions.Loss.Name(options.loss)] if options.loss else Loss.SQUARED_ERROR
+    return Loss[AverageLossOptions.Loss.Name(options.loss)]

@@ -153,16 +153,22 @@ def _no_values(*_: object) -> Values:
 
 
 def _attribute(source: Any, name: str) -> Any:
-    """Return an attribute of a dataclass or of a dataclass nested in it."""
+    """Return an attribute of a dataclass or of one nested in it."""
     if isinstance(source, Mapping):
         return source[name]
+    owner = _owner(source, name)
+    if owner is None:
+        raise AttributeError(f"{type(source).__module__}.{type(source).__name__} has no {name}")
+    return getattr(owner, name)
+
+
+def _owner(source: Any, name: str) -> Any:
+    """Return the dataclass that has an attribute: this one, or one inside it; None if none has."""
     if hasattr(source, name):
-        return getattr(source, name)
-    for field in fields(source):
-        nested = getattr(source, field.name)
-        if is_dataclass(nested) and hasattr(nested, name):
-            return getattr(nested, name)
-    raise AttributeError(f"{type(source).__module__}.{type(source).__name__} has no {name}")
+        return source
+    nested = (getattr(source, field.name) for field in fields(source))
+    owners = (_owner(inner, name) for inner in nested if is_dataclass(inner))
+    return next((owner for owner in owners if owner is not None), None)
 
 
 def _write_field(field: FieldDescriptor, value: Any, exceptions: WriteExceptions) -> Any:

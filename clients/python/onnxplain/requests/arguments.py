@@ -12,6 +12,7 @@ from onnxplain.errors import ShortTracebacks
 from onnxplain.progress import ProgressCallback
 from onnxplain.requests.forms import (
     Method,
+    to_choice,
     to_expressions,
     to_labels,
     to_method,
@@ -159,8 +160,8 @@ def to_request(
         target_column=target_column,
         weight_column=weight_column,
         output_indices=output_indices,
-        scale=scale,
-        engine=engine,
+        scale=to_choice(scale, "scale", Scale),
+        engine=to_choice(engine, "engine", Engine),
         row_count=row_count,
         seed=seed,
         methods=[to_method(method) for method in methods],

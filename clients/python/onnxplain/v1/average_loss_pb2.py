@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/average_loss.proto\x12\x0connxplain.v1\"\xf7\x02\n\x12\x41verageLossOptions\x12\x33\n\x04loss\x18\x01 \x01(\x0e\x32%.onnxplain.v1.AverageLossOptions.Loss\x12\x16\n\x0etarget_columns\x18\x02 \x03(\t\x12\x1b\n\x0eone_hot_target\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x13\n\x0bsum_outputs\x18\x04 \x01(\x08\x12\x14\n\x0cgroup_column\x18\x05 \x01(\t\x12\x18\n\x0bgroup_count\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x17\n\x0floss_expression\x18\x07 \x01(\t\"v\n\x04Loss\x12\x14\n\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n\rSQUARED_ERROR\x10\x01\x12\x12\n\x0e\x41\x42SOLUTE_ERROR\x10\x02\x12\x0b\n\x07POISSON\x10\x03\x12\t\n\x05GAMMA\x10\x04\x12\x0b\n\x07LOGLOSS\x10\x05\x12\x0c\n\x08MLOGLOSS\x10\x06\x42\x11\n\x0f_one_hot_targetB\x0e\n\x0c_group_count\"T\n\x11\x41verageLossResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12)\n\x06losses\x18\x02 \x03(\x0b\x32\x19.onnxplain.v1.AverageLoss\"<\n\x0b\x41verageLoss\x12\r\n\x05group\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/average_loss.proto\x12\x0connxplain.v1\"\xc5\x04\n\x12\x41verageLossOptions\x12\x33\n\x04loss\x18\x01 \x01(\x0e\x32%.onnxplain.v1.AverageLossOptions.Loss\x12\x16\n\x0etarget_columns\x18\x02 \x03(\t\x12\x1b\n\x0eone_hot_target\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x13\n\x0bsum_outputs\x18\x04 \x01(\x08\x12\x14\n\x0cgroup_column\x18\x05 \x01(\t\x12\x18\n\x0bgroup_count\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x17\n\x0floss_expression\x18\x07 \x01(\t\x12\x15\n\x08quantile\x18\x08 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tthreshold\x18\t \x01(\x01H\x03\x88\x01\x01\x12\x1e\n\x11probability_floor\x18\n \x01(\x01H\x04\x88\x01\x01\"\xc3\x01\n\x04Loss\x12\x14\n\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n\rSQUARED_ERROR\x10\x01\x12\x12\n\x0e\x41\x42SOLUTE_ERROR\x10\x02\x12\x0b\n\x07POISSON\x10\x03\x12\t\n\x05GAMMA\x10\x04\x12\x0b\n\x07LOGLOSS\x10\x05\x12\x0c\n\x08MLOGLOSS\x10\x06\x12\x0b\n\x07PINBALL\x10\x07\x12\x08\n\x04MAPE\x10\x08\x12\x0c\n\x08\x41\x43\x43URACY\x10\t\x12\x15\n\x11\x42\x41LANCED_ACCURACY\x10\n\x12\x06\n\x02\x46\x31\x10\x0b\x12\x07\n\x03\x41UC\x10\x0c\x42\x11\n\x0f_one_hot_targetB\x0e\n\x0c_group_countB\x0b\n\t_quantileB\x0c\n\n_thresholdB\x14\n\x12_probability_floor\"T\n\x11\x41verageLossResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12)\n\x06losses\x18\x02 \x03(\x0b\x32\x19.onnxplain.v1.AverageLoss\"<\n\x0b\x41verageLoss\x12\r\n\x05group\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,11 +32,11 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.average_loss_p
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_AVERAGELOSSOPTIONS']._serialized_start=50
-  _globals['_AVERAGELOSSOPTIONS']._serialized_end=425
-  _globals['_AVERAGELOSSOPTIONS_LOSS']._serialized_start=272
-  _globals['_AVERAGELOSSOPTIONS_LOSS']._serialized_end=390
-  _globals['_AVERAGELOSSRESULT']._serialized_start=427
-  _globals['_AVERAGELOSSRESULT']._serialized_end=511
-  _globals['_AVERAGELOSS']._serialized_start=513
-  _globals['_AVERAGELOSS']._serialized_end=573
+  _globals['_AVERAGELOSSOPTIONS']._serialized_end=631
+  _globals['_AVERAGELOSSOPTIONS_LOSS']._serialized_start=352
+  _globals['_AVERAGELOSSOPTIONS_LOSS']._serialized_end=547
+  _globals['_AVERAGELOSSRESULT']._serialized_start=633
+  _globals['_AVERAGELOSSRESULT']._serialized_end=717
+  _globals['_AVERAGELOSS']._serialized_start=719
+  _globals['_AVERAGELOSS']._serialized_end=779
 # @@protoc_insertion_point(module_scope)

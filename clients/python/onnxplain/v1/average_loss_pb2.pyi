@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AverageLossOptions(_message.Message):
-    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count", "loss_expression")
+    __slots__ = ("loss", "target_columns", "one_hot_target", "sum_outputs", "group_column", "group_count", "loss_expression", "quantile", "threshold", "probability_floor")
     class Loss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         LOSS_UNSPECIFIED: _ClassVar[AverageLossOptions.Loss]
@@ -18,6 +18,12 @@ class AverageLossOptions(_message.Message):
         GAMMA: _ClassVar[AverageLossOptions.Loss]
         LOGLOSS: _ClassVar[AverageLossOptions.Loss]
         MLOGLOSS: _ClassVar[AverageLossOptions.Loss]
+        PINBALL: _ClassVar[AverageLossOptions.Loss]
+        MAPE: _ClassVar[AverageLossOptions.Loss]
+        ACCURACY: _ClassVar[AverageLossOptions.Loss]
+        BALANCED_ACCURACY: _ClassVar[AverageLossOptions.Loss]
+        F1: _ClassVar[AverageLossOptions.Loss]
+        AUC: _ClassVar[AverageLossOptions.Loss]
     LOSS_UNSPECIFIED: AverageLossOptions.Loss
     SQUARED_ERROR: AverageLossOptions.Loss
     ABSOLUTE_ERROR: AverageLossOptions.Loss
@@ -25,6 +31,12 @@ class AverageLossOptions(_message.Message):
     GAMMA: AverageLossOptions.Loss
     LOGLOSS: AverageLossOptions.Loss
     MLOGLOSS: AverageLossOptions.Loss
+    PINBALL: AverageLossOptions.Loss
+    MAPE: AverageLossOptions.Loss
+    ACCURACY: AverageLossOptions.Loss
+    BALANCED_ACCURACY: AverageLossOptions.Loss
+    F1: AverageLossOptions.Loss
+    AUC: AverageLossOptions.Loss
     LOSS_FIELD_NUMBER: _ClassVar[int]
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ONE_HOT_TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +44,9 @@ class AverageLossOptions(_message.Message):
     GROUP_COLUMN_FIELD_NUMBER: _ClassVar[int]
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
     LOSS_EXPRESSION_FIELD_NUMBER: _ClassVar[int]
+    QUANTILE_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    PROBABILITY_FLOOR_FIELD_NUMBER: _ClassVar[int]
     loss: AverageLossOptions.Loss
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     one_hot_target: bool
@@ -39,7 +54,10 @@ class AverageLossOptions(_message.Message):
     group_column: str
     group_count: int
     loss_expression: str
-    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ...) -> None: ...
+    quantile: float
+    threshold: float
+    probability_floor: float
+    def __init__(self, loss: _Optional[_Union[AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., one_hot_target: bool = ..., sum_outputs: bool = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., threshold: _Optional[float] = ..., probability_floor: _Optional[float] = ...) -> None: ...
 
 class AverageLossResult(_message.Message):
     __slots__ = ("output_names", "losses")

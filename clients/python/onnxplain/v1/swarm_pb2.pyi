@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SwarmOptions(_message.Message):
-    __slots__ = ("features", "classes", "search", "score", "loss", "target_columns", "particle_count", "iteration_count", "restart_count", "weight_limit", "velocity_limit", "start", "perturbation", "zero_offset", "row_indices", "window_count", "sliver_width", "point_count", "loss_expression")
+    __slots__ = ("features", "classes", "search", "score", "loss", "target_columns", "particle_count", "iteration_count", "restart_count", "weight_limit", "velocity_limit", "start", "perturbation", "zero_offset", "row_indices", "window_count", "sliver_width", "point_count", "loss_expression", "quantile")
     class Search(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SEARCH_UNSPECIFIED: _ClassVar[SwarmOptions.Search]
@@ -65,6 +65,7 @@ class SwarmOptions(_message.Message):
     SLIVER_WIDTH_FIELD_NUMBER: _ClassVar[int]
     POINT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LOSS_EXPRESSION_FIELD_NUMBER: _ClassVar[int]
+    QUANTILE_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     classes: _containers.RepeatedScalarFieldContainer[str]
     search: SwarmOptions.Search
@@ -84,7 +85,8 @@ class SwarmOptions(_message.Message):
     sliver_width: float
     point_count: int
     loss_expression: str
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., classes: _Optional[_Iterable[str]] = ..., search: _Optional[_Union[SwarmOptions.Search, str]] = ..., score: _Optional[_Union[SwarmOptions.Score, str]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., particle_count: _Optional[int] = ..., iteration_count: _Optional[int] = ..., restart_count: _Optional[int] = ..., weight_limit: _Optional[float] = ..., velocity_limit: _Optional[float] = ..., start: _Optional[_Union[SwarmOptions.Start, str]] = ..., perturbation: _Optional[_Union[SwarmOptions.Perturbation, str]] = ..., zero_offset: _Optional[float] = ..., row_indices: _Optional[_Iterable[int]] = ..., window_count: _Optional[int] = ..., sliver_width: _Optional[float] = ..., point_count: _Optional[int] = ..., loss_expression: _Optional[str] = ...) -> None: ...
+    quantile: float
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., classes: _Optional[_Iterable[str]] = ..., search: _Optional[_Union[SwarmOptions.Search, str]] = ..., score: _Optional[_Union[SwarmOptions.Score, str]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., particle_count: _Optional[int] = ..., iteration_count: _Optional[int] = ..., restart_count: _Optional[int] = ..., weight_limit: _Optional[float] = ..., velocity_limit: _Optional[float] = ..., start: _Optional[_Union[SwarmOptions.Start, str]] = ..., perturbation: _Optional[_Union[SwarmOptions.Perturbation, str]] = ..., zero_offset: _Optional[float] = ..., row_indices: _Optional[_Iterable[int]] = ..., window_count: _Optional[int] = ..., sliver_width: _Optional[float] = ..., point_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ...) -> None: ...
 
 class SwarmResult(_message.Message):
     __slots__ = ("class_names", "features", "effects", "baseline_score", "importances", "similarity", "window_borders")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
-from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Options, Result
@@ -26,6 +28,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     options = average_loss.resolve(
         options, sample.table, task.question.target_column, outputs, path
     )
+    options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, sample.table, outputs, path)
     rows = sample.draw(sample.rows, len(sample.rows))
     actual, weights = truth.values[rows], sample.weights[rows]
@@ -34,10 +37,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     effects = task.effects.restrict(sample.unmerged(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
-        by_group = np.stack([loss.values for loss in result.losses])
-        losses = mean(by_group, np.array([loss.share for loss in result.losses]))
         names = result.output_names
-        far = far_from_target(options.comparison, actual, weights, losses, names)
+        far = far_from_target(options.comparison, actual, weights, result.total, names)
         return (*result.notes, *far)
 
     return Job(

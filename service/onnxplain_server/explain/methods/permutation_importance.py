@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
@@ -21,6 +24,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     sample, outputs, path = task.sample, task.outputs, task.path
     names, table, column = sample.features.names, sample.table, task.question.target_column
     options = permutation_importance.resolve(options, names, table, column, outputs, path)
+    options = replace(options, comparison=with_loss(options.comparison, task))
     truth = target.read(options.comparison, table, outputs, path)
     rows = sample.draw(sample.rows, SHUFFLED_ROWS)
     actual, weights = truth.values[rows], sample.weights[rows]

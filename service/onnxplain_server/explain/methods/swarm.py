@@ -11,6 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
+from onnxplain_server.explain.loss_choice import check_parameters
 from onnxplain_server.explain.methods.swarm_search import (
     StepReaderFactory,
     exact_search,
@@ -101,6 +102,13 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
             "the model has one output, so it predicts no classes that could be scored; name a loss",
             f"{path}.loss",
         )
+    if options.loss is not None and options.loss.is_score:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{options.loss.value} is a score; set score, which has "
+            f"{listed(tuple(s.value for s in swarm.Score))}, and leave loss out",
+            f"{path}.loss",
+        )
     has_classes = options.measure is None or (options.loss is Loss.LOGLOSS and count > 1)
     comparison = Comparison(
         options.loss or Loss.SQUARED_ERROR,
@@ -108,7 +116,9 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         True if has_classes else None,
         sum_outputs=True,
         loss_expression=options.loss_expression,
+        parameters=options.parameters,
     )
+    check_parameters(comparison, path)
     comparison = target.resolve(comparison, table, task.question.target_column, outputs, path)
     actual = target.read(comparison, table, outputs, path)
     classes: Indices | None = None

@@ -8,7 +8,7 @@ from enum import Enum
 
 from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, LossParameters
 from onnxplain_server.methods.option_checks import check_limits, choose
 
 
@@ -114,6 +114,8 @@ class Options:
         None: score labels, or use `loss_expression`.
     loss_expression : str
         Empty for none.
+    parameters : LossParameters
+        Of the loss.
     row_indices : tuple of int
         Rows each explained by itself; empty: all rows of a class together.
     """
@@ -129,6 +131,7 @@ class Options:
     resolution: Resolution = field(default_factory=Resolution)
     row_indices: tuple[int, ...] = ()
     loss_expression: str = ""
+    parameters: LossParameters = field(default_factory=LossParameters)
 
     @property
     def measure(self) -> Loss | str | None:

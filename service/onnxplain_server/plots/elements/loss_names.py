@@ -1,4 +1,4 @@
-"""Names and units of losses, for plots and reports."""
+"""Names and units of losses and scores, for plots and reports."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ _NAMES = {
     Loss.GAMMA: "mean gamma deviance",
     Loss.LOGLOSS: "mean log loss",
     Loss.MLOGLOSS: "mean multi-class log loss",
+    Loss.PINBALL: "mean pinball loss",
+    Loss.MAPE: "mean absolute percentage error",
+    Loss.ACCURACY: "accuracy",
+    Loss.BALANCED_ACCURACY: "balanced accuracy",
+    Loss.F1: "F1 score",
+    Loss.AUC: "area under the ROC curve",
 }
 _UNITS = {
     Loss.SQUARED_ERROR: "squared units of the output",
@@ -20,7 +26,16 @@ _UNITS = {
     Loss.GAMMA: "no unit",
     Loss.LOGLOSS: "nats",
     Loss.MLOGLOSS: "nats",
+    Loss.PINBALL: "units of the output",
+    Loss.MAPE: "share of the true value",
+    Loss.ACCURACY: "share of rows",
+    Loss.BALANCED_ACCURACY: "share of rows",
+    Loss.F1: "no unit",
+    Loss.AUC: "share of pairs",
 }
+
+_LABEL_SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY})
+"""Scores that are one for all outputs without being a sum."""
 
 
 def name(loss: Loss | str) -> str:
@@ -33,6 +48,21 @@ def unit(loss: Loss | str) -> str:
     return "unit of the expression" if isinstance(loss, str) else _UNITS[loss]
 
 
+def is_score(loss: Loss | str) -> bool:
+    """Return whether larger is better."""
+    return isinstance(loss, Loss) and loss.is_score
+
+
+def change(loss: Loss | str) -> str:
+    """Return the noun for getting worse, with the name of the loss or score."""
+    return f"{'fall' if is_score(loss) else 'increase'} of the {name(loss)}"
+
+
+def better(loss: Loss | str) -> str:
+    """Return the sentence that says which values are better."""
+    return "Larger is better" if is_score(loss) else "Smaller is better"
+
+
 def heading(loss: Loss | str, output_names: tuple[str, ...]) -> str:
     """Return the name of an average loss as a title, with the output if there is only one."""
     start = name(loss)[0].upper() + name(loss)[1:]
@@ -40,5 +70,5 @@ def heading(loss: Loss | str, output_names: tuple[str, ...]) -> str:
         return start
     only = shorten(clean(output_names[0]), 30)
     if only == "total":
-        return f"{start}, total"
+        return start if loss in _LABEL_SCORES else f"{start}, total"
     return f"{start} for {only}" if isinstance(loss, str) else f"{start} of {only}"

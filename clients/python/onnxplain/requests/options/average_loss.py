@@ -8,15 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_names
+from onnxplain.requests.forms import to_choice, to_names
 from onnxplain.v1 import average_loss_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
 
 Loss: TypeAlias = Literal[
-    "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS", "MLOGLOSS"
+    "SQUARED_ERROR",
+    "ABSOLUTE_ERROR",
+    "POISSON",
+    "GAMMA",
+    "LOGLOSS",
+    "MLOGLOSS",
+    "PINBALL",
+    "MAPE",
+    "ACCURACY",
+    "BALANCED_ACCURACY",
+    "F1",
+    "AUC",
 ]
-"""How the prediction p of a row is compared with its true value y. Logarithms are natural, and
-nothing is clipped: a loss can be infinite.
+"""How predictions p are compared with true values y. First losses of a row, which are averaged:
+smaller is better. Then scores of all rows together: larger is better, 1 is perfect, and an
+importance is how far the score falls. Logarithms are natural.
 
 - "SQUARED_ERROR": (y - p)².
 - "ABSOLUTE_ERROR": |y - p|.
@@ -24,9 +36,19 @@ nothing is clipped: a loss can be infinite.
   may be negative.
 - "GAMMA": Unit deviance of the gamma distribution: -2 (log(y / p) - (y - p) / p). Both y and p must
   be positive.
-- "LOGLOSS": -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1].
+- "LOGLOSS": -y log p - (1 - y) log(1 - p). Both y and p must be in [0, 1]. Infinite for a
+  probability of 0 of what occurred, unless `probability_floor` is set.
 - "MLOGLOSS": Minus the sum over classes of y log p: one loss for all outputs. Both y and p must be
-  in [0, 1], and there must be at least 2 outputs.
+  in [0, 1], and there must be at least 2 outputs. Infinite likewise.
+- "PINBALL": Pinball loss of the quantile q: q (y - p) where y > p, else (1 - q) (p - y).
+- "MAPE": Absolute percentage error, as a share: |y - p| / |y|. No y may be 0.
+- "ACCURACY": Score: share of the rows that get their own class.
+- "BALANCED_ACCURACY": Score: share of the rows of a class that get it, averaged over the classes
+  that occur.
+- "F1": Score: harmonic mean of precision and recall of the output's class.
+- "AUC": Score: area under the ROC curve. Share of pairs of a row of the output's class and a row of
+  another in which the first has the larger output; ties count half. Any outputs that rank, also no
+  probabilities.
 """
 
 
@@ -40,8 +62,11 @@ class AverageLoss:
 
     Attributes
     ----------
-    loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
-        Loss that compares a prediction with the true value. Default: SQUARED_ERROR.
+    loss : Loss, optional
+        Loss or score that compares predictions with true values. Default: SQUARED_ERROR for
+        numbers; for a target of classes LOGLOSS where one output is explained, MLOGLOSS where all
+        are, AUC where the outputs are no probabilities, and ACCURACY where the model gives labels
+        only.
     target_columns : sequence of str
         Columns with the true values: one, or one per output. A single column is compared with every
         output. Default: `target_column`.
@@ -55,7 +80,7 @@ class AverageLoss:
         output.
     sum_outputs : bool
         Whether losses are summed over the outputs into one. With SQUARED_ERROR and classes, this is
-        the Brier score. MLOGLOSS is always one loss. Default: False.
+        the Brier score. MLOGLOSS is always one loss. Not for scores. Default: False.
     group_column : str
         Column whose values split the rows: one average per group. Any column of the table. Default:
         no groups.
@@ -72,6 +97,18 @@ class AverageLoss:
         `prediction` too. All other names are columns of the table, whose values stay those of the
         row when features are shuffled or moved. `y` and `p` are never columns. A loss that is not
         finite is refused. Default: none.
+    quantile : float, optional
+        Quantile that the predictions estimate, for PINBALL. In (0, 1); default: 0.5.
+    threshold : float, optional
+        Class of a row for ACCURACY, BALANCED_ACCURACY and F1: each output predicts its class where
+        it is larger than this. In [-1e300, 1e300]; default: for one output, 0.5 for a probability
+        and 0 for any other score; where all outputs are explained, the class is the one of the
+        largest output, the first of equal ones.
+    probability_floor : float, optional
+        Least probability for LOGLOSS and MLOGLOSS, which are infinite for an event of probability
+        0: lower ones are raised to it, and ones above 1 minus it lowered. A warning,
+        PROBABILITY_FLOOR, tells in how many rows it matters. In [0, 0.1]; default: 0; 2^-23, about
+        1.2e-7, where `loss` is not set either.
 
     Examples
     --------
@@ -85,17 +122,23 @@ class AverageLoss:
     group_column: str = ""
     group_count: int | None = None
     loss_expression: str = ""
+    quantile: float | None = None
+    threshold: float | None = None
+    probability_floor: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
             average_loss=pb.AverageLossOptions(
-                loss=self.loss,
+                loss=to_choice(self.loss, "loss", Loss),
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
                 sum_outputs=self.sum_outputs,
                 group_column=self.group_column,
                 group_count=self.group_count,
                 loss_expression=self.loss_expression,
+                quantile=self.quantile,
+                threshold=self.threshold,
+                probability_floor=self.probability_floor,
             )
         )

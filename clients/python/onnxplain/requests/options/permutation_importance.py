@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onnxplain.requests.forms import to_groups, to_names
+from onnxplain.requests.forms import to_choice, to_groups, to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.v1 import permutation_importance_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -27,8 +27,8 @@ class PermutationImportance:
     features : sequence of str or of several str
         What to shuffle: each entry is one feature, or several features that are shuffled together.
         Default: each feature by itself. "age" stands by itself, ("age", "bmi") together.
-    loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
-        Loss that compares a prediction with the true value. Default: SQUARED_ERROR.
+    loss : Loss, optional
+        Loss or score that compares predictions with true values. Default: as for the average loss.
     target_columns : sequence of str
         As in AverageLoss. Default: `target_column`.
     one_hot_target : bool, optional
@@ -39,10 +39,16 @@ class PermutationImportance:
         Number of times each entry is shuffled. Cost is proportional to it. In [1, 1000]; default:
         4.
     normalize : bool
-        Whether values are divided by the loss before shuffling; an error if that loss is 0 for all
-        outputs, and the warning ZERO_BASELINE if it is 0 for some. Default: False.
+        Whether values are divided by the loss or score before shuffling; an error if it is 0 for
+        all outputs, and the warning ZERO_BASELINE if it is 0 for some. Default: False.
     loss_expression : str
         As in AverageLoss. Default: none.
+    quantile : float, optional
+        As in AverageLoss. In (0, 1); default: 0.5.
+    threshold : float, optional
+        As in AverageLoss. In [-1e300, 1e300]; default: as for the average loss.
+    probability_floor : float, optional
+        As in AverageLoss. In [0, 0.1]; default: as for the average loss.
 
     Examples
     --------
@@ -57,18 +63,24 @@ class PermutationImportance:
     repeat_count: int | None = None
     normalize: bool = False
     loss_expression: str = ""
+    quantile: float | None = None
+    threshold: float | None = None
+    probability_floor: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
         return MethodOptions(
             permutation_importance=pb.PermutationImportanceOptions(
                 features=to_groups(self.features, "features"),
-                loss=self.loss,
+                loss=to_choice(self.loss, "loss", Loss),
                 target_columns=to_names(self.target_columns, "target_columns"),
                 one_hot_target=self.one_hot_target,  # type: ignore[arg-type] # None: left out
                 sum_outputs=self.sum_outputs,
                 repeat_count=self.repeat_count,
                 normalize=self.normalize,
                 loss_expression=self.loss_expression,
+                quantile=self.quantile,
+                threshold=self.threshold,
+                probability_floor=self.probability_floor,
             )
         )

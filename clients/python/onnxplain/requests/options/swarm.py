@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_names
+from onnxplain.requests.forms import to_choice, to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.v1 import swarm_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -78,7 +78,7 @@ class Swarm:
     score : "ACCURACY", "F1" or "BALANCED_ACCURACY", optional
         Score that the search lowers, for models with several classes. Not together with `loss`.
         Default: ACCURACY, unless `loss` is set.
-    loss : "SQUARED_ERROR", "ABSOLUTE_ERROR", "POISSON", "GAMMA", "LOGLOSS" or "MLOGLOSS", optional
+    loss : Loss, optional
         Loss that the search raises instead of lowering a score: the average over all rows, summed
         over outputs. Required for models with one output. With LOGLOSS and MLOGLOSS and several
         outputs, the target names classes; with other losses, as in AverageLoss. Default: none.
@@ -117,6 +117,8 @@ class Swarm:
     loss_expression : str
         Loss as an expression, in place of `loss`; as in AverageLoss, summed over outputs. Default:
         none.
+    quantile : float, optional
+        As in AverageLoss. In (0, 1); default: 0.5.
 
     Examples
     --------
@@ -142,6 +144,7 @@ class Swarm:
     sliver_width: float | None = None
     point_count: int | None = None
     loss_expression: str = ""
+    quantile: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -149,22 +152,23 @@ class Swarm:
             swarm=pb.SwarmOptions(
                 features=to_names(self.features, "features"),
                 classes=to_names(self.classes, "classes"),
-                search=self.search,
-                score=self.score,
-                loss=self.loss,
+                search=to_choice(self.search, "search", Search),
+                score=to_choice(self.score, "score", Score),
+                loss=to_choice(self.loss, "loss", Loss),
                 target_columns=to_names(self.target_columns, "target_columns"),
                 particle_count=self.particle_count,
                 iteration_count=self.iteration_count,
                 restart_count=self.restart_count,
                 weight_limit=self.weight_limit,
                 velocity_limit=self.velocity_limit,
-                start=self.start,
-                perturbation=self.perturbation,
+                start=to_choice(self.start, "start", Start),
+                perturbation=to_choice(self.perturbation, "perturbation", Perturbation),
                 zero_offset=self.zero_offset,
                 row_indices=self.row_indices,
                 window_count=self.window_count,
                 sliver_width=self.sliver_width,
                 point_count=self.point_count,
                 loss_expression=self.loss_expression,
+                quantile=self.quantile,
             )
         )

@@ -1,0 +1,85 @@
+"""Warnings on losses and scores: probabilities raised to a floor, and scores that are undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.table import listed
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.losses import LOG_LOSSES, Loss
+
+
+def floor_notes(
+    comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector
+) -> tuple[Note, ...]:
+    """Warn of rows whose log loss is that of the floor.
+
+    Parameters
+    ----------
+    actual, predicted : (n_rows, n_outputs)
+    weights : (n_rows,)
+        Rows of weight 0 do not count.
+    """
+    floor = comparison.parameters.probability_floor
+    if comparison.loss not in LOG_LOSSES or not floor:
+        return ()
+    is_low = (actual > 0) & (predicted < floor)
+    if comparison.loss is Loss.LOGLOSS:
+        is_low |= (actual < 1) & (predicted > 1 - floor)
+    count = int(np.count_nonzero(is_low.any(axis=1) & (weights > 0)))
+    if not count:
+        return ()
+    row_count = int(np.count_nonzero(weights > 0))
+    message = (
+        f"In {count:,} of {row_count:,} rows the model gives what is true a probability below "
+        f"{floor:.2g}; it counts as {floor:.2g}, because the log loss of 0 is infinite. "
+        "probability_floor sets another one."
+    )
+    return (Note("PROBABILITY_FLOOR", message),)
+
+
+def check_defined(values: Vector, names: Sequence[str]) -> None:
+    """Refuse a score that is undefined for all outputs.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    if np.isnan(values).all():
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the score is not defined for {listed(tuple(names))} on the rows used, which are all "
+            "of one class; use rows of both, or a loss",
+            "loss",
+        )
+
+
+def undefined_notes(groups: Sequence[tuple[str, Vector]], names: Sequence[str]) -> tuple[Note, ...]:
+    """Warn of scores that are NaN.
+
+    Parameters
+    ----------
+    groups : sequence of (str, (n_outputs,))
+        Names of groups of rows, "" for all rows, and their scores.
+    names : sequence of str
+        Names of the outputs.
+    """
+    places = tuple(
+        f"{name} in the group {group}" if group else name
+        for group, values in groups
+        for name, value in zip(names, values, strict=True)
+        if np.isnan(value)
+    )
+    if not places:
+        return ()
+    message = (
+        f"The score is NaN for {listed(places)}: it is not defined for rows that are all of one "
+        "class."
+    )
+    return (Note("UNDEFINED_SCORE", message),)
