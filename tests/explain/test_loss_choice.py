@@ -57,7 +57,7 @@ def asked(client, name: str, target, *methods, **request):
     return client.explain(MODELS / f"{name}.onnx", table(target), *methods, **options)
 
 
-def average(answer) -> np.ndarray:
+def average(answer):
     return answer.average_loss.losses[0].values
 
 
@@ -132,7 +132,7 @@ SKLEARN = {
 
 
 @pytest.mark.parametrize("loss", SKLEARN)
-def test_scores_of_a_binary_classifier_are_those_of_scikit_learn(client, loss: str) -> None:
+def test_scores_of_a_binary_classifier_are_those_of_scikit_learn(client, loss) -> None:
     name = "lightgbm_binary"
     classes = classes_like(name)
 
@@ -151,10 +151,10 @@ REGRESSION = {
 
 
 @pytest.mark.parametrize("loss", REGRESSION)
-def test_losses_of_numbers_are_those_of_scikit_learn(client, loss: str) -> None:
-    name, quantile = "lightgbm_regressor", {"quantile": 0.8} if loss == "PINBALL" else {}
+def test_losses_of_numbers_are_those_of_scikit_learn(client, loss) -> None:
+    name, quantile = "lightgbm_regressor", 0.8 if loss == "PINBALL" else None
 
-    answer = asked(client, name, NUMBERS, AverageLoss(loss=loss, **quantile))
+    answer = asked(client, name, NUMBERS, AverageLoss(loss=loss, quantile=quantile))
 
     expected = REGRESSION[loss](NUMBERS, predictions(name)[:, 0], WEIGHTS)
     assert average(answer) == pytest.approx([expected], rel=1e-5)

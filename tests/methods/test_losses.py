@@ -18,7 +18,8 @@ def losses(loss: Loss, actual, predicted):
     matrices = [np.array(values, float) for values in (actual, predicted)]
     if matrices[0].ndim == 1:
         matrices = [matrix[:, None] for matrix in matrices]
-    return row_losses(loss, *matrices).tolist()
+    actual, predicted = matrices
+    return row_losses(loss, actual, predicted).tolist()
 
 
 @pytest.mark.parametrize(
