@@ -180,9 +180,9 @@ type AverageLossOptions struct {
 	Quantile *float64 `protobuf:"fixed64,8,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
 	// Optional. Class of a row for ACCURACY, BALANCED_ACCURACY and F1: each output
 	// predicts its class where it is larger than this.
-	// In [-1e300, 1e300]; default: for one output, 0.5 for a probability and 0
-	// for any other score; where all outputs are explained, the class is the one
-	// of the largest output, the first of equal ones.
+	// In [-1e9, 1e9]; default: for one output, 0.5 for a probability and 0 for
+	// any other score; where all outputs are explained, the class is the one of
+	// the largest output, the first of equal ones.
 	Threshold *float64 `protobuf:"fixed64,9,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	// Optional. Least probability for LOGLOSS and MLOGLOSS, which are infinite for
 	// an event of probability 0: lower ones are raised to it, and ones above 1

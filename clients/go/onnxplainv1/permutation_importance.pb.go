@@ -59,7 +59,7 @@ type PermutationImportanceOptions struct {
 	// In (0, 1); default: 0.5.
 	Quantile *float64 `protobuf:"fixed64,9,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
 	// Optional. As in AverageLossOptions.
-	// In [-1e300, 1e300]; default: as for the average loss.
+	// In [-1e9, 1e9]; default: as for the average loss.
 	Threshold *float64 `protobuf:"fixed64,10,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	// Optional. As in AverageLossOptions.
 	// In [0, 0.1]; default: as for the average loss.

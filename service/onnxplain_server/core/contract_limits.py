@@ -12,7 +12,7 @@ class AverageLossOptions:
     sum_outputs = Limits(default=False)
     group_count = Limits(default=4, min=1, max=100)
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
-    threshold = Limits(default=None, min=-1e300, max=1e300)
+    threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 
@@ -156,7 +156,7 @@ class PermutationImportanceOptions:
     repeat_count = Limits(default=4, min=1, max=1_000)
     normalize = Limits(default=False)
     quantile = Limits(default=None, min=0.0, max=1.0, exclusive_min=True, exclusive_max=True)
-    threshold = Limits(default=None, min=-1e300, max=1e300)
+    threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
 
 

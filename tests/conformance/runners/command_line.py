@@ -65,9 +65,11 @@ def _run(words: Sequence[str]) -> dict[str, Any]:
     )
     if done.returncode == 0:
         return {"response": json.loads(done.stdout)}
-    found = _FAILURE.fullmatch(done.stderr.strip())
+    *whole, last = done.stderr.strip().splitlines()
+    found = _FAILURE.fullmatch(last)
     assert found is not None, done.stderr
-    return {"error": {"message": found[1], "reason": found[2]}}
+    # A long message stands before the last line, which has its beginning.
+    return {"error": {"message": "\n".join(whole) or found[1], "reason": found[2]}}
 
 
 def main() -> None:

@@ -101,9 +101,9 @@ class AverageLoss:
         Quantile that the predictions estimate, for PINBALL. In (0, 1); default: 0.5.
     threshold : float, optional
         Class of a row for ACCURACY, BALANCED_ACCURACY and F1: each output predicts its class where
-        it is larger than this. In [-1e300, 1e300]; default: for one output, 0.5 for a probability
-        and 0 for any other score; where all outputs are explained, the class is the one of the
-        largest output, the first of equal ones.
+        it is larger than this. In [-1e9, 1e9]; default: for one output, 0.5 for a probability and 0
+        for any other score; where all outputs are explained, the class is the one of the largest
+        output, the first of equal ones.
     probability_floor : float, optional
         Least probability for LOGLOSS and MLOGLOSS, which are infinite for an event of probability
         0: lower ones are raised to it, and ones above 1 minus it lowered. A warning,

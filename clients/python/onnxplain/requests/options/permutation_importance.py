@@ -46,7 +46,7 @@ class PermutationImportance:
     quantile : float, optional
         As in AverageLoss. In (0, 1); default: 0.5.
     threshold : float, optional
-        As in AverageLoss. In [-1e300, 1e300]; default: as for the average loss.
+        As in AverageLoss. In [-1e9, 1e9]; default: as for the average loss.
     probability_floor : float, optional
         As in AverageLoss. In [0, 0.1]; default: as for the average loss.
 
