@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import struct
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -76,13 +75,14 @@ def figure(plot: Drawable) -> str:
     if not rendering.is_installed():
         return _button(plot)
     try:
-        picture = base64.b64encode(rendering.svg(plot.vega_lite).encode()).decode()
+        content = rendering.png(plot.vega_lite)
     except rendering.RenderingError as error:
         return _words(plot, escape(str(error)))
-    text = escape(f"{plot.title}. {plot.description}")
-    # An image, since a fragment of SVG would share its names with the other plots of the page.
-    source = f"data:image/svg+xml;base64,{picture}"
-    return f'<img alt="{text}" src="{source}" style="max-width: 100%; height: auto">'
+    # Of pixels, since a browser may lack the fonts that the text of an SVG was laid out for.
+    source = f"data:image/png;base64,{base64.b64encode(content).decode()}"
+    width, _ = rendering.size(content)
+    style = f"width: {width:g}px; max-width: 100%; height: auto"
+    return f'<img alt="{escape(_spoken(plot))}" src="{source}" style="{style}">'
 
 
 def still_pictures(plot: Drawable) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -93,9 +93,9 @@ def still_pictures(plot: Drawable) -> tuple[dict[str, Any], dict[str, Any]]:
         content = rendering.png(plot.vega_lite)
     except rendering.RenderingError:
         return {}, {}
-    width, height = struct.unpack(">II", content[16:24])  # of the header
-    size = {"width": width / rendering.PNG_SCALE, "height": height / rendering.PNG_SCALE}
-    return {"image/png": base64.b64encode(content).decode()}, {"image/png": size}
+    width, height = rendering.size(content)
+    sizes = {"image/png": {"width": width, "height": height}}
+    return {"image/png": base64.b64encode(content).decode()}, sizes
 
 
 def page(plot: Drawable) -> str:
@@ -134,9 +134,13 @@ def _button(plot: Drawable) -> str:
 
 
 def _words(plot: Drawable, note: str) -> str:
-    return (
-        f"<p><b>{escape(plot.title)}</b><br>{escape(plot.description)}<br><small>{note}</small></p>"
-    )
+    return f"<p>{escape(_spoken(plot))}<br><small>{note}</small></p>"
+
+
+def _spoken(plot: Drawable) -> str:
+    """Return title and description; the latter alone where it begins with the title."""
+    is_titled = plot.description.startswith(plot.title)
+    return plot.description if is_titled else f"{plot.title}. {plot.description}"
 
 
 def _in_script(value: Any) -> str:
