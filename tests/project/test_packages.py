@@ -54,6 +54,7 @@ def test_wheel_of_the_client_holds_types_messages_and_licence(root: Path, tmp_pa
     }
     assert generated | {"onnxplain/py.typed", "onnxplain/v1/py.typed"} <= files
     assert {"onnxplain/requests/options/firm.py", "onnxplain/results/firm.py"} <= files
+    assert "onnxplain/display/draw.js" in files
     assert any(name.endswith("/licenses/LICENSE") for name in files)
     assert not any(name.startswith("onnxplain_server") for name in files)
 
@@ -70,6 +71,18 @@ def test_wheel_of_the_server_holds_types_and_licence_but_no_messages(
     assert page <= files
     assert any(name.endswith("/licenses/LICENSE") for name in files)
     assert not any(name.startswith("onnxplain/") for name in files)
+
+
+def test_extras_of_the_client_are_those_that_its_documents_name(
+    server: dict[str, Any], client: dict[str, Any], root: Path
+) -> None:
+    extras = client["project"]["optional-dependencies"]
+    text = (root / "clients/python/README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:onnxplain|also |, )\[(\w+)\]", text))
+
+    assert set(extras) == named
+    # The server draws by the same renderer, so that its package brings pictures too.
+    assert set(extras["notebook"]) <= set(server["project"]["dependencies"])
 
 
 @pytest.mark.parametrize("lock", ["server", "dev"])

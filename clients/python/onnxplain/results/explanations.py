@@ -127,10 +127,11 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Write a page that needs no network, and return it.
+        """Write a page to send, and return it.
 
         With the server's package in this environment, it is the report of `onnxplain explain
-        --output html`. Otherwise it has the plots, as a notebook shows them, and the tables.
+        --output html`, which loads nothing. Otherwise it has all plots, as a notebook shows them,
+        and all tables: it loads nothing with `onnxplain[notebook]`; without, Vega after a click.
 
         Parameters
         ----------
