@@ -68,7 +68,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.

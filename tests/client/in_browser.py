@@ -80,7 +80,7 @@ def still(visit: Visit) -> list[Locator]:
     """Wait for the output of the last cell; return still pictures."""
     outputs = visit.page.locator(_OUTPUTS)
     outputs.filter(has_text=_LAST).first.wait_for(timeout=_PATIENCE)
-    return outputs.locator("img").all()
+    return list(outputs.locator("img").all())
 
 
 def pictures(visit: Visit) -> list[Locator]:
@@ -99,7 +99,7 @@ def clicked(visit: Visit) -> list[Locator]:
         button.click()
     for index in range(len(buttons)):
         visit.page.locator("svg.marks").nth(index).wait_for(timeout=_PATIENCE)
-    return visit.page.locator("svg.marks").all()
+    return list(visit.page.locator("svg.marks").all())
 
 
 KINDS: dict[str, Callable[[Visit], list[Locator]]] = {

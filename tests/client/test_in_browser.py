@@ -85,7 +85,7 @@ def jupyter(
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    command = [environment / "jupyter", "lab", "--no-browser", "--allow-root", "--port=0"]
+    command = [str(environment / "jupyter"), "lab", "--no-browser", "--allow-root", "--port=0"]
     options = ["--IdentityProvider.token=secret", f"--ServerApp.root_dir={tree}"]
     with (home / "log").open("wb") as log:
         server = subprocess.Popen(
