@@ -238,6 +238,31 @@ def test_a_plot_is_drawn_in_every_form(
     assert target.read_bytes().startswith(start)
 
 
+def test_a_still_picture_shows_the_chosen_measure(
+    run: Run, answer: pb.ExplainResponse, tmp_path: Path
+) -> None:
+    spec = {
+        "data": {"values": [{"measure": "size", "t": "s i z e"}, {"measure": "share", "t": "s h"}]},
+        "params": [
+            {"name": "measure", "value": "size",
+             "bind": {"input": "radio", "options": ["size", "share"]}}
+        ],
+        "transform": [{"filter": "datum.measure == measure"}],
+        "mark": "text",
+        "encoding": {"text": {"field": "t"}},
+    }  # fmt: skip
+    answer.explanations[0].plots[0].vega_lite = json.dumps(spec)
+    path = tmp_path / "answer.json"
+    path.write_text(json_format.MessageToJson(answer))
+    ask = ("plot", path, "--name", "overall")
+
+    assert "s i z e" in run(*ask).stdout
+    assert "s h" in run(*ask, "--measure", "share").stdout
+    assert "has size and share, not 'shares'" in run(*ask, "--measure", "shares").stderr
+    other = run("plot", path, "--name", "curve-age", "--measure", "size")
+    assert "has no choice of measures, not 'size'" in other.stderr
+
+
 def test_the_answer_to_plot_may_come_from_standard_input(run: Run, saved: Path) -> None:
     result = run("plot", "-", "--name", "overall", stdin=saved.read_bytes())
     assert result.stdout.startswith("<svg")

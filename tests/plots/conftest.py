@@ -46,7 +46,7 @@ def placed_texts(
     role = next((name for name in classes if name.startswith("role-")), role)
     axis = id(node) if "role-axis-label" in classes else axis
     if node.tag == f"{SVG}text":
-        yield Text("".join(node.itertext()), x, y, role, axis, angle)
+        yield Text(" ".join(node.itertext()), x, y, role, axis, angle)
     for child in node:
         yield from placed_texts(child, x, y, role, axis)
 
@@ -79,7 +79,7 @@ def check_readable(draw: Callable[[Plot], list[Text]]) -> Callable[[Plot], None]
     def checked(plot: Plot) -> None:
         texts = draw(plot)
         shown = [text.content for text in texts]
-        assert plot.title in shown
+        assert plot.title in " ".join(shown)
         assert plot.description.startswith(plot.title)
         assert not any(word in text for text in shown for word in ("undefined", "null", "NaN"))
         for _, labels in itertools.groupby(texts, key=lambda text: (text.role, text.axis)):

@@ -56,9 +56,9 @@ def test_one_output_without_groups_is_one_bar_with_its_number() -> None:
 @pytest.mark.parametrize(
     ("loss", "title"),
     [
-        (Loss.SQUARED_ERROR, "Mean squared error of price (squared units of the output)"),
-        (Loss.ABSOLUTE_ERROR, "Mean absolute error of price (units of the output)"),
-        (Loss.POISSON, "Mean Poisson deviance of price (units of the output)"),
+        (Loss.SQUARED_ERROR, "Mean squared error of price (squared units of price)"),
+        (Loss.ABSOLUTE_ERROR, "Mean absolute error of price (units of price)"),
+        (Loss.POISSON, "Mean Poisson deviance of price (units of price)"),
         (Loss.GAMMA, "Mean gamma deviance of price (no unit)"),
         (Loss.LOGLOSS, "Mean log loss of price (nats)"),
         (Loss.MLOGLOSS, "Mean multi-class log loss (nats)"),

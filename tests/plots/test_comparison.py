@@ -131,7 +131,7 @@ def test_the_later_of_two_explanations_shows_both(moved: Build) -> None:
 
     assert names == [
         ["permutation-importance"],
-        ["importance", "importance-size", "importances"],
+        ["importance", "importances"],
         ["permutation-importance"],
     ]
     assert alone == [["permutation-importance"]] * 2

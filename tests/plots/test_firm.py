@@ -98,7 +98,7 @@ def test_curves_show_the_expected_score_the_rows_and_where_they_are() -> None:
 
     plot = named(firm.plots(found), "firm-curves")
 
-    assert plot.description.startswith("Expected score along each feature: x, kind, gaps.")
+    assert plot.description.startswith("Expected score of price along each feature: x, kind, gaps.")
     first, second, third = plot.vega_lite["concat"]
     strip, main = first["vconcat"]
     cloud, line, dots = main["layer"]

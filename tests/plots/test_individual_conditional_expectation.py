@@ -73,7 +73,7 @@ def test_it_says_how_the_mean_moves_and_whether_single_rows_agree() -> None:
     split = drawn(slopes(1, 2, -1))
     agreed = drawn(slopes(-1, -2))
 
-    assert "On average: lowest 0 at 0, highest 6.67 at 10" in subtitle(split)
+    assert "On average: lowest 0 at 0; highest 6.67 at 10" in subtitle(split)
     assert "From end to end 2 of 3 curves rise and 1 fall" in subtitle(split)
     assert "From end to end all 2 curves fall" in agreed.description
 
@@ -112,7 +112,7 @@ def test_the_first_group_column_colours_and_each_colour_has_its_mean() -> None:
     assert colour["scale"]["domain"] == ["f", "m"]
     means = {row["series"]: row["values"][-1] for row in rows(plot, mean=True)}
     assert means == {"f": 20, "m": 100}
-    assert plot.title == "Individual conditional expectation on age, by sex"
+    assert plot.title == "Individual conditional expectation of price on age, by sex"
     titles = [field["title"] for field in layers(plot)[0]["encoding"]["tooltip"]]
     assert titles == ["row of the table", "sex"]
 
@@ -144,7 +144,7 @@ def test_outputs_of_different_size_get_scales_of_their_own() -> None:
     plot = drawn(values, outputs=("u", "v"))
 
     assert plot.vega_lite["resolve"] == {"scale": {"y": "independent"}}
-    assert "v moves most, on average: lowest 0 at 0, highest 150,000 at 10" in subtitle(plot)
+    assert "v moves most, on average: lowest 0 at 0; highest 150,000 at 10" in subtitle(plot)
 
 
 def test_a_picture_holds_a_hundred_curves_but_the_mean_is_of_all() -> None:
@@ -200,23 +200,23 @@ def test_the_ends_of_a_grid_are_its_lowest_and_highest_value() -> None:
     assert "all 2 curves rise" in drawn([[9, 5, 1], [8, 4, 0]], [9, 5, 1]).description
 
 
-def test_text_runs_down_a_list_in_its_order() -> None:
+def test_text_runs_down_a_list_by_effect() -> None:
     plot = drawn([[1, 2, 5], [2, 2, 2]], ["house", "flat", "villa"], feature="kind")
 
     encoding = layers(plot)[0]["encoding"]
-    assert encoding["y"]["sort"] == ["flat", "house", "villa"]
+    assert encoding["y"]["sort"] == ["villa", "flat", "house"]
     assert axis_title(plot, "x") == "Prediction of price"
     order = next(t for t in plot.vega_lite["transform"] if t.get("as") == "order")
-    assert json.loads(order["calculate"]) == [1, 0, 2]
+    assert json.loads(order["calculate"]) == [2, 1, 0]
     assert "rise" not in subtitle(plot), "text has no ends"
 
 
-def test_of_too_many_texts_the_first_are_shown_and_said() -> None:
+def test_of_too_many_texts_those_with_the_highest_predictions_are_shown() -> None:
     words = [f"word {i:03}" for i in range(60)]
 
     plot = drawn(np.random.default_rng(0).random((3, 60)), words, feature="kind")
 
-    assert "First 40 of 60 values of kind" in subtitle(plot)
+    assert "40 of 60 values of kind, those with the highest predictions" in subtitle(plot)
     assert len(rows(plot, mean=True)[0]["values"]) == 40
 
 

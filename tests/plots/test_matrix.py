@@ -87,17 +87,17 @@ def test_the_diagonal_holds_importances_and_the_cells_sizes_of_interactions(some
         zip(NAMES, [1, 2, 3, 4], strict=True)
     )
     assert {row["name"]: row["size"] for row in pairs} == pytest.approx({
-        "age:income": 0.01, "age:rooms": 0.02, "age:sea": 0.6,
-        "income:rooms": 0.4, "income:sea": 0.03, "rooms:sea": 0.04,
+        "age × income": 0.01, "age × rooms": 0.02, "age × sea": 0.6,
+        "income × rooms": 0.4, "income × sea": 0.03, "rooms × sea": 0.04,
     })  # fmt: skip
     assert {row["name"]: row["share"] for row in diagonal}["sea"] == 1
-    assert {row["name"]: row["share"] for row in pairs}["age:sea"] == pytest.approx(0.09)
+    assert {row["name"]: row["share"] for row in pairs}["age × sea"] == pytest.approx(0.09)
 
 
 def test_it_comes_before_the_bars(some: Result) -> None:
     names = [plot.name for plot in draw_result(some)]
 
-    assert names == ["matrix", "pairwise", "pairwise-size", "importance", "importance-size"]
+    assert names == ["matrix", "pairwise", "importance"]
 
 
 def test_each_pair_has_a_cell_on_both_sides_of_the_diagonal(some: Result) -> None:
@@ -116,12 +116,12 @@ def test_each_pair_has_a_cell_on_both_sides_of_the_diagonal(some: Result) -> Non
 
 
 def test_what_interacts_stands_together(some: Result) -> None:
-    """Sea and age, rooms and income; between them the stronger, rooms:sea, not income:age."""
+    """Sea and age, rooms and income; between them the stronger, rooms × sea, not income:age."""
     assert order(plots(some)[0]) in (
         ["age", "sea", "rooms", "income"],
         ["sea", "age", "rooms", "income"],
     )
-    assert "Of the interactions, age:sea is strongest at 0.6" in subtitle(plots(some)[0])
+    assert "Of the interactions, age × sea is strongest at 0.6" in subtitle(plots(some)[0])
 
 
 def test_sizes_decide_the_order_and_not_shares(some: Result) -> None:
@@ -238,7 +238,7 @@ def test_numbers_have_two_digits_and_are_white_on_dark_ground(
     (plot,) = plots(some)
     diagonal, pairs = rows(panels(plot)[0])
 
-    assert {row["name"]: (row["text"], row["dark"]) for row in pairs}["age:sea"] == ("0.6", True)
+    assert {row["name"]: (row["text"], row["dark"]) for row in pairs}["age × sea"] == ("0.6", True)
     assert {row["name"]: row["dark"] for row in diagonal} == {
         "age": False, "income": False, "rooms": False, "sea": True,
     }  # fmt: skip
@@ -260,7 +260,7 @@ def test_numbers_have_two_digits_and_are_white_on_dark_ground(
 def test_numbers_in_cells_are_short(size: float, largest: float, text: str) -> None:
     (plot,) = plots(one_output([largest, size, 0], [1, 1, 1], names=("a", "b", "c")))
 
-    assert {row["name"]: row["text"] for row in rows(panels(plot)[0])[1]}["a:c"] == text
+    assert {row["name"]: row["text"] for row in rows(panels(plot)[0])[1]}["a × c"] == text
 
 
 def test_numbers_that_do_not_fit_are_left_to_tooltips() -> None:
@@ -278,7 +278,7 @@ def test_what_is_not_finite_is_grey_and_counted(
 
     check_readable(plot)
     row = rows(panels(plot)[0])[1][0]
-    assert row["name"] == "age:income"
+    assert row["name"] == "age × income"
     assert "size" not in row
     assert "Grey: not finite, 1 of 10 values" in subtitle(plot)
 

@@ -61,9 +61,9 @@ def test_a_number_becomes_a_line_with_points_over_a_rug_of_the_data(curve: Build
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        pytest.param(RISING, "lowest 0 at 0, highest 20 at 10, rising throughout", id="rises"),
-        pytest.param(-RISING, "lowest −20 at 10, highest 0 at 0, falling throughout", id="falls"),
-        pytest.param((GRID - 5) ** 2, "lowest 0 at 5, highest 25 at 0.", id="turns"),
+        pytest.param(RISING, "lowest 0 at 0; highest 20 at 10, rising throughout", id="rises"),
+        pytest.param(-RISING, "lowest −20 at 10; highest 0 at 0, falling throughout", id="falls"),
+        pytest.param((GRID - 5) ** 2, "lowest 0 at 5; highest 25 at 0.", id="turns"),
         pytest.param(3.1 + 1e-8 * GRID, "The average prediction stays the same", id="constant"),
         pytest.param(np.nan * GRID, "No average prediction is finite", id="broken"),
     ],
@@ -166,10 +166,10 @@ def test_a_missing_value_is_a_point_of_its_own_behind_the_curve(curve: Build, dr
     assert "12" not in ticks, "no number stands where none was evaluated"
 
 
-def test_strings_become_dots_in_sorted_order_and_missing_comes_last(curve: Build) -> None:
+def test_strings_become_dots_sorted_by_effect_and_missing_comes_last(curve: Build) -> None:
     (plot,) = drawn(curve(("kind",), (["b", "c", "a", None],), [1.0, 2.0, 3.0, 4.0]))
 
-    assert layers(plot)[0]["encoding"]["y"]["sort"] == ["a", "b", "c", "missing"]
+    assert layers(plot)[0]["encoding"]["y"]["sort"] == ["a", "c", "b", "missing"]
     assert [layer["mark"]["type"] for layer in layers(plot)] == ["point", "point"]
     assert {row["x"]: row["value"] for row in values(plot)}["a"] == 3.0
 
@@ -306,7 +306,7 @@ def test_groups_are_told_by_the_name_of_their_column(curve: Build) -> None:
     (unnamed,) = plots(Result(("price",), grouped, {}))
 
     assert colour(named)["legend"]["title"] == "sex"
-    assert named.title == "Partial dependence on age, by sex"
+    assert named.title == "Partial dependence of price on age, by sex"
     assert colour(unnamed)["legend"]["title"] == "group"
 
 
@@ -316,7 +316,7 @@ def test_panels_of_groups_are_told_by_the_name_of_their_column(curve: Build) -> 
 
     (plot,) = plots(Result(("price",), tuple(grouped), {}, "sex"))
 
-    assert plot.title == "Partial dependence on x and y, by sex"
+    assert plot.title == "Partial dependence of price on x and y, by sex"
 
 
 def test_a_text_that_is_missing_is_called_so(curve: Build) -> None:

@@ -70,9 +70,9 @@ def test_features_shuffled_together_are_one_bar() -> None:
 @pytest.mark.parametrize(
     ("loss", "words"),
     [
-        (Loss.SQUARED_ERROR, "mean squared error after shuffling (squared units of the output)"),
-        (Loss.ABSOLUTE_ERROR, "mean absolute error after shuffling (units of the output)"),
-        (Loss.POISSON, "mean Poisson deviance after shuffling (units of the output)"),
+        (Loss.SQUARED_ERROR, "mean squared error after shuffling (squared units of price)"),
+        (Loss.ABSOLUTE_ERROR, "mean absolute error after shuffling (units of price)"),
+        (Loss.POISSON, "mean Poisson deviance after shuffling (units of price)"),
         (Loss.GAMMA, "mean gamma deviance after shuffling (no unit)"),
         (Loss.LOGLOSS, "mean log loss after shuffling (nats)"),
         (Loss.MLOGLOSS, "mean multi-class log loss after shuffling (nats)"),

@@ -177,18 +177,24 @@ def test_what_few_searches_have_found_is_told() -> None:
 def test_importance_has_a_unit_and_a_range() -> None:
     plot = named(plots(result()))["swarm-importance"]
 
-    assert "Importance: fall of accuracy × largest weight 10; in [0, 10]" in plot.description
+    assert (
+        "Importance: fall of accuracy, times the largest weight allowed (10), in [0, 10]"
+        in plot.description
+    )
     assert "stress test" in plot.title.lower()
 
 
 def test_importance_by_a_loss_has_the_unit_of_the_loss_and_no_largest_value() -> None:
     plot = named(plots(result(())))["swarm-importance"]
 
-    assert "rise of the mean squared error × largest weight 10; in [0, ∞)" in plot.description
+    assert (
+        "rise of the mean squared error, times the largest weight allowed (10), in [0, ∞)"
+        in plot.description
+    )
 
 
 def test_importances_of_single_rows_are_sums_over_them() -> None:
-    assert "; in [0, 30]" in named(plots(result(row_index=3)))["swarm-importance"].description
+    assert ", in [0, 30]" in named(plots(result(row_index=3)))["swarm-importance"].description
 
 
 @pytest.mark.parametrize(("exact", "end"), [(True, 10), (False, 6)])

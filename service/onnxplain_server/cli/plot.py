@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -15,6 +16,7 @@ from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault, in_short
+from onnxplain_server.plots.elements import switch
 from onnxplain_server.report import page
 from onnxplain_server.wire import canonical
 
@@ -42,6 +44,14 @@ def plot(
         str | None,
         typer.Option(metavar="NAME", help="Name of the plot; required if there are several."),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="Measure that a plot with a choice of measures shows: size or share.  "
+            "[default: size]",
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.SVG,
     output_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")
@@ -54,7 +64,7 @@ def plot(
             if form is Format.HTML and name is None:
                 write(page.of_response(answer).encode())
             else:
-                write(_drawn(_find(answer, name), form))
+                write(_drawn(_with_measure(_find(answer, name), measure), form))
 
 
 def _find(answer: ExplainResponse, name: str | None) -> Plot:
@@ -66,6 +76,24 @@ def _find(answer: ExplainResponse, name: str | None) -> Plot:
     names = ", ".join(plot.name for plot in plots) or "none; it was computed without plots"
     problem = f"{len(matches)} plots are named {name!r}" if name else "choose the plot by --name"
     raise UsageFault(f"{problem}; the answer has {names}", "--name")
+
+
+def _with_measure(plot: Plot, measure: str | None) -> Plot:
+    """Set the switch of a plot to a measure."""
+    if measure is None:
+        return plot
+    specification = canonical.read_object(plot.vega_lite.encode())
+    choices = switch.measures(specification)
+    if measure not in choices:
+        known = " and ".join(choices) or "no choice of measures"
+        raise UsageFault(f"the plot {plot.name} has {known}, not {measure!r}", "--measure")
+    chosen = switch.show(specification, measure)
+    return Plot(
+        name=plot.name,
+        title=plot.title,
+        description=plot.description,
+        vega_lite=json.dumps(chosen, ensure_ascii=False),
+    )
 
 
 def _drawn(plot: Plot, form: Format) -> bytes:

@@ -24,6 +24,7 @@ from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.elements.class_names import with_classes
+from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.registry import draw_all
 from onnxplain_server.telemetry.spans import span
 
@@ -102,7 +103,7 @@ def explain(
     results = [_run(job, request) for job in jobs]
     choice = request.choice
     return Answer(
-        _explanations(jobs, results, plots=question.plots),
+        _explanations(jobs, results, _naming(request, jobs), plots=question.plots),
         (*_request_notes(request, jobs), *_method_notes(jobs, results)),
         request.ledger.predicted,
         request.ledger.hits,
@@ -141,19 +142,32 @@ def _run(job: Job[Any], request: BoundRequest) -> Result:
 
 
 def _explanations(
-    jobs: Sequence[Job[Any]], results: Sequence[Result], *, plots: bool
+    jobs: Sequence[Job[Any]], results: Sequence[Result], naming: Naming, *, plots: bool
 ) -> tuple[Explanation, ...]:
+    drawn_plots = _draw(results, naming, plots=plots)
     return tuple(
         Explanation(job.options, result, with_classes(drawn, job.pairings), job.rows, job.pairings)
-        for job, result, drawn in zip(jobs, results, _draw(results, plots=plots), strict=True)
+        for job, result, drawn in zip(jobs, results, drawn_plots, strict=True)
     )
 
 
-def _draw(results: Sequence[Result], *, plots: bool) -> Sequence[tuple[Plot, ...]]:
+def _draw(results: Sequence[Result], naming: Naming, *, plots: bool) -> Sequence[tuple[Plot, ...]]:
     if not plots:
         return [()] * len(results)
     with span("draw"):
-        return draw_all(results)
+        return draw_all(results, naming)
+
+
+def _naming(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
+    """Return the names of the model and its outputs in plots."""
+    model, question = request.given_model, request.question
+    if model is None or question.prediction:
+        return Naming(question.model_name)
+    pairings = list(dict.fromkeys(pairing for job in jobs for pairing in job.pairings))
+    labels = output_labels(
+        model.output_names, are_classes=model.has_class_scores, pairings=pairings
+    )
+    return Naming(question.model_name, labels)
 
 
 def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[Note]:

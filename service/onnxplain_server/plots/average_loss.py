@@ -19,6 +19,7 @@ from onnxplain_server.plots.elements.labels import (
     spell_beside,
     spell_interval,
 )
+from onnxplain_server.plots.elements.naming import in_units_of, spoken
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
 
@@ -27,7 +28,10 @@ _LABEL_LENGTH = 42  # characters
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw bars of average losses: one plot, "average-loss"."""
-    name = loss_names.heading(result.loss, result.output_names)
+    name = heading = loss_names.heading(result.loss, result.output_names)
+    unit = in_units_of(loss_names.unit(result.loss), result.output_names)
+    if len(result.output_names) > 1:
+        name += f" for {spoken(result.output_names, len(result.output_names))}"
     grouped = any(one.group for one in result.losses)
     column = shorten(clean(result.group_column or "group"), 30)
     title = f"{name}, by {column}" if grouped else name
@@ -37,7 +41,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     noun = "score" if loss_names.is_score(result.loss) else "average loss"
     words = BarTitles(column if grouped else "output", noun)
-    body = draw(bars, words, f"{name} ({loss_names.unit(result.loss)})")
+    body = draw(bars, words, f"{heading} ({unit})")
     return (finish("average-loss", title, remarks, description, body),)
 
 

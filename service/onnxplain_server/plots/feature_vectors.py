@@ -34,9 +34,20 @@ _MAX_LABELS = 20
 _MAX_CELLS = 30
 """Largest number of features on each side of the heat map."""
 _MAX_PAIRS = 3
+_MAX_SIDE = 64  # pixels of a cell
 _LARGE_ANGLE_ERROR = 5.0
 """Standard error of angles in degrees, above which they are marked as of low trust."""
 _DIVERGING = ("#0072B2", "#f1f3f4", "#D55E00")
+_SIMILARITY: Spec = {
+    "field": "similarity",
+    "type": "quantitative",
+    "scale": {"domain": [-1, 0, 1], "range": list(_DIVERGING), "interpolate": "rgb"},
+    "legend": {
+        "title": "adjusted similarity",
+        "format": ".2~f",
+        "values": [-1, -0.5, 0, 0.5, 1],
+    },
+}
 _FORESTS = {
     PathSource.MODEL: "the model's own trees",
     PathSource.SURROGATE: "a forest grown on the model's predictions",
@@ -69,7 +80,7 @@ def _plane(result: Result) -> Plot:
     plane = extent_of(points)
     rows = _dots(result, chosen, points, names)
     colour = _colour(result.angles[chosen])
-    short = [shorten_inside(name, 24) for name in names]
+    short = [shorten_inside(name, 42) for name in names]
     dots = {
         "data": {"values": rows},
         "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
@@ -132,7 +143,12 @@ def _colour(angles: Matrix) -> Spec:
         "field": "angle",
         "type": "quantitative",
         "scale": {"scheme": "sinebow", "domain": [-reach, reach]},
-        "legend": {"title": "angle (°)", "values": [-reach, -reach / 2, 0, reach / 2, reach]},
+        "legend": {
+            "title": "angle (°)",
+            # Both ends of the scale have one colour, and so one entry.
+            "values": [-reach / 2, 0, reach / 2, reach],
+            "labelExpr": f"datum.value == {reach} ? '±{reach}' : datum.label",
+        },
     }
 
 
@@ -200,7 +216,7 @@ def _heat_map(result: Result) -> Plot:
     places = np.sort(longest)
     places = places[similarity_order(interchange.similarity[np.ix_(places, places)])]
     order = interchange.features[places]
-    names = distinguish(shorten_inside(clean(result.features[j]), 28) for j in order)
+    names = distinguish(shorten_inside(clean(result.features[j]), 42) for j in order)
     cells = interchange.similarity[np.ix_(places, places)]
     interchangeable = {(pair.first, pair.second) for pair in result.interchangeable}
     rows = [
@@ -230,10 +246,16 @@ def _heat_map(result: Result) -> Plot:
 
 
 def _cells(rows: list[Spec], names: list[str]) -> Spec:
-    side = max(12, min(32, PLOT_WIDTH // len(names)))
+    side = max(12, min(_MAX_SIDE, PLOT_WIDTH // len(names)))
 
     def axis(field: str, angle: int) -> Spec:
-        style = {"title": None, "labelAngle": angle, "domain": False, "ticks": False}
+        style = {
+            "title": None,
+            "labelAngle": angle,
+            "labelLimit": 0,
+            "domain": False,
+            "ticks": False,
+        }
         scale = {"domain": names}
         return {"field": field, "type": "nominal", "sort": names, "axis": style, "scale": scale}
 
@@ -243,23 +265,16 @@ def _cells(rows: list[Spec], names: list[str]) -> Spec:
         ("second", "other feature", ""),
         ("similarity", "adjusted similarity", ".3f"),
     )
-    colour = {
-        "field": "similarity",
-        "type": "quantitative",
-        "scale": {"domain": [-1, 0, 1], "range": list(_DIVERGING), "interpolate": "rgb"},
-        "legend": {
-            "title": "adjusted similarity",
-            "format": ".2~f",
-            "values": [-1, -0.5, 0, 0.5, 1],
-        },
-    }
     marks = {"type": "point", "filled": True, "shape": "circle", "size": 40, "color": "black"}
     return {
         "data": {"values": rows},
         "width": {"step": side},
         "height": {"step": side},
         "layer": [
-            {"mark": "rect", "encoding": {**positions, "color": colour, "tooltip": description}},
+            {
+                "mark": "rect",
+                "encoding": {**positions, "color": _SIMILARITY, "tooltip": description},
+            },
             {
                 "transform": [{"filter": "datum.told"}],
                 "mark": marks,

@@ -22,6 +22,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     spell_on_scale,
 )
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.selection import comparable, most_moved
 from onnxplain_server.plots.elements.splits import Split, no_split, split
 from onnxplain_server.plots.elements.style import MOST_SERIES
@@ -68,7 +69,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _draw(curves: Curves, result: Result) -> Plot:
     view = _view(curves, result)
-    axis, too_fine = _axis(curves)
+    axis, too_fine = _axis(curves, view)
     drawn = list(_bundles(view))
     legend = Legend(
         title=view.colours.title,
@@ -78,7 +79,8 @@ def _draw(curves: Curves, result: Result) -> Plot:
     )
     zero = _zero(view, axis, result.centered)
     body = bundles.draw(axis, view.grid, drawn, legend, _value_title(view, zero))
-    title = f"Individual conditional expectation on {shorten(axis.title)}{_by(view)}"
+    outputs = spoken(view.outputs, len(result.output_names))
+    title = f"Individual conditional expectation of {outputs} on {shorten(axis.title)}{_by(view)}"
     remarks = [
         *_finding(view, axis),
         *([f"Each curve is shifted to 0 at {zero}"] if zero else []),
@@ -90,11 +92,15 @@ def _draw(curves: Curves, result: Result) -> Plot:
     return finish(f"individual-{curves.features[0]}", title, remarks, description, body)
 
 
-def _axis(curves: Curves) -> tuple[Axis, list[str]]:
+def _axis(curves: Curves, view: _View) -> tuple[Axis, list[str]]:
     (feature,), (grid,) = curves.features, curves.grid
+    means = view.values.mean(axis=0)
+    effects = means[:, int(np.argmax(np.ptp(means, axis=0)))]
     limit = _MAX_STEPS if curves.is_stepped else _MAX_POINTS
     limit = _MAX_CATEGORIES if grid.dtype.kind in "OU" else limit
-    return lay_axis(feature, grid, np.empty(0), limit, is_stepped=curves.is_stepped)
+    return lay_axis(
+        feature, grid, np.empty(0), limit, effects=effects, is_stepped=curves.is_stepped
+    )
 
 
 def _view(curves: Curves, result: Result) -> _View:
@@ -174,7 +180,7 @@ def _finding(view: _View, axis: Axis) -> Iterator[str]:
             f"{spell_on_scale(mean[at], mean)} at {shorten(axis.text(view.grid[at]))}"
             for at in (int(np.argmin(mean)), int(np.argmax(mean)))
         )
-        yield f"{subject} average: lowest {low}, highest {high}"
+        yield f"{subject} average: lowest {low}; highest {high}"
     if isinstance(axis, NumberLine):
         yield from _agreement(view.grid, curves)
 

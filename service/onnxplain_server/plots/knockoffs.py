@@ -46,7 +46,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
         }
         for place, point in enumerate(points)
     ]
-    short = [shorten_inside(name, 24) for name in names]
+    short = [shorten_inside(name, 42) for name in names]
     layers = [
         circles(plane, (0.25, 0.5, 0.75, 1.0)),
         _links(rows, plane),

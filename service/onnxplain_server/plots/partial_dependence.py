@@ -14,7 +14,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots.elements import curves, surfaces
-from onnxplain_server.plots.elements.axes import Axis, NumberLine, distinct, key, lay_axis
+from onnxplain_server.plots.elements.axes import (
+    Axis,
+    Categories,
+    NumberLine,
+    distinct,
+    key,
+    lay_axis,
+)
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import (
     distinguish,
@@ -23,6 +30,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     spell_on_scale,
 )
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
 
@@ -68,7 +76,7 @@ def _curve(view: View, samples: dict[str, Array]) -> Plot:
     )
     sample = samples.get(view.features[0], np.empty(0))
     body = curves.draw(axis, series, legend, _value_title(view), sample)
-    title = f"Partial dependence on {shorten(axis.title)}{_by(view)}"
+    title = f"Partial dependence of {_outputs(view)} on {shorten(axis.title)}{_by(view)}"
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rug_remark(axis, sample)]
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
 
@@ -96,6 +104,9 @@ def _curves_by_second(view: View, samples: dict[str, Array]) -> Plot:
     second, _ = _axis(view, 1, samples, _FEW_VALUES, _FEW_VALUES)
     panels, left_out = _panels(view)
     values = distinct(view.pieces[0].grid[1])
+    if isinstance(second, Categories):
+        order = second.channel(upright=False)["sort"]
+        values.sort(key=lambda value: order.index(second.text(value)))
     labels = distinguish(map(second.text, values))  # neighbouring steps may round to one label
     series = [
         one
@@ -133,7 +144,9 @@ def _axis(
     name, grid = view.features[place], view.pieces[0].grid[place]
     sample = samples.get(name, np.empty(0))
     if grid.dtype.kind in "OU":
-        return lay_axis(name, grid, sample, category_limit)
+        widest = view.pieces[int(np.argmax([_span(piece.values) for piece in view.pieces]))]
+        effects = widest.values if len(widest.values) == len(grid) else None
+        return lay_axis(name, grid, sample, category_limit, effects=effects)
     # Leaving out points does not change a smooth curve, but leaving out steps does.
     limit = 2 * limit if view.is_stepped else limit
     return lay_axis(name, grid, sample, limit, is_stepped=view.is_stepped)
@@ -165,7 +178,11 @@ def _value_title(view: View) -> str:
 
 def _pair_title(view: View, first: Axis, second: Axis) -> str:
     names = f"{shorten(first.title, 30)} and {shorten(second.title, 30)}"
-    return f"Partial dependence on {names}{_by(view)}"
+    return f"Partial dependence of {_outputs(view)} on {names}{_by(view)}"
+
+
+def _outputs(view: View) -> str:
+    return spoken(view.outputs, view.output_count)
 
 
 def _by(view: View) -> str:
@@ -190,7 +207,7 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
     )
     panel = _panel(view, widest)
     subject = f"{shorten(panel)} moves most" if panel else "Average prediction"
-    return f"{subject}: lowest {low}, highest {high}{_trend(widest, axes)}"
+    return f"{subject}: lowest {low}; highest {high}{_trend(widest, axes)}"
 
 
 def _finite_argmax(values: Vector) -> int:
@@ -208,7 +225,7 @@ def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
     if len(axes) == 1:
         return places[0]
     titles = [shorten(axis.title, 30) for axis in axes]
-    return ", ".join(f"{title} = {place}" for title, place in zip(titles, places, strict=True))
+    return " and ".join(f"{title} = {place}" for title, place in zip(titles, places, strict=True))
 
 
 def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:

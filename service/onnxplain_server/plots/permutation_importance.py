@@ -9,6 +9,7 @@ from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
+from onnxplain_server.plots.elements.naming import TOTAL, in_units_of, spoken
 from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
 
 _TITLE = "Permutation importance"
@@ -31,11 +32,13 @@ def plots(result: Result) -> tuple[Plot, ...]:
     remarks = [*infinite, _baseline(result, bars), *_error_remarks(bars)]
     remarks += counts(_noun(result), bars, len(result.output_names))
     strongest_bars = f"of those with a bar, {finding(bars)}" if infinite else finding(bars)
-    sentences = [f"{_TITLE}: {strongest_bars}", _axis_title(result), *remarks]
+    outputs = spoken(bars.outputs, len(result.output_names))
+    title = _TITLE if bars.outputs == (TOTAL,) else f"{_TITLE} for {outputs}"
+    sentences = [f"{title}: {strongest_bars}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     noun = "fall of the score" if loss_names.is_score(result.loss) else "increase of the loss"
     body = draw(bars, BarTitles("shuffled", noun), _axis_title(result))
-    return (finish("permutation-importance", _TITLE, remarks, description, body),)
+    return (finish("permutation-importance", title, remarks, description, body),)
 
 
 def _noun(result: Result) -> str:
@@ -48,7 +51,8 @@ def _axis_title(result: Result) -> str:
     increase = f"{change[0].upper()}{change[1:]} after shuffling"
     if result.normalize:
         return f"{increase}, as a share of that before"
-    return f"{increase} ({loss_names.unit(result.loss)})"
+    unit = in_units_of(loss_names.unit(result.loss), result.output_names)
+    return f"{increase} ({unit})"
 
 
 def _baseline(result: Result, bars: Bars) -> str:

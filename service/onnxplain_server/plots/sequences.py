@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
     share_format,
     shorten,
 )
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
 from onnxplain_server.plots.firm.squares import DIVERGING
 
@@ -49,7 +50,7 @@ def _motif(result: Result, motif: Motif, name: str, output: int) -> Plot:
     panels = [_lines(near, irrelevant, output, "importance", "Importance (Q)")]
     if irrelevant.weights is not None:
         panels.insert(0, _lines(near, irrelevant, output, "weight", "Raw weight (w)"))
-    title = f"{shorten(clean(motif.motif), 30)} along the sequence"
+    title = f"{shorten(clean(motif.motif), 30)} along the sequence for {_output(result, output)}"
     peak = int(np.nanargmax(np.abs(near[0].importances[:, output])))
     value = near[0].importances[peak, output]
     remarks = [
@@ -156,7 +157,7 @@ def _map(result: Result, kmers: Kmers, output: int) -> Plot:
         if np.isfinite(value)
     ]
     letters = "1 letter" if kmers.length == 1 else f"{kmers.length} letters"
-    title = f"Importance of strings of {letters} by position"
+    title = f"Importance of strings of {letters} by position for {_output(result, output)}"
     code, position = np.unravel_index(int(np.nanargmax(np.abs(importances))), importances.shape)
     strongest = text_of(int(code), kmers.length, result.alphabet)
     remarks = [f"{strongest} at position {position} is strongest"]
@@ -208,6 +209,10 @@ def _cells(rows: list[Spec], texts: list[str], positions: int) -> Spec:
             ),
         },
     }
+
+
+def _output(result: Result, output: int) -> str:
+    return spoken([result.output_names[output]], len(result.output_names))
 
 
 def _output_remarks(result: Result, output: int) -> list[str]:

@@ -52,14 +52,15 @@ def test_numbers_on_a_scale_show_a_hundredth_of_their_span(
     ("value", "written"),
     [
         (0.0640123, "0.064"),
-        (12345.6, "12,300"),
+        (12345.6, "12,346"),
+        (16281.0, "16,281"),
         (0.99999, "1"),
         (0.0, "0"),
         (0.000812, "0.000812"),
         (-1.5, "−1.5"),
     ],
 )
-def test_numbers_by_themselves_have_three_digits_and_no_exponent(
+def test_numbers_by_themselves_have_three_digits_or_whole_units_and_no_exponent(
     value: float, written: str
 ) -> None:
     assert spell(value, share_format(np.array([value, 1.0]))) == written

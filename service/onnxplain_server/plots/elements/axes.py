@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from onnxplain_server.plots.elements.labels import (
     distinguish,
     scale_format,
     shorten,
+    shorten_inside,
     spell,
 )
 from onnxplain_server.plots.elements.style import Spec
@@ -175,26 +176,50 @@ class Categories:
         axis: Spec = {"title": self.title}
         if upright:
             slant = len(sort) * max(map(len, sort)) > _WIDTH_CHARACTERS
-            axis |= {"labelAngle": -35 if slant else 0, "labelLimit": 120}
+            axis |= {"labelAngle": -35 if slant else 0}
         return {"type": "nominal", "sort": sort, "axis": axis}
 
 
 Axis: TypeAlias = NumberLine | Categories
 
+PANEL_TITLE_LENGTH = 30
+"""Characters of the title of an axis in a panel."""
+_CATEGORY_LENGTH = 42
+
+
+def in_panel(axis: Axis) -> Axis:
+    """Shorten the title of an axis to the width of a panel."""
+    return replace(axis, title=shorten_inside(axis.title, PANEL_TITLE_LENGTH))
+
 
 def lay_axis(
-    name: str, grid: Array, sample: Array, limit: int, *, is_stepped: bool = False
+    name: str,
+    grid: Array,
+    sample: Array,
+    limit: int,
+    *,
+    effects: Vector | None = None,
+    is_stepped: bool = False,
 ) -> tuple[Axis, list[str]]:
     """Make an axis for at most `limit` values of a feature, with remarks on those left out.
 
     Keeps evenly spaced numbers, with a remark only if each is a step, or the most frequent strings
     of the sample, or the first strings without a sample.
+
+    Parameters
+    ----------
+    grid : (n,)
+        Values of the feature; strings are sorted by their effects, the largest first.
+    effects : (n,), or None
+        What the values lead to; None to keep strings in the order of the grid.
     """
     title = shorten(clean(name), 60)
     present = [value for value in grid if not is_missing(value)]
     has_missing = len(present) < len(grid)
     if grid.dtype.kind in "OU" or not np.isfinite(np.array(present, float)).any():
-        return _categories(title, sorted(set(map(str, present))), sample, limit, has_missing)
+        ordered = _by_effect(grid, effects)
+        axis = _categories(title, ordered, sample, limit, has_missing)
+        return axis, _left_out(len(ordered), limit, title, sample, effects)
     values = np.unique([value for value in present if math.isfinite(value)]).astype(np.float64)
     count = values.size
     if count > limit:
@@ -204,16 +229,36 @@ def lay_axis(
     return NumberLine(title, values, has_missing, is_stepped), remarks
 
 
+def _by_effect(grid: Array, effects: Vector | None) -> list[str]:
+    """Return the distinct strings of a grid, those with the largest mean effect first."""
+    found: dict[str, list[float]] = {}
+    for place, value in enumerate(grid.tolist()):
+        if not is_missing(value):
+            effect = 0.0 if effects is None else float(effects[place])
+            found.setdefault(str(value), []).append(effect if math.isfinite(effect) else -math.inf)
+    return sorted(found, key=lambda value: -float(np.mean(found[value])))
+
+
 def _categories(
     title: str, values: list[str], sample: Array, limit: int, has_missing: bool
-) -> tuple[Categories, list[str]]:
+) -> Categories:
     frequency = Counter(sample.tolist())
     most_frequent = set(sorted(values, key=lambda value: -frequency[value])[:limit])
     shown = [value for value in values if value in most_frequent]
-    labels = dict(zip(shown, distinguish(shown), strict=True))
-    selection = f"{limit} most frequent" if sample.size else f"First {limit}"
-    remarks = [f"{selection} of {len(values)} values of {shorten(title)}"]
-    return Categories(title, labels, has_missing), remarks if len(values) > limit else []
+    short = distinguish(shorten_inside(name, _CATEGORY_LENGTH) for name in distinguish(shown))
+    return Categories(title, dict(zip(shown, short, strict=True)), has_missing)
+
+
+def _left_out(
+    count: int, limit: int, title: str, sample: Array, effects: Vector | None
+) -> list[str]:
+    """Return a remark on strings left out, and how the others were chosen."""
+    if count <= limit:
+        return []
+    if sample.size:
+        return [f"{limit} most frequent of {count} values of {shorten(title)}"]
+    chosen = "those with the highest predictions" if effects is not None else "the first"
+    return [f"{limit} of {count} values of {shorten(title)}, {chosen}"]
 
 
 def round_numbers(low: float, high: float) -> Vector:

@@ -8,7 +8,13 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.plots.elements.chart import tooltip
-from onnxplain_server.plots.elements.labels import clean, data_number, share_format, shorten_inside
+from onnxplain_server.plots.elements.labels import (
+    clean,
+    data_number,
+    share_format,
+    shorten_inside,
+    spell,
+)
 from onnxplain_server.plots.elements.style import (
     BAR_STEP,
     GROUPED_BAR_STEP,
@@ -18,7 +24,13 @@ from onnxplain_server.plots.elements.style import (
     Spec,
 )
 
-_LABEL_LENGTH = 42  # characters
+JOINT = " × "
+LABEL_LENGTH = 42
+"""Characters of a label on an axis."""
+NO_SPREAD = "–"
+"""Text where a bar has no error bar."""
+_LINE_HEIGHT = 15  # pixels of a label
+_MAX_ENTRIES = 4  # of a group of features, in a label
 _TITLE_WIDTH = 560  # pixels; some fonts are wider than ours
 _ERROR_COLOUR = "#202124"
 _BORDER_WIDTH = 4  # pixels
@@ -86,12 +98,18 @@ class BarTitles:
     series: str = "output"
 
 
-def label(features: tuple[str, ...], joint: str = ":") -> str:
-    """Join feature names, each shortened if they are too long together."""
-    names = [clean(feature) for feature in features]
-    room = _LABEL_LENGTH // len(names)
-    fits = len(joint.join(names)) <= _LABEL_LENGTH
-    return joint.join(names if fits else [shorten_inside(name, room) for name in names])
+def label(features: tuple[str, ...], joint: str = JOINT) -> str:
+    """Join feature names, each shortened if it is too long; of many, the first."""
+    names = [shorten_inside(clean(feature), LABEL_LENGTH) for feature in features]
+    if len(names) > _MAX_ENTRIES:
+        names = [*names[: _MAX_ENTRIES - 1], f"{len(names) - _MAX_ENTRIES + 1} more"]
+    return joint.join(names)
+
+
+def in_lines(text: str, joint: str = JOINT) -> str:
+    """Break a long label behind each sign that joins names."""
+    is_long = len(text) > LABEL_LENGTH
+    return text.replace(joint, f"{joint.rstrip()}\n") if is_long else text
 
 
 def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
@@ -103,7 +121,7 @@ def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
             "field": "label",
             "type": "nominal",
             "sort": list(bars.labels),
-            "axis": {"title": None, "domain": False, "ticks": False, "labelLimit": 300},
+            "axis": {"title": None, "domain": False, "ticks": False, **_line_axis(bars)},
         },
         "x": {
             "field": "value",
@@ -119,7 +137,7 @@ def draw(bars: Bars, titles: BarTitles, axis_title: str) -> Spec:
         "tooltip": _tooltip(bars, titles, number_format),
     }
     return {
-        "data": {"values": _rows(bars)},
+        "data": {"values": rows(bars)},
         "width": PLOT_WIDTH,
         **(_grouped(bars, titles, encoding) if is_grouped else _labelled(bars, encoding)),
     }
@@ -129,27 +147,28 @@ def _tooltip(bars: Bars, titles: BarTitles, number_format: str) -> list[Spec]:
     series = [("output", titles.series, "")] if len(bars.outputs) > 1 else []
     value = ("value", titles.value, number_format)
     p_value = [] if bars.p_values is None else [("p", "p-value", ",.3~r")]
-    errors = _error_fields(bars.errors, number_format)
+    errors = _error_fields(bars.errors)
     return tooltip(("feature", titles.row, ""), *series, value, *errors, *p_value)
 
 
-def _error_fields(errors: ErrorBars | None, number_format: str) -> list[tuple[str, str, str]]:
-    """Return the tooltip fields of error bars."""
+def _error_fields(errors: ErrorBars | None) -> list[tuple[str, str, str]]:
+    """Return the tooltip field of error bars."""
     if errors is None:
         return []
-    if not errors.confidence:
-        return [("error", "standard error", number_format)]
-    percent = f"{100 * errors.confidence:.3g} %"
-    return [("low", f"{percent} from", number_format), ("high", f"{percent} to", number_format)]
+    percent = f"{100 * errors.confidence:.3g} % interval"
+    return [("spread", percent if errors.confidence else "standard error", "")]
 
 
-def _rows(bars: Bars) -> list[Spec]:
+def rows(bars: Bars) -> list[Spec]:
+    """Return the data rows: one for each bar whose value is finite."""
+    number_format = share_format(bars.values)
     return [
         {
             "label": bars.labels[row],
             "feature": bars.names[row],
             "output": bars.outputs[column],
             "value": data_number(value),
+            "text": spell(value, number_format),
             **({} if bars.errors is None else _error(value, bars.errors, row, column)),
             **({} if bars.p_values is None else _p_value(bars.p_values[row, column])),
         }
@@ -167,22 +186,23 @@ def _error(value: float, errors: ErrorBars, row: int, column: int) -> Spec:
     """Return the ends of an error bar, and the right end of bar and error bar together."""
     low, high = float(errors.low[row, column]), float(errors.high[row, column])
     if not np.isfinite(high - low):
-        return {"end": data_number(max(value, 0.0))}
+        return {"end": data_number(max(value, 0.0)), "spread": NO_SPREAD}
+    number_format = share_format(np.array([low, high, value]))
+    spread = [low, high] if errors.confidence else [(high - low) / 2]
     ends = {"low": low, "high": high, "end": max(high, value, 0.0)}
-    if not errors.confidence:
-        ends["error"] = (high - low) / 2
-    return {name: data_number(end) for name, end in ends.items()}
+    return {
+        **{name: data_number(end) for name, end in ends.items()},
+        "spread": " to ".join(spell(end, number_format) for end in spread),
+    }
 
 
 def _labelled(bars: Bars, encoding: Spec) -> Spec:
     """Draw one bar per row, with its number at the end."""
-    number: Spec = {
-        "text": {"field": "value", "type": "quantitative", "format": share_format(bars.values)}
-    }
+    number: Spec = {"text": {"field": "text"}}
     if bars.errors is not None:
         number["x"] = {"field": "end", "type": "quantitative"}
     return {
-        "height": {"step": BAR_STEP},
+        "height": {"step": max(BAR_STEP, _label_height(bars))},
         "encoding": encoding,
         "layer": [
             {"mark": {"type": "bar", "color": PLAIN_COLOUR, "height": {"band": 0.72}}},
@@ -231,7 +251,19 @@ def _error_layers(bars: Bars) -> list[Spec]:
 
 def _step(bars: Bars) -> int:
     """Return the height of a bar: smaller if there are too many for a screen."""
-    return min(GROUPED_BAR_STEP, max(4, 640 // bars.values.size))
+    height = min(GROUPED_BAR_STEP, max(4, 640 // bars.values.size))
+    return max(height, -(-_label_height(bars) // len(bars.outputs)))
+
+
+def _label_height(bars: Bars) -> int:
+    """Return the pixels that the label with the most lines takes."""
+    return _LINE_HEIGHT * (1 + max(label.count("\n") for label in bars.labels))
+
+
+def _line_axis(bars: Bars) -> Spec:
+    """Break labels into their lines; they are short enough to be shown whole."""
+    has_lines = any("\n" in label for label in bars.labels)
+    return {"labelLimit": 0, **({"labelExpr": r"split(datum.label, '\n')"} if has_lines else {})}
 
 
 def _axis_format(number_format: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.plots.elements.axes import Axis, Categories, is_missing
+from onnxplain_server.plots.elements.axes import Axis, Categories, in_panel, is_missing
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.curves import (
     Legend,
@@ -19,7 +19,7 @@ from onnxplain_server.plots.elements.curves import (
     number_format,
     value_channel,
 )
-from onnxplain_server.plots.elements.style import PANEL_HEIGHT, PLAIN_COLOUR, Spec
+from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
 
 _MEAN_COLOUR = "#202124"
 _ROW_STEP = 32
@@ -51,10 +51,11 @@ def draw(
     axis: Axis, grid: Array, bundles: Sequence[Bundle], legend: Legend, value_title: str
 ) -> Spec:
     """Draw bundles over the points of a grid that have a place on the axis."""
+    axis = in_panel(axis) if len(legend.panels) > 1 else axis
     held = [place for place, point in enumerate(grid) if axis.holds(point)]
     numbers = np.concatenate([bundle.values[:, held].ravel() for bundle in bundles])
     value = value_channel(numbers, legend, value_title)
-    places = _places(axis, value, is_small=len(legend.panels) > 1)
+    places = _places(axis, value)
     colour = _opaque(colour_channel(legend))
     in_one_panel = max(sum(len(b.rows) for b in bundles if b.panel == a.panel) for a in bundles)
     layers = [
@@ -113,15 +114,13 @@ def _unfold(axis: Axis, grid: Array) -> list[Spec]:
     ]
 
 
-def _places(axis: Axis, value: Spec, *, is_small: bool) -> Spec:
+def _places(axis: Axis, value: Spec) -> Spec:
     """Encode feature and value; categories run downwards, and curves follow their order."""
     if isinstance(axis, Categories):
         y = {"field": "x", **axis.channel(upright=False)}
         y["axis"] |= {"grid": True, "domain": False, "ticks": False}
         value["axis"]["grid"] = False
         return {"y": y, "x": value, "order": {"field": "order", "type": "quantitative"}}
-    if is_small:
-        value["axis"]["titleLimit"] = PANEL_HEIGHT
     return {"x": {"field": "x", **axis.channel(to_edges=False)}, "y": value}
 
 

@@ -19,6 +19,7 @@ from onnxplain_server.plots.elements.style import (
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 SUBTITLE_WIDTH = 92  # characters that fit over a plot and its labels
+TITLE_WIDTH = 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,15 +46,28 @@ def finish(name: str, title: str, remarks: Iterable[str], description: str, body
     """Add title, remarks as subtitle, description and style to a specification."""
     # Non-breaking spaces keep "age = 20" on one line.
     unbroken = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
-    lines = [line for remark in unbroken for line in textwrap.wrap(remark, SUBTITLE_WIDTH)]
     spec: Spec = {
         "$schema": SCHEMA,
-        "title": {"text": title, "subtitle": lines},
+        "title": {
+            "text": wrapped([title], TITLE_WIDTH),
+            "subtitle": wrapped(unbroken, SUBTITLE_WIDTH),
+        },
         "description": description,
+        # For pages that break the lines anew.
+        "usermeta": {"title": title, "remarks": unbroken},
         **body,
         "config": CONFIG,
     }
     return Plot(name, title, description, spec)
+
+
+def wrapped(texts: Iterable[str], width: int) -> list[str]:
+    """Break texts into lines of up to `width` characters, between words only."""
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    ]
 
 
 def in_panels(rows: list[Spec], panels: Sequence[str], drawing: Spec, resolve: Spec) -> Spec:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
 from onnxplain_server.methods.classes import ClassPairing
-from onnxplain_server.plots.elements.chart import SUBTITLE_WIDTH, Plot
+from onnxplain_server.plots.elements.chart import SUBTITLE_WIDTH, Plot, wrapped
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
 
 _MAX_CLASSES = 6
@@ -39,7 +38,12 @@ def _phrase(pairing: ClassPairing, *, is_only: bool) -> str:
 
 def _with_remark(plot: Plot, remark: str) -> Plot:
     title = plot.vega_lite["title"]
-    lines = [*title["subtitle"], *textwrap.wrap(remark, SUBTITLE_WIDTH)]
+    lines = [*title["subtitle"], *wrapped([remark], SUBTITLE_WIDTH)]
     description = f"{plot.description} {remark}"
-    spec = plot.vega_lite | {"title": title | {"subtitle": lines}, "description": description}
+    meta = plot.vega_lite["usermeta"]
+    spec = plot.vega_lite | {
+        "title": title | {"subtitle": lines},
+        "description": description,
+        "usermeta": meta | {"remarks": [*meta["remarks"], remark]},
+    }
     return replace(plot, description=description, vega_lite=spec)

@@ -8,9 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import MISSING, Axis, Categories, NumberLine, is_missing
+from onnxplain_server.plots.elements.axes import (
+    MISSING,
+    PANEL_TITLE_LENGTH,
+    Axis,
+    Categories,
+    NumberLine,
+    in_panel,
+    is_missing,
+)
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
-from onnxplain_server.plots.elements.labels import data_number, is_flat, scale_format
+from onnxplain_server.plots.elements.labels import (
+    data_number,
+    is_flat,
+    scale_format,
+    shorten_inside,
+)
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,
@@ -72,6 +85,7 @@ def draw(
     axis: Axis, series: Sequence[Series], legend: Legend, value_title: str, sample: Array
 ) -> Spec:
     """Draw series over a feature, with a rug of a sample of its values."""
+    axis = in_panel(axis) if len(legend.panels) > 1 else axis
     values = np.concatenate([one.values for one in series])
     value = value_channel(values, legend, value_title)
     encoding = {**colour_channel(legend), "tooltip": _tooltip(axis, legend, values)}
@@ -87,6 +101,8 @@ def draw(
 
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
     """Return scale and axis of the values."""
+    if len(legend.panels) > 1:
+        title = shorten_inside(title, PANEL_TITLE_LENGTH)
     value: Spec = {
         "field": "value",
         "type": "quantitative",

@@ -102,9 +102,12 @@ def data_number(value: float) -> float:
 
 
 def share_format(values: Array) -> str:
-    """Choose a d3 format for separate numbers: three significant digits."""
+    """Choose a d3 format for separate numbers: three significant digits, or to whole units."""
     largest = _largest(values)
-    return ",.3~r" if largest == 0 or 1e-4 <= largest < 1e9 else ".2~e"
+    if largest != 0 and not 1e-4 <= largest < 1e9:
+        return ".2~e"
+    digits = math.floor(math.log10(largest)) + 1 if largest else 0
+    return f",.{max(digits, 3)}~r"
 
 
 def scale_format(values: Array) -> str:

@@ -13,6 +13,8 @@ from onnxplain_server.plots.elements.style import Spec
 
 _SIDE = 440
 _MARGIN = 0.06
+_NARROWEST = np.array([0.9, 0.35])
+"""Smallest width and height, as shares of the larger of both."""
 _CHARACTER_WIDTH, _LINE_HEIGHT = 6.2, 12.0
 """Size of label text, in pixels."""
 _ANCHORS = ((9, 0, "left"), (-9, 0, "right"), (0, -12, "center"), (0, 13, "center"))
@@ -59,8 +61,8 @@ def extent_of(points: Matrix) -> PlaneExtent:
     low, high = ends.min(axis=0), ends.max(axis=0)
     margin = _MARGIN * max(float((high - low).max()), 1e-9)
     low, high = low - margin, high + margin
-    # Leaves room for labels if vectors are almost on a line.
-    padding = np.maximum(0.35 * (high - low).max() - (high - low), 0) / 2
+    # Leaves room for labels if vectors are almost on a line, and fills the width below the title.
+    padding = np.maximum(_NARROWEST * (high - low).max() - (high - low), 0) / 2
     low, high = low - padding, high + padding
     unit = _SIDE / float((high - low).max())
     return PlaneExtent((float(low[0]), float(high[0])), (float(low[1]), float(high[1])), unit)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.plots.elements.bars import Bars, ErrorBars, label
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.plots.elements.bars import JOINT, Bars, ErrorBars, in_lines, label
 from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
@@ -27,7 +27,7 @@ def strongest(
     features: Sequence[tuple[str, ...]],
     values: Matrix,
     output_names: tuple[str, ...],
-    joint: str = ":",
+    joint: str = JOINT,
     *,
     errors: ErrorBars | None = None,
     p_values: Matrix | None = None,
@@ -46,10 +46,13 @@ def strongest(
     is_nonzero = ~(values == 0).all(axis=1)
     order = np.argsort(-finite.sum(axis=1), kind="stable")
     rows = (order[is_nonzero[order]] if is_nonzero.any() else order)[:MOST_BARS]
-    columns = np.sort(np.argsort(-finite.sum(axis=0), kind="stable")[:MOST_SERIES])
+    columns = strongest_outputs(values)
     return Bars(
         names=tuple(joint.join(map(clean, features[row])) for row in rows),
-        labels=distinguish(label(features[row], joint) for row in rows),
+        labels=tuple(
+            in_lines(text, joint)
+            for text in distinguish(label(features[row], joint) for row in rows)
+        ),
         outputs=tuple(distinguish(output_names)[column] for column in columns),
         columns=tuple(columns.tolist()),
         values=values[np.ix_(rows, columns)],
@@ -61,12 +64,18 @@ def strongest(
     )
 
 
+def strongest_outputs(values: Matrix) -> Indices:
+    """Return the outputs, (n_shown,), with the largest sums of values: (n_rows, n_outputs)."""
+    sums = np.where(np.isfinite(values), values, 0.0).sum(axis=0)
+    return np.sort(np.argsort(-sums, kind="stable")[:MOST_SERIES])
+
+
 def finding(bars: Bars) -> str:
     """Name the strongest row with its value, and the next two."""
     if bars.nonzero == 0:
         return "none found"
     numbers = [each(bars.outputs, row, bars.values) for row in bars.values[:3]]
-    first, *others = bars.labels[:3]
+    first, *others = (" ".join(label.split("\n")) for label in bars.labels[:3])
     if len(bars.outputs) == 1:
         others = [f"{name} at {at}" for name, at in zip(others, numbers[1:], strict=True)]
     strongest_row = f"{first} is strongest at {numbers[0]}"

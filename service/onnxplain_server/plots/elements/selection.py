@@ -42,6 +42,8 @@ class View:
         Remarks on what is left out.
     is_stepped : bool
         Whether curves are constant between grid points and change at the later one.
+    output_count : int
+        Number of outputs, shown or not.
     """
 
     features: tuple[str, ...]
@@ -52,6 +54,7 @@ class View:
     common_scale: bool
     remarks: tuple[str, ...]
     is_stepped: bool
+    output_count: int
 
 
 def views(result: Result) -> Iterator[View]:
@@ -75,6 +78,7 @@ def views(result: Result) -> Iterator[View]:
             common_scale=comparable(np.concatenate([curve.values for curve in shown])[:, columns]),
             remarks=tuple(_left_out(requested, shown, columns)),
             is_stepped=requested[0].is_stepped,
+            output_count=len(output_names),
         )
 
 

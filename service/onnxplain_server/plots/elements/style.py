@@ -39,6 +39,9 @@ BAR_STEP, GROUPED_BAR_STEP = 24, 10
 
 _INK, _QUIET, _FAINT = "#202124", "#5f6368", "#e8eaed"
 
+AXIS_TITLE = (_QUIET, 12)
+"""Colour and size in pixels of titles of axes."""
+
 # The background is always white: black, the blue and the ends of viridis would vanish on a dark
 # one, and text readable on both would have to be grey.
 CONFIG: Spec = {
@@ -64,14 +67,14 @@ CONFIG: Spec = {
         "labelColor": _INK,
         "labelFlush": False,
         "labelFontSize": 11,
-        "labelLimit": 200,
+        "labelLimit": 0,
         "labelPadding": 5,
         "labelSeparation": 8,
         "tickColor": "#9aa0a6",
         "titleColor": _QUIET,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "titleLimit": 440,
+        "titleLimit": 0,
         "titlePadding": 10,
     },
     "header": {
@@ -85,12 +88,12 @@ CONFIG: Spec = {
         "gradientLength": 180,
         "labelColor": _INK,
         "labelFontSize": 11,
-        "labelLimit": 180,
+        "labelLimit": 0,
         "symbolSize": 64,
         "titleColor": _QUIET,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "titleLimit": 180,
+        "titleLimit": 0,
     },
 }
 

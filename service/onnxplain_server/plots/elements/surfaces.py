@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.plots.elements.axes import Axis, Categories
+from onnxplain_server.plots.elements.axes import Axis, Categories, in_panel
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.labels import data_number, scale_format
 from onnxplain_server.plots.elements.style import AREA_SCHEME, Spec
@@ -41,6 +41,8 @@ def draw(
     common_scale: bool,
 ) -> Spec:
     """Draw the first feature as x, the second as y, the values as colours."""
+    if len(panels) > 1:
+        axes = (in_panel(axes[0]), in_panel(axes[1]))
     values = np.concatenate([surface.values for surface in surfaces])
     full = all(_is_rectangle(surface) for surface in surfaces)
     number_format = scale_format(values) if common_scale else ",.4~r"

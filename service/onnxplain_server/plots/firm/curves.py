@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.methods.firm.result import ConditionalExpectation, FirmImportance
-from onnxplain_server.plots.elements.axes import Axis, NumberLine, is_missing, lay_axis
+from onnxplain_server.plots.elements.axes import Axis, NumberLine, in_panel, is_missing, lay_axis
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
     scale_format,
     shorten,
 )
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.style import PANEL_WIDTH, SERIES_COLOURS, Spec
 
 _MAX_PANELS = 6
@@ -26,7 +27,6 @@ _HEIGHT, _HISTOGRAM_HEIGHT = 170, 34
 _MAX_OUTPUTS = 3
 _MAX_LEVELS = 20
 _BIN_COUNT = 24
-_TITLE = "Expected score along each feature"
 _SCATTER_COLOUR = "#9aa0a6"
 
 
@@ -45,10 +45,11 @@ def plots(result: Result) -> Iterator[Plot]:
         remarks.append(f"{len(shown)} most important of {len(result.importances):,} features")
     if len(outputs) < len(result.output_names):
         remarks.append(f"{len(outputs)} of {len(result.output_names)} outputs")
-    sentences = [f"{_TITLE}: {', '.join(clean(i.feature) for i in shown)}", *remarks]
+    title = f"Expected score of {spoken(names, len(result.output_names))} along each feature"
+    sentences = [f"{title}: {', '.join(clean(i.feature) for i in shown)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = {"concat": panels, "columns": min(_MAX_COLUMNS, len(panels)), "spacing": 36}
-    yield finish("firm-curves", _TITLE, remarks, description, body)
+    yield finish("firm-curves", title, remarks, description, body)
 
 
 def _strongest(result: Result) -> list[FirmImportance]:
@@ -72,11 +73,12 @@ def _panel(
     sample = result.scatter.values[importance.feature]
     values = _axis_values(levels, sample)
     limit = _MAX_LEVELS if levels.dtype == object else len(values)
-    axis, _ = lay_axis(importance.feature, values, sample, limit)
+    effects = importance.curve.expected[:, outputs[-1]] if levels.dtype == object else None
+    axis, _ = lay_axis(importance.feature, values, sample, limit, effects=effects)
+    axis = in_panel(axis)
     channel = (
         axis.channel(to_edges=False) if isinstance(axis, NumberLine) else axis.channel(upright=True)
     )
-    channel["axis"] = channel["axis"] | {"titleLimit": PANEL_WIDTH}
     x = {"field": "x", **channel}
     main = {
         "width": PANEL_WIDTH,

@@ -10,7 +10,8 @@ from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.firm import Result
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, label
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
+from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.naming import spoken, unit_of
 from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
 from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.firm import curves, squares
@@ -33,10 +34,11 @@ def _ranking(result: Result) -> Plot:
     values = np.array([importance.values for importance in result.importances])
     bars = _bars(result, values)
     remarks = _remarks(result, bars)
-    sentences = [f"{_TITLE}: {finding(bars)}", _axis_title(result), *remarks]
+    title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
+    sentences = [f"{title}: {finding(bars)}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = draw(bars, BarTitles("feature", "importance"), _axis_title(result))
-    return finish("firm", _TITLE, remarks, description, body)
+    return finish("firm", title, remarks, description, body)
 
 
 def _bars(result: Result, values: Matrix) -> Bars:
@@ -77,14 +79,12 @@ def _axis_title(result: Result) -> str:
 
 
 def _unit(result: Result) -> str:
-    if len(result.output_names) == 1:
-        return f"unit of {shorten(clean(result.output_names[0]), 24)}"
-    return "unit of the output"
+    return f"units of {unit_of(result.output_names)}"
 
 
 def _remarks(result: Result, bars: Bars) -> list[str]:
     estimators = dict.fromkeys(importance.estimator.value for importance in result.importances)
-    remarks = [f"Estimated by {', '.join(estimators)}"]
+    remarks = [f"Estimated by {', '.join(e.lower().replace('_', '-') for e in estimators)}"]
     if (bars.values[np.isfinite(bars.values)] < 0).any():
         remarks.append("Below 0: the score falls as the feature rises, or where it holds")
     if result.confidence_level:

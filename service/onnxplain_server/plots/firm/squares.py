@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     shorten_inside,
 )
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
 _MAX_LITERALS = 30
@@ -42,10 +43,14 @@ def plots(result: Result) -> Iterator[Plot]:
 def _square(result: Result, literals: PairGrid, name: str) -> Plot:
     outputs = range(min(_MAX_OUTPUTS, len(result.output_names)))
     kept = _strongest(result, literals)
-    labels = distinguish(shorten_inside(clean(literals.names[i]), 28) for i in kept)
+    labels = distinguish(shorten_inside(clean(literals.names[i]), 42) for i in kept)
     reach = _reach(result, literals)
     blocks = [_block(result, literals, kept, labels, output, reach) for output in outputs]
-    title = f"Pairs: {_JOINTS[literals.combination]}"
+    names = [result.output_names[k] for k in outputs]
+    title = (
+        f"Importance of pairs ({_JOINTS[literals.combination]}) for "
+        f"{spoken(names, len(result.output_names))}"
+    )
     remarks = ["Above: each feature by itself; below: pairs. Above 0 the score rises with them"]
     if len(kept) < len(literals.names):
         remarks.append(f"{len(kept)} most important of {len(literals.names)} features")
@@ -119,7 +124,7 @@ def _cells(
     reach: float,
 ) -> Spec:
     scale = {"domain": [-reach, 0, reach], "range": list(DIVERGING), "type": "linear"}
-    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 180}
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 0}
     values = np.array([row["value"] or 0.0 for row in rows])
     return {
         "data": {"values": rows},

@@ -1,109 +1,129 @@
-"""Interaction statistics as bars: one plot of shares, one on the scale of the output.
+"""Interaction statistics as bars: sizes on the scale of the output, with a switch to shares.
 
-Two plots per order instead of one with two halves, because each is sorted by itself: the
-strongest pair by share is seldom the one that moves the output most.
+Each measure is sorted by itself: the strongest pair by share is seldom the one that moves the
+output most.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import starmap
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
+from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
+from onnxplain_server.plots.elements.labels import distinguish
+from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.ranking import (
+    counts,
+    each,
+    finding,
+    strongest,
+    strongest_outputs,
+)
+from onnxplain_server.plots.elements.switch import Measure, draw
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Texts for one list of statistics of a result; `share` and `size` are axis titles."""
+    """Texts for one list of statistics of a result; `share` and `size` name the two measures."""
 
     name: str
     title: str
     noun: str
     share: str
     size: str
-    caution: str = ""
+    is_ratio_of_small: bool = False
 
 
-_UNSTABLE = (
-    "Unstable where the features matter little together: compare the plot on the output's scale"
-)
 _ORDERS = (
     _Order(
         "overall",
-        "Overall interactions",
+        "Interactions of each feature with all others",
         "feature",
-        "H²: share of prediction variance from interactions of the feature",
-        "Typical size of the feature's interactions (√numerator, in units of the output)",
+        "share of prediction variance from interactions of the feature",
+        "Typical size of the feature's interactions",
     ),
     _Order(
         "pairwise",
-        "Pairwise interactions",
+        "Interactions of pairs",
         "pair",
-        "H²: share of the pair's joint effect that is interaction",
-        "Typical size of the interaction (√numerator, in units of the output)",
-        _UNSTABLE,
+        "share of the pair's joint effect that is interaction",
+        "Typical size of the interaction",
+        is_ratio_of_small=True,
     ),
     _Order(
         "threeway",
-        "Three-way interactions",
+        "Interactions of triples",
         "triple",
-        "H²: share of the triple's joint effect that is three-way interaction",
-        "Typical size of the interaction (√numerator, in units of the output)",
-        _UNSTABLE,
+        "share of the triple's joint effect that is interaction of all three",
+        "Typical size of the interaction",
+        is_ratio_of_small=True,
     ),
     _Order(
         "importance",
         "Feature importance from partial dependence",
         "feature",
-        "Share of prediction variance that the other features leave unexplained",
-        "Typical size of the feature's effects (√numerator, in units of the output)",
+        "share of prediction variance that the other features leave unexplained",
+        "Typical size of the feature's effects",
     ),
 )
+_SIZE, _SHARE = "size", "share"
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw every order that the result has, each as "overall" and "overall-size"."""
-    arguments = [
-        (order, result, relative)
-        for order in _ORDERS
-        if getattr(result, order.name)
-        for relative in (True, False)
+    """Draw every order that the result has: sizes, with a switch to shares."""
+    return tuple(_plot(order, result) for order in _ORDERS if getattr(result, order.name))
+
+
+def _plot(order: _Order, result: Result) -> Plot:
+    sizes, shares = (_bars(order, result, relative=relative) for relative in (False, True))
+    title = f"{order.title} for {spoken(sizes.outputs, len(result.output_names))}"
+    unit = unit_of(result.output_names)
+    measures = [
+        Measure(_SIZE, f"size, in units of {unit}", f"{order.size} (units of {unit})", sizes),
+        Measure(_SHARE, "share (H²)", f"H²: {order.share}", shares),
     ]
-    return tuple(starmap(_plot, arguments))
-
-
-def _plot(order: _Order, result: Result, relative: bool) -> Plot:
-    statistics: tuple[Statistic, ...] = getattr(result, order.name)
-    values = np.array([_strength(statistic, relative) for statistic in statistics])
-    intervals = _intervals(statistics, result.resampling.confidence_level) if relative else None
-    names = [statistic.features for statistic in statistics]
-    p_values = _p_values(statistics)
-    bars = strongest(names, values, result.output_names, errors=intervals, p_values=p_values)
-    title = order.title if relative else f"{order.title}, on the output's scale"
-    remarks = counts(order.noun, bars, len(result.output_names))
+    remarks = [f"By size, {finding(sizes)}"] if sizes.nonzero else []
     if order.name != "importance":
-        remarks.insert(0, _total(result, bars, relative))
-    if intervals is not None:
-        percent = f"{100 * intervals.confidence:.3g} %"
-        remarks.append(f"Lines: {percent} intervals by resampling the rows")
-    if order.caution and relative:
-        remarks.append(order.caution)
+        remarks.append(_total(result, sizes))
+    remarks += counts(order.noun, sizes, len(result.output_names))
+    if shares.errors is not None:
+        percent = f"{100 * shares.errors.confidence:.3g} %"
+        remarks.append(f"Lines on shares: {percent} intervals by resampling the rows")
+    if order.is_ratio_of_small:
+        remarks.append(
+            f"Compare {order.noun}s by size: shares of weak ones are ratios of two small numbers"
+        )
     return finish(
-        order.name if relative else f"{order.name}-size",
+        order.name,
         title,
         remarks,
-        " ".join(f"{sentence}." for sentence in [f"{title}: {finding(bars)}", *remarks]),
-        draw(bars, BarTitles(order.noun), order.share if relative else order.size),
+        " ".join(f"{sentence}." for sentence in [title, *remarks]),
+        draw(measures, BarTitles(order.noun)),
     )
 
 
-def _strength(statistic: Statistic, relative: bool) -> Vector:
+def _bars(order: _Order, result: Result, *, relative: bool) -> Bars:
+    """Return the strongest statistics by one measure, of the outputs with the largest sizes."""
+    statistics: tuple[Statistic, ...] = getattr(result, order.name)
+    columns = strongest_outputs(np.array([_strength(s, relative=False) for s in statistics]))
+    values = np.array([_strength(s, relative=relative) for s in statistics])[:, columns]
+    intervals = _intervals(statistics, result.resampling.confidence_level) if relative else None
+    p_values = _p_values(statistics)
+    bars = strongest(
+        [statistic.features for statistic in statistics],
+        values,
+        tuple(distinguish(result.output_names)[column] for column in columns),
+        errors=intervals and intervals.take(np.arange(len(statistics)), columns),
+        p_values=None if p_values is None else p_values[:, columns],
+    )
+    return replace(bars, columns=tuple(columns.tolist()))
+
+
+def _strength(statistic: Statistic, *, relative: bool) -> Vector:
     return statistic.values if relative else np.sqrt(statistic.numerators)
 
 
@@ -123,7 +143,11 @@ def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
     return np.array(p_values) if p_values else None
 
 
-def _total(result: Result, bars: Bars, relative: bool) -> str:
-    total = _strength(result.total, relative)[list(bars.columns)]
-    name = "Total H²" if relative else "Typical size of all interactions together"
-    return f"{name}: {each(bars.outputs, total, total)}"
+def _total(result: Result, bars: Bars) -> str:
+    """Return a remark on all interactions together, by both measures."""
+    columns = list(bars.columns)
+    size, share = np.sqrt(result.total.numerators[columns]), result.total.values[columns]
+    return (
+        f"All interactions together: size {each(bars.outputs, size, size)}; "
+        f"H² {each(bars.outputs, share, share)}"
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Statistic
+from onnxplain_server.plots.elements.bars import JOINT
 from onnxplain_server.plots.elements.chart import tooltip
 from onnxplain_server.plots.elements.labels import clean, data_number, share_format, shorten, spell
 from onnxplain_server.plots.elements.style import (
@@ -23,7 +24,7 @@ _GREENS = ("#f4faf2", "#bae4b3", "#74c476", "#31a354", "#006d2c")
 _PURPLES = ("#f6f4fa", "#cbc9e2", "#9e9ac8", "#756bb1", "#54278f")
 _TINY = 1e-4  # share of the scale below which a number is written as "≈ 0"
 _DIGIT, _MARGIN = 6.4, 10  # pixels
-_NARROWEST, _WIDEST = 14, 64  # pixels of a cell
+_NARROWEST, _WIDEST = 14, 96  # pixels of a cell
 _RECT: Spec = {"type": "rect", "stroke": "white"}
 _CONTRAST = {"condition": {"test": "datum.dark", "value": "white"}, "value": "#202124"}
 _PLACES = (("first", "second"), ("second", "first"))
@@ -91,7 +92,7 @@ _INTERACTION = _Kind(
     "fill",
     _PURPLES,
     0.68,
-    ("Size of the interaction", "of two features"),
+    ("Size of the interaction", "of a pair"),
     "pair",
     "size of interaction",
     "H², share of joint effect",
@@ -180,7 +181,7 @@ def _row(content: Content, statistic: Statistic, output: int) -> Spec:
     return {
         "first": content.labels[places[0]],
         "second": content.labels[places[-1]],
-        "name": ":".join(map(clean, statistic.features)),
+        "name": JOINT.join(map(clean, statistic.features)),
         **{key: data_number(value) for key, value in numbers.items() if np.isfinite(value)},
     }
 
@@ -227,7 +228,7 @@ def _drawings(
 def _position(content: Content, side: int, x: str, y: str) -> Spec:
     labels = list(content.labels)
     slant = _DIGIT * max(map(len, labels)) > side
-    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 180}
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 0}
     place = {"type": "nominal", "sort": labels, "scale": {"domain": labels}}
     return {
         "x": {"field": x, **place, "axis": {**axis, "labelAngle": -45 if slant else 0}},

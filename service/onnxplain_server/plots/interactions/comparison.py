@@ -9,6 +9,7 @@ from onnxplain_server.methods import interactions, permutation_importance
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, strongest
 
 _TITLE = "Feature importance, two ways"
@@ -33,10 +34,12 @@ def compare(
     bars = strongest(features, values / values.max(axis=0), _WAYS)
     finding = _finding(features, values)
     remarks = [finding, *_MEANINGS, *counts("feature", bars, len(_WAYS))]
-    description = " ".join(f"{sentence}." for sentence in [_TITLE, *remarks])
+    names = interaction_result.output_names
+    title = f"{_TITLE}, for {spoken(names, len(names))}"
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     words = BarTitles("feature", "share of the largest", "importance by")
     body = draw(bars, words, "Importance, as a share of the most important feature's")
-    return (finish("importances", _TITLE, remarks, description, body),)
+    return (finish("importances", title, remarks, description, body),)
 
 
 def _common(

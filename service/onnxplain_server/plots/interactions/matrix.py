@@ -19,19 +19,15 @@ from onnxplain_server.methods.interactions import Result
 from onnxplain_server.plots.elements.bars import Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten_inside
+from onnxplain_server.plots.elements.naming import spoken, unit_of
 from onnxplain_server.plots.elements.ranking import finding, strongest
 from onnxplain_server.plots.elements.seriation import seriate
 from onnxplain_server.plots.interactions.cells import Content, draw
 
 _TITLE = "Importances and interactions"
-_LABEL_LENGTH = 28  # characters
+_LABEL_LENGTH = 42  # characters
 _FEWEST = 3
 _MOST, _MOST_IN_PANELS = 40, 20  # features
-_MEANINGS = (
-    "Diagonal: typical size of a feature's effects; other cells: of the interaction of two",
-    "Sizes are √numerator, in units of the output; each of the two has its own colour scale",
-    "Ordered so that features that interact strongly stand together",
-)
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
@@ -55,10 +51,16 @@ def _plot(result: Result, paired: set[str]) -> Plot:
         outputs=dict(zip(bars.columns, bars.outputs, strict=True)),
         confidence=result.resampling.confidence_level,
     )
-    remarks = [*_MEANINGS, *_remarks(result, bars, len(paired), content)]
+    remarks = [
+        "Diagonal: typical size of a feature's effects; other cells: of the interaction of a pair",
+        f"Sizes (√numerator) are in units of {unit_of(result.output_names)}",
+        "Ordered so that features that interact strongly stand together",
+        *_remarks(result, bars, len(paired), content),
+    ]
     found = f"Of the interactions, {finding(bars)}" if bars.nonzero else "Every pair is at 0"
-    description = " ".join(f"{sentence}." for sentence in [_TITLE, found, *remarks])
-    return finish("matrix", _TITLE, [found, *remarks], description, draw(content))
+    title = f"{_TITLE} for {spoken(bars.outputs, len(result.output_names))}"
+    description = " ".join(f"{sentence}." for sentence in [title, found, *remarks])
+    return finish("matrix", title, [found, *remarks], description, draw(content))
 
 
 def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list[str]:

@@ -7,28 +7,32 @@ from collections.abc import Sequence
 from onnxplain_server.methods.swarm import Effect, Perturbation, Result
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_inside
+from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.ranking import MOST_BARS
 from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.swarm import panels, summary
 from onnxplain_server.plots.swarm.axes import largest_weight, measure, score_scale
 
+_HINT = "Click the right end of a feature's row to see it in detail, or to hide it."
+
 
 def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
     """Draw one class, its most important features first."""
     shown = sorted(effects, key=lambda effect: -effect.importance)[:MOST_BARS]
-    labels = [shorten_inside(label, 34) for label in distinguish(e.feature for e in shown)]
+    labels = [shorten_inside(label, 42) for label in distinguish(e.feature for e in shown)]
     labels = list(distinguish(labels))
     scale = score_scale(result, shown)
     below = [panels.draw(result, shown, labels, scale), panels.histograms(shown, labels)]
     above = summary.draw(result, shown, labels, scale)
     body: Spec = {"vconcat": [above, {"hconcat": below}]}
-    class_name = clean(effects[0].class_name) if result.class_names else ""
     title = "Stress test: moving features"
-    if class_name:
-        title += f" of class {shorten(class_name)}"
+    if result.class_names:
+        title += f" in rows of {class_phrase(effects[0].class_name)}"
     remarks = [_finding(result, shown[0]), *_remarks(result, effects, shown)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    return finish(name, title, remarks, description, body)
+    plot = finish(name, title, remarks, description, body)
+    plot.vega_lite["usermeta"] |= {"hint": _HINT}
+    return plot
 
 
 def _finding(result: Result, strongest: Effect) -> str:
@@ -49,6 +53,14 @@ def _perturbation(result: Result, weight: float) -> str:
     return f"with values times {weight:.3g} ({limit})"
 
 
+def made_up(result: Result, effect: Effect) -> str:
+    """Return a remark that rows moved by the best weight are no real ones."""
+    weight = f"{effect.search_result.best_weight:.3g}"
+    gaussian = result.motion.perturbation is Perturbation.GAUSSIAN
+    moved = f"with noise of {weight} standard deviations" if gaussian else f"scaled by {weight}"
+    return f"Rows {moved} are made up to test the model: they are no real persons or things"
+
+
 def extrapolation(effects: Sequence[Effect]) -> list[str]:
     """Return a remark on rows that best weights move out of the data; none if there are none."""
     harmful = [effect for effect in effects if effect.importance > 0]
@@ -64,9 +76,9 @@ def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect])
     name = measure(result)
     remarks = [
         f"{name[0].upper()}{name[1:]} as it is: {result.baseline_score:.3g}",
-        "Red: best weight; grey: no change",
+        made_up(result, shown[0]),
+        "Red: best weight; grey: no change; grey squares: features in detail below",
         *extrapolation(effects),
-        "Click a box to see, or hide, a feature in detail",
     ]
     end = largest_weight(result, shown)
     if end < result.motion.weight_limit:

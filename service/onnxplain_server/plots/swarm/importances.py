@@ -10,11 +10,12 @@ from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, finding, strongest
 from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.swarm import detail, similarity
 from onnxplain_server.plots.swarm.axes import measure
-from onnxplain_server.plots.swarm.detail import extrapolation
+from onnxplain_server.plots.swarm.detail import extrapolation, made_up
 
 _TITLE = "Stress test: harm done by moving a feature"
 
@@ -25,7 +26,9 @@ def plots(result: Result) -> tuple[Plot, ...]:
     if any(effect.row_index is not None for effect in result.effects):
         return bars
     cohorts = _strongest(result.cohorts)
-    names = identifiers(f"swarm-{effects[0].class_name}" for effects in cohorts)
+    names = identifiers(
+        f"swarm-{effects[0].class_name.removeprefix('class ')}" for effects in cohorts
+    )
     details = tuple(
         detail.plot(result, effects, name) for effects, name in zip(cohorts, names, strict=True)
     )
@@ -50,23 +53,30 @@ def _importances(result: Result) -> Plot:
         names, values = ("all rows used",), result.importances[:, None]
     bars = strongest([(name,) for name in result.features], values, names)
     remarks = [
-        "Orders features by harm, and those that do the same harm by how little they are moved",
-        f"{_unit(result)}; in {_range(result)}",
+        f"{_unit(result)}, in {_range(result)}",
+        "Ties are ordered by how little the features are moved",
+        _made_up(result),
         *extrapolation(result.effects),
         *counts("feature", bars, len(names)),
         *_low_agreement(result),
     ]
-    sentences = [f"{_TITLE}: {finding(bars)}", *remarks]
+    title = f"{_TITLE} for {spoken(bars.outputs, len(names))}" if by_class else _TITLE
+    sentences = [f"{title}: {finding(bars)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = draw(bars, BarTitles("feature", "importance", "class"), _unit(result))
-    return finish("swarm-importance", _TITLE, remarks, description, body)
+    return finish("swarm-importance", title, remarks, description, body)
 
 
 def _unit(result: Result) -> str:
     """Name the unit of importance."""
     limit = f"{result.motion.weight_limit:.4g}"
     change = "fall of" if result.score is not None else "rise of the"
-    return f"Importance: {change} {measure(result)} × largest weight {limit}"
+    return f"Importance: {change} {measure(result)}, times the largest weight allowed ({limit})"
+
+
+def _made_up(result: Result) -> str:
+    harmful = max(result.effects, key=lambda effect: effect.importance)
+    return made_up(result, harmful)
 
 
 def _range(result: Result) -> str:

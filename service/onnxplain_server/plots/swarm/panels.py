@@ -91,7 +91,11 @@ def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
 
 def _facet_selected(rows: list[Spec], labels: Sequence[str], *, header: bool) -> Spec:
     """Facet by feature, for those selected in the summary."""
-    label = {"labelOrient": "top", "labelAnchor": "start"} if header else {"labels": False}
+    label = (
+        {"labelOrient": "top", "labelAnchor": "start", "labelLimit": 0}
+        if header
+        else {"labels": False}
+    )
     return {
         "data": {"values": rows},
         "transform": [{"filter": {"param": "shown", "empty": False}}],

@@ -11,17 +11,17 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.swarm import Result
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
-    clean,
     data_number,
     distinguish,
-    shorten,
     shorten_inside,
 )
+from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
 
 _TITLE = "Which classes are taken for each other"
 _SHARES = "Shares of rows, over all weights and features, weights near 0 counting most"
 _ROW, _COLUMN, _RADIUS = 70, 74, 31
+_NARROWEST = 400  # pixels
 _FAINT, _LINK = "#e8eaed", "#9aa0a6"
 
 
@@ -42,7 +42,7 @@ def _most_confused(result: Result) -> Indices:
 
 def _plot(result: Result, chosen: Indices) -> Plot:
     full_names = distinguish(result.class_names[k] for k in chosen)
-    names = list(distinguish(shorten_inside(name, 28) for name in full_names))
+    names = list(distinguish(shorten_inside(name, 42) for name in full_names))
     pairs = list(combinations(range(len(chosen)), 2))
     rows = [
         _segment(result, chosen, names, pair, column, k)
@@ -75,8 +75,10 @@ def _finding(result: Result) -> str:
     if not np.nan_to_num(others).any():
         return "No class is taken for another"
     source, target = np.unravel_index(np.nanargmax(others), others.shape)
-    first, second = (shorten(clean(result.class_names[k])) for k in (source, target))
-    return f"Class {first} is taken for class {second} most: {others[source, target]:.2g}"
+    first, second = (class_phrase(result.class_names[k]) for k in (source, target))
+    return (
+        f"{first[0].upper() + first[1:]} is taken for {second} most: {others[source, target]:.2g}"
+    )
 
 
 def _segment(  # noqa: PLR0917 - position, direction and value of a half disc
@@ -120,11 +122,11 @@ def _body(
         "type": "nominal",
         "sort": names,
         "axis": {"title": None, "grid": True, "gridColor": _FAINT, "gridWidth": 6,
-                 "domain": False, "ticks": False, "labelLimit": 220},
+                 "domain": False, "ticks": False, "labelLimit": 0},
         "scale": {"type": "point", "padding": 0.5, "domain": names},
     }  # fmt: skip
     return {
-        "width": max(220, _COLUMN * pair_count),
+        "width": max(_NARROWEST, _COLUMN * pair_count),
         "height": _ROW * len(names),
         "layer": [
             {

@@ -1,6 +1,7 @@
 """Summary of a swarm plot: scores by window of weights as coloured cells, a row per feature.
 
-A click on a box toggles the feature in the detail panels, by the parameter "shown".
+A click behind the end of a row toggles the feature in the detail panels, by the parameter "shown";
+a square marks the features shown.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def draw(result: Result, chosen: Sequence[Effect], labels: Sequence[str], scale:
         "field": "feature",
         "type": "nominal",
         "sort": list(labels),
-        "axis": {"title": None, "domain": False, "ticks": False, "labelLimit": 220},
+        "axis": {"title": None, "domain": False, "ticks": False, "labelLimit": 0},
     }
     end = largest_weight(result, chosen)
     x = weight_axis(result, end, room=1.06)
@@ -134,14 +135,14 @@ def _boxes(end: float, labels: Sequence[str], y: Spec) -> Spec:
             "type": "point",
             "shape": "square",
             "size": 110,
-            "stroke": _BOX_COLOUR,
+            "strokeOpacity": 0,
             "opacity": 1,
             "cursor": "pointer",
         },
         "encoding": {
             "x": {"field": "box", "type": "quantitative"},
             "fill": {"condition": {"param": "shown", "empty": False, "value": _BOX_COLOUR},
-                     "value": "white"},
+                     "value": "transparent"},
             **y,
         },
     }  # fmt: skip

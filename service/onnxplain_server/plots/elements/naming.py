@@ -1,0 +1,106 @@
+"""Names of the model and its outputs in titles, axes and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from onnxplain_server.methods.classes import ClassPairing, parse_number
+from onnxplain_server.plots.elements.chart import TITLE_WIDTH, Plot, wrapped
+from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten, shorten_inside
+
+TOTAL = "total"
+"""Name of the only output of a loss that all outputs share."""
+_MAX_NAMED = 3
+_MAX_LETTERS = 34
+"""Of a name in a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Names of the model and its outputs.
+
+    Attributes
+    ----------
+    model_name : str
+        Of the model; may be empty.
+    outputs : mapping of str to str
+        Names of outputs in plots and tables, where they differ from those in the model.
+    """
+
+    model_name: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+
+    def output(self, name: str) -> str:
+        """Return the name of an output in plots and tables."""
+        return self.outputs.get(name, name)
+
+    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of outputs in plots and tables."""
+        return tuple(self.output(name) for name in names)
+
+
+def output_labels(
+    names: Sequence[str], *, are_classes: bool, pairings: Sequence[ClassPairing] = ()
+) -> dict[str, str]:
+    """Name outputs that the model only numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the outputs in the model.
+    are_classes : bool
+        Whether they score classes: "1" becomes "class 1".
+    pairings : sequence of ClassPairing
+        Labels of the target's classes: the output "1" paired with "ill" becomes "ill".
+    """
+    labels = {pairing.output_name: pairing.label for pairing in pairings if len(pairings) > 1}
+    found = {}
+    for name in names:
+        if parse_number(name) is None:
+            continue
+        label = labels.get(name, name)
+        kind = "class" if are_classes else "output"
+        found[name] = label if parse_number(label) is None else f"{kind} {name}"
+    return found
+
+
+def spoken(shown: Sequence[str], count: int) -> str:
+    """Return "a and b" for a title: the outputs that a plot shows, of `count` in all."""
+    if len(shown) > _MAX_NAMED:
+        return f"{len(shown)} outputs" + (f" of {count}" if len(shown) < count else "")
+    return enumerate_words([shorten_inside(clean(name), _MAX_LETTERS) for name in shown])
+
+
+def class_phrase(name: str) -> str:
+    """Return "class setosa"; a name that begins with "class" stays as it is."""
+    text = shorten(clean(name))
+    return text if text.startswith("class ") else f"class {text}"
+
+
+def unit_of(outputs: Sequence[str]) -> str:
+    """Return the name of the predictions in a unit: "price", or "the output" for several."""
+    is_one = len(outputs) == 1 and outputs[0] != TOTAL
+    return shorten(clean(outputs[0]), 24) if is_one else "the output"
+
+
+def in_units_of(unit: str, outputs: Sequence[str]) -> str:
+    """Write a unit like "squared units of the output" with the name of the only output."""
+    return unit.replace("the output", unit_of(outputs))
+
+
+def with_model(plot: Plot, model_name: str) -> Plot:
+    """Add the name of the model to the title; nothing if it has none."""
+    if not model_name:
+        return plot
+    name = shorten_inside(clean(model_name), 40)
+    title = f"{plot.title} · {name}"
+    description = title + plot.description.removeprefix(plot.title)
+    lines = [title] if len(title) <= TITLE_WIDTH else [*wrapped([plot.title], TITLE_WIDTH), name]
+    spec = plot.vega_lite
+    spec = spec | {
+        "title": spec["title"] | {"text": lines},
+        "description": description,
+        "usermeta": spec["usermeta"] | {"title": title},
+    }
+    return replace(plot, title=title, description=description, vega_lite=spec)
