@@ -77,7 +77,7 @@ def test_features_shuffled_together_are_one_bar() -> None:
         (Loss.LOGLOSS, "mean log loss after shuffling (nats)"),
         (Loss.MLOGLOSS, "mean multi-class log loss after shuffling (nats)"),
         ("abs(y - p)", "mean of abs(y - p) after shuffling (unit of the expression)"),
-        (Loss.PINBALL, "mean pinball loss after shuffling (units of the output)"),
+        (Loss.PINBALL, "mean pinball loss after shuffling (units of price)"),
         (Loss.MAPE, "mean absolute percentage error after shuffling (share of the true value)"),
     ],
 )
