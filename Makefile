@@ -426,6 +426,14 @@ build/containers/.base: tools/stand_in.sh tools/debian_root.sh
 	BUILDAH='$(TEST_BUILDAH)' tools/stand_in.sh $(STAND_IN)
 	@touch $@
 
+DIST := dist
+
+.PHONY: dist
+dist: $(ENV) ## Build wheels and source archives of the packages onnxplain and onnxplain-server in dist/
+	rm -rf $(DIST)
+	cd clients/python && $(CURDIR)/$(BIN)/hatchling build --directory $(abspath $(DIST))
+	$(BIN)/hatchling build --directory $(DIST)
+
 .PHONY: rehearsal
 rehearsal: $(ENV) ## Run the steps of the Dockerfile in a folder, and serve from it
 	$(BIN)/python tools/rehearsal.py build/image
@@ -450,7 +458,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build .demo
+	rm -rf .venv .venv-bench .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
