@@ -18,6 +18,7 @@ LOCKS := $(wildcard requirements/*.txt tests/models/*.txt tools/package-lock.jso
 ENV := .venv/.made
 PROTO_ENV := .venv-proto/.made
 MODELS_ENV := .venv-models/.made
+EXPORT_ENV := .venv-export/.made
 BENCH_ENV := .venv-bench/.made
 STUDY_ENV := .venv-study/.made
 FUZZ_ENV := .venv-fuzz/.made
@@ -68,7 +69,7 @@ test: $(ENV) ## Run the tests that every change needs; ARGS are passed to pytest
 	$(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(ENV) $(NOTEBOOK_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
+test-all: $(ENV) $(NOTEBOOK_ENV) $(MODELS_ENV) $(EXPORT_ENV) $(BUF_ENV) ## Run all tests: those of `make test`, slow ones, chart, clients, image
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	$(PYTEST) $(ARGS)
 	@# One after the other: some of them load the whole machine.
@@ -369,6 +370,10 @@ keep-absolute: $(STUDY_ENV) ## Compare rankings of features, as the swarm's pape
 examples: $(ENV) ## Run the documented examples, and write their numbers and pictures
 	$(BIN)/python examples/run.py
 
+.PHONY: export
+export: $(ENV) $(MODELS_ENV) $(EXPORT_ENV) ## Run the recipes of docs/export.md, and write versions and scripts into the page
+	$(BIN)/python -m tools.export_page
+
 .PHONY: studies
 studies: $(ENV) ## Run the studies of feature vectors again: an hour, and taken up where it was ended
 	$(BIN)/python -m bench.accuracy.feature_vectors_study explained-variance
@@ -447,6 +452,8 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 		--constraints requirements/build.txt --constraints requirements/server.txt --extra otel pyproject.toml
 	$(RESOLVE) --output-file requirements/bench.txt --group bench \
 		--constraints requirements/server.txt pyproject.toml
+	$(RESOLVE) --output-file requirements/export.txt --group pyproject.toml:export
+	$(RESOLVE) --output-file requirements/models.txt tests/models/requirements.txt
 	$(RESOLVE) --output-file requirements/fuzz.txt --group fuzz \
 		--constraints requirements/server.txt pyproject.toml
 	$(RESOLVE) --output-file requirements/notebook.txt --group pyproject.toml:notebook
@@ -458,7 +465,7 @@ lock: $(ENV) $(PROTO_ENV) ## Refresh the locks; newest versions with LOCK_FLAGS=
 
 .PHONY: clean
 clean: ## Remove all that make made, environments too
-	rm -rf .venv .venv-bench .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
+	rm -rf .venv .venv-bench .venv-export .venv-fuzz .venv-notebook .venv-proto .venv-models .venv-study tools/node_modules tools/go/bin tools/kubernetes/bin build dist .demo
 	rm -rf $(TS)/node_modules $(TS)/build $(TS)/dist $(TS)/src/gen clients/java/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find clients $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
@@ -487,15 +494,20 @@ $(NOTEBOOK_ENV): requirements/notebook.txt
 	.venv-notebook/$(INSTALL) requirements/notebook.txt
 	@touch $@
 
+$(EXPORT_ENV): requirements/export.txt
+	$(PYTHON) -m venv .venv-export
+	.venv-export/$(INSTALL) requirements/export.txt
+	@touch $@
+
 $(FUZZ_ENV): requirements/fuzz.txt pyproject.toml clients/python/pyproject.toml
 	$(PYTHON) -m venv .venv-fuzz
 	.venv-fuzz/$(INSTALL) requirements/fuzz.txt
 	.venv-fuzz/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
 	@touch $@
 
-$(MODELS_ENV): tests/models/requirements.txt
+$(MODELS_ENV): requirements/models.txt
 	$(PYTHON) -m venv .venv-models
-	.venv-models/bin/pip install --quiet --requirement tests/models/requirements.txt
+	.venv-models/$(INSTALL) requirements/models.txt
 	@touch $@
 
 $(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt

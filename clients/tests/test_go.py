@@ -18,6 +18,36 @@ FEATURES = [
     "OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold",
 ]  # fmt: skip
 
+HEAD = """package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	onnxplain "github.com/onnxplain/onnxplain/clients/go"
+	"github.com/onnxplain/onnxplain/clients/go/onnxplainv1"
+)
+
+var _, _ = errors.As, fmt.Println
+"""
+FUNCTION = """
+func snippet{number}(
+	ctx context.Context, client *onnxplain.Client, response *http.Response, err error,
+	token string, vault onnxplain.TokenSource, explanation *onnxplainv1.ExplainResponse,
+	model onnxplain.Model, table onnxplain.Table,
+) error {{
+	{{
+{code}
+{used}
+	}}
+	return nil
+}}
+"""
+USED = {3: "_ = explanation; _ = err"}
+"""What makes variables used that a snippet only declares, by the number of the snippet."""
+
 
 def run(client: Path, program: str, *arguments: str | Path, folder: Path | None = None) -> str:
     """Build a program inside the module, run it in a folder, and return what it prints."""
@@ -50,6 +80,22 @@ def test_the_first_lines_of_the_readme_work(
     printed = run(go_client, str(program), folder=tmp_path)
 
     assert re.match(r"\[\w+ \w+\] \[[\d.e-]+ [\d.e-]+ [\d.e-]+\]\n", printed)
+
+
+def test_the_snippets_of_the_readme_compile(go_client: Path, tmp_path: Path) -> None:
+    """Each in a function whose arguments are what the text around it assumes."""
+    text = (go_client / "README.md").read_text()
+    found = re.findall(r"```go\n(.*?)```", text, re.DOTALL)
+    snippets = [code for code in found if "package main" not in code]
+    functions = "".join(
+        FUNCTION.format(number=number, code=code, used=USED.get(number, ""))
+        for number, code in enumerate(snippets)
+    )
+    program = tmp_path / "main.go"
+    program.write_text(f"{HEAD}{functions}\nfunc main() {{}}\n")
+
+    assert len(snippets) == 4
+    assert run(go_client, str(program), folder=tmp_path) == ""
 
 
 def test_the_example_finds_the_strongest_interaction(go_client: Path) -> None:

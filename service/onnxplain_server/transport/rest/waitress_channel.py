@@ -30,7 +30,7 @@ HeaderCheck: TypeAlias = Callable[[str, str | None], ExplainError | None]
 """Called with path and authorization; returns an error to refuse the body unread, or None."""
 
 
-class RefusedError(Error):  # type: ignore[misc] # waitress ships no types
+class RequestRefusedError(Error):  # type: ignore[misc] # waitress ships no types
     """Refusal of a request before the application sees it."""
 
     def __init__(self, cause: ExplainError) -> None:
@@ -40,7 +40,7 @@ class RefusedError(Error):  # type: ignore[misc] # waitress ships no types
         super().__init__(cause.message)
 
 
-class HeadersRefusedError(RefusedError):
+class HeadersRefusedError(RequestRefusedError):
     """Refusal of a request by its headers.
 
     Parameters
@@ -81,7 +81,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc] # waitress ships no types
         self.channel.count_refused(document["reason"])
 
     def _document(self, error: Error, request_id: str) -> dict[str, Any]:
-        if isinstance(error, RefusedError):
+        if isinstance(error, RequestRefusedError):
             return problems.problem(error.cause, request_id, self.request.path)
         detail = f"{error.reason}: {error.body}"
         return problems.http_problem(error.code, detail, request_id, self.request.path)
@@ -141,7 +141,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     def _too_large(self) -> Error:
         if self._upload_limit:
-            return RefusedError(self._upload_limit.upload_refusal())
+            return RequestRefusedError(self._upload_limit.upload_refusal())
         return RequestEntityTooLarge(self._body_limits.refusal())
 
     def _refuse_by_headers(self, consumed: int, received: int) -> int:
