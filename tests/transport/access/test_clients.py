@@ -222,8 +222,8 @@ def test_commands_speak_tls_with_certificates(run, mutual, authority, pair: dict
         (("--endpoint", "a.example:1"), "unencrypted"),
         (("--endpoint", "localhost:1", "--key-file", "missing"), "both"),
         (("--endpoint", "localhost:1", "--ca-file", "missing"), "cannot read missing"),
-        (("--tls",), "--tls needs --endpoint"),
-        (("--token-file", "missing"), "--token-file needs --endpoint"),
+        (("--tls",), "--tls: needs --endpoint"),
+        (("--token-file", "missing"), "--token-file: needs --endpoint"),
     ],
 )
 def test_flags_that_do_not_fit_are_refused(run, flags: tuple[str, ...], fault: str) -> None:

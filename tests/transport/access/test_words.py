@@ -22,7 +22,7 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture
 def client(start, make_runner, tokens):
-    return start(make_runner(), tokens_file=tokens.write("ann"), max_message_bytes=2**16)
+    return start(make_runner(), tokens_file=tokens.write("ann"), max_model_bytes=2**16)
 
 
 def test_every_answer_has_the_headers_of_security_and_none_of_cors(client, tokens) -> None:
