@@ -86,7 +86,7 @@ def still(visit: Visit) -> list[Locator]:
 def pictures(visit: Visit) -> list[Locator]:
     """Return still pictures, and the interactive one in its frame."""
     images = still(visit)
-    frame = visit.page.frame_locator('iframe[title^="Partial dependence"]')
+    frame = visit.page.frame_locator(f":is({_OUTPUTS}) iframe")
     frame.locator("svg.marks").wait_for(timeout=_PATIENCE)
     return [*images, frame.locator("svg.marks")]
 

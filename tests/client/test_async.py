@@ -34,6 +34,15 @@ def test_both_clients_have_the_same_calls() -> None:
     assert names == {name for name in dir(onnxplain.AsyncClient) if not name.startswith("_")}
 
 
+def test_a_method_goes_by_its_name(run: Run, server, client: onnxplain.Client) -> None:
+    client.explain(b"", ROWS, "interactions", onnxplain.Firm())
+    run(lambda client: client.explain(b"", ROWS, "interactions", onnxplain.Firm()))
+
+    by_name, by_name_async = server.service.requests
+    assert by_name == by_name_async
+    assert list(by_name.methods) == [METHOD.to_message(), onnxplain.Firm().to_message()]
+
+
 def test_both_are_made_from_the_same() -> None:
     assert list(signature(onnxplain.connect).parameters.values()) == list(
         signature(onnxplain.connect_async).parameters.values()

@@ -175,7 +175,8 @@ def test_every_plot_is_a_picture(found: Found, tree: Path, page: str) -> None:
     described = [plot.description for plot in plots_of(tree / EXAMPLES / "run.ipynb")]
 
     assert len(described) > 20
-    assert set(described) <= {picture["alt"] for picture in pictures}
+    spoken = [picture["alt"] or "" for picture in pictures]
+    assert [d for d in described if not any(text.endswith(d) for text in spoken)] == []
     for picture in pictures:
         assert_visible(picture)
 

@@ -109,6 +109,14 @@ def test_a_server_takes_a_model_that_is_too_large_for_its_messages() -> None:
     assert found.average_loss.losses
 
 
+def test_a_method_goes_by_its_name(client: onnxplain.Client) -> None:
+    by_name, by_options = (
+        client.explain(MODEL, ROWS, method, **ASKED)
+        for method in ("permutation_importance", onnxplain.PermutationImportance())
+    )
+    assert by_name[0].to_json() == by_options[0].to_json()
+
+
 def test_what_was_computed_is_not_computed_again(client: onnxplain.Client) -> None:
     first, second = (explain(client, engine="BLACK_BOX").receipt for _ in range(2))
     assert second.predicted_row_count < first.predicted_row_count / 10
