@@ -55,10 +55,10 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         return len(self._results)
 
     def __eq__(self, other: object) -> bool:
-        """Compare the messages; a missing number equals another one."""
+        """Compare the messages."""
         if not isinstance(other, Explanations):
             return NotImplemented
-        return _bytes(self.message) == _bytes(other.message)
+        return bool(self.message == other.message)
 
     __hash__ = None  # type: ignore[assignment] # the message can change
 
@@ -177,11 +177,6 @@ def load(path: str | PathLike[str]) -> Explanations:
         Where the file cannot be read, or holds something else.
     """
     return Explanations.from_json(Path(path).read_bytes())
-
-
-def _bytes(message: ExplainResponse) -> bytes:
-    """Serialise a message; NaN, unlike in a comparison of messages, is equal to itself."""
-    return message.SerializeToString(deterministic=True)
 
 
 def _read(explanation: Explanation) -> Result:
