@@ -33,6 +33,16 @@ def test_the_place_is_what_the_user_typed(path: str, place: str) -> None:
     assert last_line("wrong", path) == f"{place}: wrong (REASON)"
 
 
+def test_an_option_that_a_flag_stands_for_is_that_flag() -> None:
+    names = Names(
+        methods=frozenset({"average_loss"}), options={"target_columns": "--target-column"}
+    )
+
+    assert last_line("no", "methods[0].average_loss.target_columns", names) == (
+        "--target-column: no (REASON)"
+    )
+
+
 def test_an_option_names_its_method_where_several_are_asked_for() -> None:
     names = Names(methods=frozenset({"interactions"}), is_ambiguous=True)
 
@@ -66,6 +76,7 @@ def test_a_place_that_the_message_names_is_not_repeated() -> None:
             f"the model takes 4, but the table has 40 ({MANY})",
             "the model takes 4, but the table has 40",
         ),
+        (f"the classes are {MANY} and 8 more, not 'y'", "the classes are 'column_0', …, not 'y'"),
         (f"no answer from host:81: no route, no {MANY}", "no answer from host:81"),
     ],
 )
@@ -74,6 +85,14 @@ def test_a_long_message_comes_whole_and_then_its_first_clause(message: str, shor
 
     assert whole == message
     assert last == f"onnxplain: error: {short} (REASON)"
+
+
+@pytest.mark.parametrize("text", ["('a' " * 500, "'a b', " * 500, "it's " * 500, "(" * 2_000])
+def test_time_does_not_explode_with_quotes_and_parentheses(text: str) -> None:
+    """Each of these has more ways to be split than could be tried."""
+    _, last = error_lines(text, "REASON")
+
+    assert len(last) < 2 * LONGEST_LINE
 
 
 def test_a_long_clause_is_cut_between_words() -> None:

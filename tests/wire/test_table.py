@@ -394,6 +394,14 @@ def test_decimal_commas_between_semicolons_are_numbers() -> None:
     assert read.columns["c"].tolist() == ["x,y", "1,5"]
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_excels_line_of_the_separator_is_no_header(mark: str) -> None:
+    read = of_csv(f"{mark}sep=;\r\na;b\r\n1,5;2\r\n")
+
+    assert list(read.columns) == ["a", "b"]
+    assert read.columns["a"].tolist() == [1.5]
+
+
 def test_decimal_commas_beside_decimal_points_are_refused() -> None:
     refused = refusal(of_csv, "a;b\n1,5;2.5\n")
 

@@ -20,8 +20,10 @@ _SHORTEST_LINE = 60
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|“[^”]*”"
 _SPLIT = re.compile(rf"({_QUOTED})")
-_LISTED = re.compile(rf" ?\((?:[^()]*?(?:{_QUOTED})[^()]*?)+\)")
-_CLAUSE_END = re.compile(rf"((?:{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.:] |, so )")
+# Atomic groups, so that time grows with the length only.
+_LISTED = re.compile(rf" ?\((?=[^()]*['\"“])(?>{_QUOTED}|[^()])*+\)")
+_NAMES = re.compile(rf"(?>{_QUOTED})(?:, (?>{_QUOTED}))+(?: and (?:\d+ more|(?>{_QUOTED})))?")
+_CLAUSE_END = re.compile(rf"((?>{_QUOTED}|\([^()]*\)|.)*?)(?:;|[.:] |, so )")
 _METHOD_OPTION = re.compile(r"(?:methods\[\d+\]\.)?([a-z_]+)(?:\.([a-z_.]+).*)?")
 
 
@@ -39,12 +41,15 @@ class Names:
         Methods whose options come from --set.
     is_ambiguous : bool
         Whether an option may belong to several methods.
+    options : mapping of option to flag
+        Flags that stand for an option of the methods.
     """
 
     flags: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     methods: frozenset[str] = frozenset()
     is_ambiguous: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, path: str) -> str:
         """Name the flag or file of a field: "table.csv" is the path of the table."""
@@ -54,6 +59,8 @@ class Names:
         if top in self.flags:
             return self.flags[top] + path[len(top) :]
         option = _METHOD_OPTION.fullmatch(path)
+        if option and option[2] in self.options:
+            return self.options[option[2]]
         if option and option[1] in self.methods:
             words = [f"--method {option[1]}"] if self.is_ambiguous or not option[2] else []
             return " ".join([*words, *([f"--set {option[2]}"] if option[2] else [])])
@@ -98,11 +105,16 @@ def printed(text: str) -> str:
     return clean(" ".join(text.split()))
 
 
+def _first_name(names: re.Match[str]) -> str:
+    first = re.match(_QUOTED, names[0])
+    return f"{first[0]}, …" if first else names[0]
+
+
 def shortened(text: str, longest: int = LONGEST_LINE) -> str:
     """Return a text that fits as it is; of another one, the first clause without its lists."""
     if len(text) <= longest:
         return text
-    without_lists = _LISTED.sub("", text)
+    without_lists = _NAMES.sub(_first_name, _LISTED.sub("", text))
     clause = _CLAUSE_END.match(without_lists)
     head = clause[1] if clause else without_lists
     if len(head) <= max(longest, _SHORTEST_LINE):

@@ -111,7 +111,9 @@ def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
     }
     files = {name: shown_path(path) for name, path in paths.items() if path and name != "request"}
     methods = frozenset[str]() if paths["request"] else frozenset(METHOD_NAMES)
-    return Names(flags, files, methods, len(context.params["method"] or ()) > 1)
+    has_target = context.params["target_column"] is not None
+    options = {"target_columns": "--target-column"} if has_target else {}
+    return Names(flags, files, methods, len(context.params["method"] or ()) > 1, options)
 
 
 def shown_path(path: str) -> str:

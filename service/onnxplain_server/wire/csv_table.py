@@ -10,13 +10,15 @@ import pyarrow.compute
 import pyarrow.csv
 
 _QUOTED = re.compile(rb'"[^"]*"')
+_SEPARATOR_LINE = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
 _DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 
 
 def parse_csv(content: bytes) -> pa.Table:
     """Parse CSV; separators are commas, or semicolons or tabs if the header row has no comma.
 
-    With semicolons, columns of numbers with decimal commas are numbers.
+    With semicolons, columns of numbers with decimal commas are numbers. Excel's first line "sep=;"
+    is left out.
 
     Raises
     ------
@@ -24,6 +26,7 @@ def parse_csv(content: bytes) -> pa.Table:
     ValueError
         If some columns have decimal commas and others decimal points.
     """
+    content = _SEPARATOR_LINE.sub(b"", content, count=1)
     separator = _separator(content)
     table = _read(content, separator)
     with_comma = [i for i, column in enumerate(table.columns) if _has_decimal_commas(column)]
