@@ -4,16 +4,19 @@ import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import grpc
+import nbformat
 import onnxplain
 import pytest
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+from nbclient import NotebookClient
 from onnxplain.v1 import (
     average_loss_pb2,
     individual_conditional_expectation_pb2,
@@ -271,6 +274,17 @@ def every_answer(answer: pb.ExplainResponse) -> pb.ExplainResponse:
     """The answer, with the other methods too."""
     answer.explanations.extend([individual(), importance(), loss()])
     return answer
+
+
+@pytest.fixture(scope="session")
+def executed() -> Any:
+    """Run the example notebook in a kernel of its own, once for all tests that look at it."""
+    folder = Path(__file__).parents[2] / "clients/python/examples"
+    notebook = nbformat.read(folder / "first_steps.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell('print("No more cells")'))
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=600, startup_timeout=600, resources=resources).execute()
+    return notebook
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 from onnxplain.display import figure, rendering
 from onnxplain.results.plots import Plot
 
@@ -41,19 +41,20 @@ def environment() -> Path:
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree(executed: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the example, as it is and as it was run, beside what it reads."""
     tree = tmp_path_factory.mktemp("tree")
     (tree / "examples").symlink_to(ROOT / "examples")
     (tree / EXAMPLES).mkdir(parents=True)
-    notebook = nbformat.read(ROOT / EXAMPLES / "first_steps.ipynb", as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell('print("No more cells")'))
-    nbformat.write(notebook, tree / EXAMPLES / "live.ipynb")
-    resources = {"metadata": {"path": str(tree / EXAMPLES)}}
-    NotebookClient(notebook, timeout=600, startup_timeout=600, resources=resources).execute()
+    live = deepcopy(executed)
+    for cell in live.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    nbformat.write(live, tree / EXAMPLES / "live.ipynb")
     for name in ("run", "untrusted"):
-        notebook.metadata["title"] = name  # another content, which is not trusted with the first
-        nbformat.write(notebook, tree / EXAMPLES / f"{name}.ipynb")
+        # Each has another content, so that the second is not trusted with the first.
+        notebook = executed | {"metadata": executed.metadata | {"title": name}}
+        nbformat.write(nbformat.from_dict(notebook), tree / EXAMPLES / f"{name}.ipynb")
     return tree
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 from onnxplain.requests.forms import METHOD_NAMES
+
+slow = pytest.mark.slow
 
 NOTEBOOK = Path(__file__).parents[2] / "clients/python/examples/first_steps.ipynb"
 
@@ -21,21 +22,20 @@ def read():
 
 
 @pytest.fixture(scope="module")
-def outputs() -> Outputs:
-    """Run the notebook; return what each cell shows: one bundle of MIME types per output."""
-    notebook = read()
-    resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
-    NotebookClient(notebook, timeout=600, startup_timeout=600, resources=resources).execute()
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+def outputs(executed: Any) -> Outputs:
+    """Return what each cell shows: one bundle of MIME types per output."""
+    cells = [cell for cell in executed.cells if cell.cell_type == "code"]
     return {cell.id: [output.get("data", output) for output in cell.outputs] for cell in cells}
 
 
+@slow
 def test_a_frame_is_shown(outputs: Outputs) -> None:
     (frame,) = outputs["pairs"]
     assert "<table" in frame["text/html"]
     assert "pairwise" in frame["text/plain"]
 
 
+@slow
 def test_every_method_and_each_of_its_plots_is_shown(outputs: Outputs) -> None:
     words = set(re.findall(r"\w+", NOTEBOOK.read_text(encoding="utf-8")))
     options = {name: name.title().replace("_", "") for name in METHOD_NAMES}
@@ -50,6 +50,7 @@ def test_every_method_and_each_of_its_plots_is_shown(outputs: Outputs) -> None:
         assert plot["text/plain"]
 
 
+@slow
 def test_the_bar_is_one_output_that_ends_where_the_work_did(outputs: Outputs) -> None:
     """By default: the cell does not ask for it."""
     (bar,) = outputs["explain"]
@@ -58,6 +59,7 @@ def test_the_bar_is_one_output_that_ends_where_the_work_did(outputs: Outputs) ->
     assert bar["text/plain"].startswith("100% of at most")
 
 
+@slow
 def test_an_answer_shows_its_warnings_and_pictures(outputs: Outputs) -> None:
     (answer,) = outputs["found"]
 
@@ -67,6 +69,7 @@ def test_an_answer_shows_its_warnings_and_pictures(outputs: Outputs) -> None:
     assert "rows predicted · engine" in answer["text/html"]
 
 
+@slow
 def test_a_kept_answer_is_the_same_when_it_is_read(outputs: Outputs) -> None:
     assert [found["text/plain"] for found in outputs["files"]] == ["True"]
 

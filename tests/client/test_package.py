@@ -59,7 +59,7 @@ PACKAGE = Path(onnxplain.__file__).parent
 
 def loaded_by(code: str):
     """Return which heavy modules a fresh interpreter has after `code`."""
-    heavy = ["grpc", "pyarrow", "pandas", "numpy", "IPython", "onnxplain_server"]
+    heavy = ["grpc", "pyarrow", "pandas", "numpy", "IPython", "vl_convert", "onnxplain_server"]
     code += f"\nimport sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
