@@ -42,7 +42,7 @@ def test_every_method_and_each_of_its_plots_is_shown(outputs: Outputs) -> None:
     assert [n for n, kind in options.items() if not {n, kind} & words] == []
 
     shown = [output for cell in outputs.values() for output in cell if VEGA_LITE in output]
-    assert len(shown) > 20
+    assert len(shown) > 25
     for plot in shown:
         assert plot["text/html"].startswith("<img alt=")
         assert plot["image/png"]

@@ -1,7 +1,11 @@
 """Progress bar: in terminals and notebooks, and nowhere else."""
 
 import io
+import os
+import pty
+import subprocess
 import sys
+from contextlib import suppress
 
 import onnxplain
 import pytest
@@ -35,6 +39,27 @@ def test_a_terminal_shows_a_bar_that_leaves_no_trace(
     ]
     last_width = len(lines(terminal.getvalue())[-1])
     assert terminal.getvalue().endswith("\r" + " " * last_width + "\r")
+
+
+def test_a_process_in_a_terminal_shows_a_bar_by_default(server) -> None:
+    """With a real pseudo-terminal, as standard error alone."""
+    code = f"""
+import onnxplain
+with onnxplain.connect({server.endpoint!r}) as client:
+    client.explain(b"", {{"age": [20.0, 30.0]}})
+"""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=follower)
+    os.close(follower)
+    shown = b""
+    # A pseudo-terminal without writers ends in an error.
+    with suppress(OSError):
+        while part := os.read(leader, 1_000):
+            shown += part
+    os.close(leader)
+
+    assert process.wait() == 0, shown.decode()
+    assert "100% of at most 100 rows" in lines(shown.decode())[-1]
 
 
 def fail_halfway() -> None:

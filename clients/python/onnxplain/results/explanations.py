@@ -65,7 +65,9 @@ class Explanations(ResultsByMethod, Sequence[Result]):
     def __repr__(self) -> str:
         """Name the results and the model."""
         names = ", ".join(type(result).__name__ for result in self._results)
-        return f"<Explanations [{names}] of {self.message.model.digest or 'a model'}>"
+        message = self.message
+        model = message.receipt.model_name or message.model.digest or "a model"
+        return f"<Explanations [{names}] of {model}>"
 
     @property
     def plots(self) -> tuple[Plot, ...]:
