@@ -132,7 +132,7 @@ def test_a_plot_that_cannot_be_drawn_says_why(
 def test_without_a_renderer_a_plot_asks_before_another_host_is_asked(every: Explanations) -> None:
     bundle, _ = bundle_of(every.plots[0])
 
-    assert "pip install onnxplain[notebook]" in bundle["text/html"]
+    assert "pip install &quot;onnxplain[notebook]&quot;" in bundle["text/html"]
     assert "image/png" not in bundle
     # Addresses stand in the arguments of the script only: nothing that a browser loads by itself.
     words, script = bundle["text/html"].split("<script>")
@@ -143,7 +143,7 @@ def test_without_a_renderer_a_plot_asks_before_another_host_is_asked(every: Expl
 
 @pytest.mark.usefixtures("without_renderer")
 def test_without_a_renderer_an_interactive_plot_says_what_to_install(every: Explanations) -> None:
-    with pytest.raises(ImportError, match=r"pip install onnxplain\[notebook\]"):
+    with pytest.raises(ImportError, match=r'pip install "onnxplain\[notebook\]"'):
         every.plots[0].interactive()
 
 

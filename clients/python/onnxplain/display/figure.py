@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from onnxplain.display import rendering
 
-INSTALL = "pip install onnxplain[notebook]"
+INSTALL = 'pip install "onnxplain[notebook]"'
 
 # What a browser draws with: the files of npm's packages, byte by byte as their digests say.
 _CDN = "https://cdn.jsdelivr.net/npm"
@@ -126,7 +126,7 @@ def frame(title: str, html: str) -> str:
 def _button(plot: Drawable) -> str:
     """Draw in the browser when asked: no other host is asked for anything before."""
     name = f"onnxplain-{uuid4().hex}"
-    advice = f"Not drawn yet. To draw plots in this process: <code>{INSTALL}</code>. "
+    advice = f"Not drawn yet. To draw plots in this process: <code>{escape(INSTALL)}</code>. "
     arguments = f'document.getElementById("{name}"), {_in_script(plot.spec)}, {_in_script(SOURCES)}'
     return (
         f'<div id="{name}">{_words(plot, advice)}</div>\n<script>({_draw()})({arguments});</script>'
