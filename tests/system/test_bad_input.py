@@ -1,4 +1,4 @@
-"""Bad input is refused by one line that names the input and the rule, and nothing is lost."""
+"""Bad input is refused by a message that names the input and the rule, and nothing is lost."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +91,7 @@ CASES = [
         id="impossible option",
     ),
     pytest.param(
-        model(), GOOD, ["--row-count", "1"], "INVALID_OPTION", ["row_count"], id="too few rows"
+        model(), GOOD, ["--row-count", "1"], "INVALID_OPTION", ["--row-count"], id="too few rows"
     ),
     pytest.param(
         model(), GOOD, ["--output-indices", "3"], "INVALID_OPTION", ["[0, 0]"], id="no such output"
@@ -134,7 +134,7 @@ def explain(tmp_path: Path) -> Callable[[bytes, str, list[str]], tuple[int, str,
 
 
 @pytest.mark.parametrize(("content", "table", "arguments", "reason", "words"), CASES)
-def test_is_refused_by_one_line_that_says_why(
+def test_is_refused_by_a_last_line_that_says_why(
     explain: Callable[..., tuple[int, str, str]],
     content: bytes,
     table: str,
@@ -144,9 +144,12 @@ def test_is_refused_by_one_line_that_says_why(
 ) -> None:
     code, out, error = explain(content, table, arguments)
 
-    assert (code, out, error.count("\n")) == (1, "", 1)
-    assert error.startswith("onnxplain: error: ")
-    assert error.endswith(f"({reason})\n")
+    *details, last = error.splitlines()
+    assert (code, out) == (1, "")
+    assert len(details) <= 1
+    assert last.startswith("onnxplain: error: ")
+    assert last.endswith(f"({reason})")
+    assert len(last) < 160
     assert all(word in error for word in words), error
 
 

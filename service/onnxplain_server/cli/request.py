@@ -117,8 +117,8 @@ def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
 
 
 def shown_path(path: str) -> str:
-    """Return a path as a message shows it."""
-    return "standard input" if path == STANDARD_INPUT else path
+    """Return a path as a message shows it: the file's name, so that the message stays short."""
+    return "standard input" if path == STANDARD_INPUT else Path(path).name
 
 
 def split(values: Sequence[str]) -> list[str]:
