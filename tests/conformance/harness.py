@@ -46,7 +46,6 @@ COMMAND_LINE = Runner(
         {
             "error-blob-not-found",
             "error-cancelled",
-            "error-invalid-request",
             "stream",
             "upload",
         }

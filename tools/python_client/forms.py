@@ -121,7 +121,8 @@ FORMS = {
         "Interactions, PartialDependence, PermutationImportance, ..., or str",
         "[to_method(method) for method in {0}]",
         'Options, or names like "interactions" for default options; in any number. They share the '
-        "rows and the predictions.",
+        "rows and the predictions. Without any: an overview, that is, losses and importances where "
+        "there is a target, the strongest interactions, and curves of the most important features.",
     ),
 }
 """By message and field."""

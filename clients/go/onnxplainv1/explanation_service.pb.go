@@ -127,8 +127,14 @@ type ExplainRequest struct {
 	// Optional. Seed of that draw.
 	// At least 0; default: 0.
 	Seed *int32 `protobuf:"varint,10,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
-	// Required. The methods, in the order in which their explanations return.
-	// They share the rows and the predictions.
+	// Optional. The methods, in the order in which their explanations return.
+	// They share the rows and the predictions. Default: an overview of the model
+	// on the table. With a target: losses, and how important features are for
+	// them. Then the strongest interactions, and the curves of the most important
+	// features. Trees are explained on up to 20,000 rows; for other models a first
+	// measurement of their pace sets the rows of each method, so that all take
+	// about `budget_seconds`, unless `row_count` is set. `Receipt.overview_methods` lists the methods.
+	// Default: an overview.
 	Methods []*MethodOptions `protobuf:"bytes,11,rep,name=methods,proto3" json:"methods,omitempty"`
 	// Optional. Whether to return plots with the results.
 	// Default: true.
@@ -170,7 +176,11 @@ type ExplainRequest struct {
 	// Optional. Which prediction columns to explain, by their names in
 	// `ModelDescription.output_names`, in place of `output_indices`; none twice.
 	// Default: as for `output_indices`.
-	Outputs       []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	Outputs []string `protobuf:"bytes,17,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	// Optional. Time that an overview may take, in seconds; about, and not counting
+	// that of loading the model. Only without `methods`.
+	// In [1, 86400]; default: 60.
+	BudgetSeconds *float64 `protobuf:"fixed64,18,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,6 +332,13 @@ func (x *ExplainRequest) GetOutputs() []string {
 		return x.Outputs
 	}
 	return nil
+}
+
+func (x *ExplainRequest) GetBudgetSeconds() float64 {
+	if x != nil && x.BudgetSeconds != nil {
+		return *x.BudgetSeconds
+	}
+	return 0
 }
 
 // One method with its options.
@@ -982,6 +999,11 @@ type Receipt struct {
 	// `ExplainRequest.prediction`, as it was sent; empty where the outputs of the
 	// model were explained.
 	Prediction []string `protobuf:"bytes,13,rep,name=prediction,proto3" json:"prediction,omitempty"`
+	// Methods that a request without methods was resolved to, in the order of the
+	// explanations. A request for one of them, with its `Explanation.options` and
+	// this row_count, gives the same numbers. Empty where the request named
+	// methods.
+	OverviewMethods []*OverviewMethod `protobuf:"bytes,15,rep,name=overview_methods,json=overviewMethods,proto3" json:"overview_methods,omitempty"`
 	// `ExplainRequest.model_name`, as it was sent.
 	ModelName     string `protobuf:"bytes,14,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1109,11 +1131,73 @@ func (x *Receipt) GetPrediction() []string {
 	return nil
 }
 
+func (x *Receipt) GetOverviewMethods() []*OverviewMethod {
+	if x != nil {
+		return x.OverviewMethods
+	}
+	return nil
+}
+
 func (x *Receipt) GetModelName() string {
 	if x != nil {
 		return x.ModelName
 	}
 	return ""
+}
+
+// A method of an overview.
+type OverviewMethod struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the method in MethodOptions.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its `ExplainRequest.row_count`; unset for the default of the method.
+	RowCount      *int32 `protobuf:"varint,2,opt,name=row_count,json=rowCount,proto3,oneof" json:"row_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverviewMethod) Reset() {
+	*x = OverviewMethod{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverviewMethod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverviewMethod) ProtoMessage() {}
+
+func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverviewMethod.ProtoReflect.Descriptor instead.
+func (*OverviewMethod) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *OverviewMethod) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OverviewMethod) GetRowCount() int32 {
+	if x != nil && x.RowCount != nil {
+		return *x.RowCount
+	}
+	return 0
 }
 
 // Something to know before trusting a number.
@@ -1129,7 +1213,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1141,7 +1225,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1154,7 +1238,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Warning) GetCode() string {
@@ -1182,7 +1266,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1278,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1291,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -1233,7 +1317,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1329,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1342,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1321,7 +1405,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1417,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1430,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1374,7 +1458,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1470,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1483,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -1420,7 +1504,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1516,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1529,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -1459,7 +1543,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\x99\x06\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a\x19onnxplain/v1/upload.proto\"\xd8\x06\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -1481,7 +1565,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"prediction\x12\x1d\n" +
 	"\n" +
 	"model_name\x18\x10 \x01(\tR\tmodelName\x12\x18\n" +
-	"\aoutputs\x18\x11 \x03(\tR\aoutputs\":\n" +
+	"\aoutputs\x18\x11 \x03(\tR\aoutputs\x12*\n" +
+	"\x0ebudget_seconds\x18\x12 \x01(\x01H\x03R\rbudgetSeconds\x88\x01\x01\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -1489,7 +1574,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"_row_countB\a\n" +
 	"\x05_seedB\b\n" +
-	"\x06_plots\"\xa4\x05\n" +
+	"\x06_plotsB\x11\n" +
+	"\x0f_budget_seconds\"\xa4\x05\n" +
 	"\rMethodOptions\x12G\n" +
 	"\finteractions\x18\x01 \x01(\v2!.onnxplain.v1.InteractionsOptionsH\x00R\finteractions\x12W\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2&.onnxplain.v1.PartialDependenceOptionsH\x00R\x11partialDependence\x12\x85\x01\n" +
@@ -1528,7 +1614,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\x9a\x05\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xe3\x05\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -1545,12 +1631,18 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\aelapsed\x18\f \x01(\v2\x19.google.protobuf.DurationR\aelapsed\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\r \x03(\tR\n" +
-	"prediction\x12\x1d\n" +
+	"prediction\x12G\n" +
+	"\x10overview_methods\x18\x0f \x03(\v2\x1c.onnxplain.v1.OverviewMethodR\x0foverviewMethods\x12\x1d\n" +
 	"\n" +
 	"model_name\x18\x0e \x01(\tR\tmodelName\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"7\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"T\n" +
+	"\x0eOverviewMethod\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\trow_count\x18\x02 \x01(\x05H\x00R\browCount\x88\x01\x01B\f\n" +
+	"\n" +
+	"_row_count\"7\n" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"N\n" +
@@ -1588,7 +1680,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(*ExplainRequest)(nil),                          // 1: onnxplain.v1.ExplainRequest
@@ -1598,93 +1690,95 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*ClassPairing)(nil),                            // 5: onnxplain.v1.ClassPairing
 	(*RowsUsed)(nil),                                // 6: onnxplain.v1.RowsUsed
 	(*Receipt)(nil),                                 // 7: onnxplain.v1.Receipt
-	(*Warning)(nil),                                 // 8: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 9: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 10: onnxplain.v1.ExplainStreamResponse
-	(*Progress)(nil),                                // 11: onnxplain.v1.Progress
-	(*DescribeModelRequest)(nil),                    // 12: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 13: onnxplain.v1.DescribeModelResponse
-	nil,                                             // 14: onnxplain.v1.Receipt.LibraryVersionsEntry
-	(*Model)(nil),                                   // 15: onnxplain.v1.Model
-	(*Table)(nil),                                   // 16: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 17: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 18: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 19: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 20: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 21: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 22: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 23: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 24: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 25: onnxplain.v1.SwarmOptions
-	(*ModelDescription)(nil),                        // 26: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 27: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 28: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 29: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 30: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 31: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 32: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 33: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 34: onnxplain.v1.SwarmResult
-	(*Plot)(nil),                                    // 35: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 36: google.protobuf.Duration
-	(*UploadModelRequest)(nil),                      // 37: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 38: onnxplain.v1.UploadTableRequest
-	(*UploadModelResponse)(nil),                     // 39: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 40: onnxplain.v1.UploadTableResponse
+	(*OverviewMethod)(nil),                          // 8: onnxplain.v1.OverviewMethod
+	(*Warning)(nil),                                 // 9: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 10: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 11: onnxplain.v1.ExplainStreamResponse
+	(*Progress)(nil),                                // 12: onnxplain.v1.Progress
+	(*DescribeModelRequest)(nil),                    // 13: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 14: onnxplain.v1.DescribeModelResponse
+	nil,                                             // 15: onnxplain.v1.Receipt.LibraryVersionsEntry
+	(*Model)(nil),                                   // 16: onnxplain.v1.Model
+	(*Table)(nil),                                   // 17: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 18: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 19: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 20: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 21: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 22: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 23: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 24: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 25: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 26: onnxplain.v1.SwarmOptions
+	(*ModelDescription)(nil),                        // 27: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 28: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 29: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 30: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 31: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 32: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 33: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 34: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 35: onnxplain.v1.SwarmResult
+	(*Plot)(nil),                                    // 36: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 37: google.protobuf.Duration
+	(*UploadModelRequest)(nil),                      // 38: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 39: onnxplain.v1.UploadTableRequest
+	(*UploadModelResponse)(nil),                     // 40: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 41: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	15, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	16, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	17, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	16, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	17, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	18, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	2,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	18, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	19, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	20, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	21, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	22, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	23, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	24, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	25, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	19, // 5: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	20, // 6: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	21, // 7: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	22, // 8: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	23, // 9: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	24, // 10: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	25, // 11: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	26, // 12: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	4,  // 13: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	26, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	27, // 14: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
 	7,  // 15: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	8,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	27, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	28, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	29, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	30, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	31, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	32, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	33, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	34, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	35, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	9,  // 16: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	28, // 17: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	29, // 18: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	30, // 19: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	31, // 20: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	32, // 21: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	33, // 22: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	34, // 23: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	35, // 24: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	36, // 25: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
 	2,  // 26: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
 	6,  // 27: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
 	5,  // 28: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
 	0,  // 29: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	14, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	36, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	1,  // 32: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	11, // 33: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	3,  // 34: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	15, // 35: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	26, // 36: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	1,  // 37: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	9,  // 38: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	12, // 39: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	37, // 40: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	38, // 41: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	3,  // 42: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	10, // 43: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	13, // 44: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	39, // 45: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	40, // 46: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	42, // [42:47] is the sub-list for method output_type
-	37, // [37:42] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	15, // 30: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	37, // 31: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	8,  // 32: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	1,  // 33: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	12, // 34: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	3,  // 35: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	16, // 36: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	27, // 37: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	1,  // 38: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	10, // 39: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	13, // 40: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	38, // 41: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	39, // 42: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	3,  // 43: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	11, // 44: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	14, // 45: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	40, // 46: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	41, // 47: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	43, // [43:48] is the sub-list for method output_type
+	38, // [38:43] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -1725,7 +1819,8 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[7].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 	}
@@ -1735,7 +1830,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

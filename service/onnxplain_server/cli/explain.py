@@ -91,7 +91,8 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Method to compute; repeatable: {', '.join(methods.METHOD_NAMES)}.",
+            help=f"Method to compute; repeatable: {', '.join(methods.METHOD_NAMES)}.  "
+            "[default: an overview]",
         ),
     ] = None,
     set_: Annotated[  # noqa: ARG001 - likewise
@@ -150,6 +151,12 @@ def explain(
             help="Engine that computes the effects.",
         ),
     ] = None,
+    budget_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Time that an overview may take, about.  [default: 60]"
+        ),
+    ] = None,
     row_count: Annotated[
         int | None,
         typer.Option(
@@ -205,7 +212,9 @@ def explain(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """Explain MODEL on the rows of TABLE.
+    """Explain MODEL on the rows of TABLE: by an overview, or by the methods named.
+
+    onnxplain explain model.onnx rows.csv --target-column price
 
     onnxplain explain model.onnx rows.csv --method interactions --set pairwise_feature_count=3
 
@@ -221,6 +230,7 @@ def explain(
         "prediction": prediction or [],
         "scale": scale,
         "engine": engine,
+        "budget_seconds": budget_seconds,
         "row_count": row_count,
         "seed": seed,
         "class_labels": request.split(class_labels or []),

@@ -80,8 +80,6 @@ def _attach(request: ExplainRequest, model: str | None, table: str | None) -> No
 def _add(methods: Sequence[MethodOptions], request: ExplainRequest) -> None:
     if methods and request.methods:
         raise UsageFault("both --request and --method name methods; choose one")
-    if not methods and not request.methods:
-        raise UsageFault("say what to compute by --method NAME or --request FILE")
     request.methods.extend(methods)
 
 

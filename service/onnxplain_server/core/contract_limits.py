@@ -27,6 +27,7 @@ class ExplainRequest:
     allow_inconsistent_model = Limits(default=False)
     prediction = Limits(default=None, max_items=100)
     model_name = Limits(default=None, max_items=255)
+    budget_seconds = Limits(default=60.0, min=1.0, max=86_400.0)
 
 
 class FeatureVectorsOptions:

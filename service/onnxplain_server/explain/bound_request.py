@@ -6,6 +6,7 @@ rows and chooses no engine. A missing model or table is refused when a method re
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Model, Scale, default_outputs
+from onnxplain_server.core.model import Model, default_outputs
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import Table, sample_rows
 from onnxplain_server.effects.background import Background, unmerged
@@ -30,11 +31,15 @@ from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import Sample, bind_features, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
+from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
+"""Properties that depend on the number of rows drawn."""
 
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
@@ -78,7 +83,7 @@ class BoundRequest:
         rows_once: bool,
     ) -> None:
         if model is None:
-            _check_without_model(question)
+            check_without_model(question)
         self.host = SingleFlightHost(resources.host)
         self.resources = replace(resources, host=self.host)
         self.ledger = Ledger(self.host)
@@ -88,6 +93,14 @@ class BoundRequest:
         self.given_model = model
         self.given_table = table
         self._rows_once = rows_once
+
+    def with_row_count(self, row_count: int) -> BoundRequest:
+        """Return the request with another `row_count`; it shares the ledger and the cache."""
+        copied = copy(self)
+        copied.question = replace(self.question, row_count=row_count)
+        for name in _OF_ROWS:
+            vars(copied).pop(name, None)
+        return copied
 
     @property
     def model(self) -> Model:
@@ -128,7 +141,7 @@ class BoundRequest:
     @cached_property
     def sampled_outputs(self) -> Matrix:
         """Explained outputs of some rows of the table, outside the plan: (n_rows, n_outputs)."""
-        sample, choice = self.sample, self._tabular_choice
+        sample, choice = self.sample, self.tabular_choice
         rows = sample.unmerged(sample.rows[sample_rows(len(sample.rows), _SAMPLED_ROWS, 0)])
         if choice.engine is Engine.TREES:
             return choice.on(rows).outputs()
@@ -176,7 +189,7 @@ class BoundRequest:
         """
         features = self._features
         draws_by_engine = self.has_model and not self._rows_once
-        row_count = self._tabular_choice.row_count if draws_by_engine else None
+        row_count = self.tabular_choice.row_count if draws_by_engine else None
         sample = take_sample(self._weighted_table, features, self.question, row_count)
         if self.has_model:
             check_labels(self.table, self.question, self.outputs)
@@ -192,7 +205,7 @@ class BoundRequest:
         return bind_features(model, self._weighted_table, self.question)
 
     @cached_property
-    def _tabular_choice(self) -> EngineChoice:
+    def tabular_choice(self) -> EngineChoice:
         return self.choose(self._features)
 
     @cached_property
@@ -210,7 +223,7 @@ class BoundRequest:
         ExplainError
             INVALID_REQUEST if there is no model.
         """
-        return self._tabular_choice.on(self.background)
+        return self.tabular_choice.on(self.background)
 
     def choose(self, features: Features) -> EngineChoice:
         """Choose the engine for rows of these features."""
@@ -280,20 +293,3 @@ class BoundRequest:
     def margin(self) -> ClassMargin | Refusal:
         """Return the class scores of the model."""
         return self.resources.margin()
-
-
-def _check_without_model(question: Question) -> None:
-    """Refuse what applies to a model only."""
-    options = {
-        "output_indices": bool(question.output_indices),
-        "outputs": bool(question.outputs),
-        "class_labels": bool(question.class_labels),
-        "scale": question.scale is not Scale.RESPONSE,
-        "engine": question.engine is not None,
-        "prediction": bool(question.prediction),
-    }
-    for name, is_set in options.items():
-        if is_set:
-            raise ExplainError(
-                Reason.INVALID_OPTION, f"{name} applies to a model, and there is none", name
-            )

@@ -52,6 +52,8 @@ class EngineChoice:
     notes : tuple of Note
     row_count : int or None
         Rows to draw by default; None: all.
+    is_quadratic : bool
+        Whether the time of joint effects grows with the square of the rows.
     on : callable (Background) -> Effects
         Sets the engine up on rows.
     """
@@ -61,6 +63,7 @@ class EngineChoice:
     notes: tuple[Note, ...]
     row_count: int | None
     on: Callable[[Background], Effects]
+    is_quadratic: bool
 
 
 def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
@@ -93,7 +96,8 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     if mismatch is not None:
         note = Note("TREES_DISAGREE", f"The trees engine was not used, because {mismatch.reason}.")
         return _black_box(predictor, question, _why_no_trees(question, mismatch.reason), note)
-    return EngineChoice(Engine.TREES, explained.reason, (), None, on)
+    is_quadratic = isinstance(explained.trees, LinkedEnsemble)
+    return EngineChoice(Engine.TREES, explained.reason, (), None, on, is_quadratic)
 
 
 def _source(model: Model) -> Model:
@@ -153,6 +157,7 @@ def _black_box(predictor: Predictor, question: Question, reason: str, *notes: No
         notes,
         QUADRATIC_ROWS,
         lambda background: BlackBox(predictor, background, identity),
+        is_quadratic=True,
     )
 
 

@@ -29,12 +29,15 @@ class Question:
     row_count : int or None
         None: the default of each method.
     methods : tuple of Options
+        Empty for an overview.
     class_labels : tuple of str
         Labels of the target's classes, in the order of the model's outputs; empty: classes and
         outputs are paired by equal names.
     prediction : tuple of str
         Expressions over the model's outputs, which are explained in their place; empty for the
         outputs themselves.
+    budget_seconds : float or None
+        Time of an overview; None: the default.
     model_name : str
         Name of the model in titles; may be empty.
     """
@@ -52,4 +55,5 @@ class Question:
     class_labels: tuple[str, ...] = ()
     plots: bool = True
     prediction: tuple[str, ...] = ()
+    budget_seconds: float | None = None
     model_name: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,13 @@ from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.overview import (
+    OverviewPlan,
+    Part,
+    further_losses,
+    most_important,
+    plan_overview,
+)
 from onnxplain_server.explain.prediction_checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
@@ -20,6 +27,7 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import RowsUsed, rows_drawn
 from onnxplain_server.explain.single_flight_key import single_flight_key
 from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods import average_loss
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.registry import Options, Result, method_of
 from onnxplain_server.plots.elements.chart import Plot
@@ -54,7 +62,13 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """Answer to a request: explanations, warnings, and the counts of the contract's `Receipt`."""
+    """Answer to a request: explanations, warnings, and the counts of the contract's `Receipt`.
+
+    Attributes
+    ----------
+    overview_methods : tuple of (str, int or None)
+        Name and `row_count` of each method of an overview; empty if the request named methods.
+    """
 
     explanations: tuple[Explanation, ...]
     notes: tuple[Note, ...]
@@ -63,6 +77,7 @@ class Answer:
     cache_miss_count: int
     engine: Engine | None
     engine_reason: str
+    overview_methods: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def row_count(self) -> int:
@@ -89,21 +104,93 @@ def explain(
         With the path of the request's field if one is to blame.
     """
     _check(question)
+    if not question.methods:
+        return _overview(BoundRequest(model, table, question, resources, rows_once=False))
     preparations = [preparation_of(options) for options in question.methods]
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
     request = BoundRequest(model, table, question, resources, rows_once=rows_once)
-    jobs = [
-        preparation.prepare(Task(request, f"methods[{i}].{method_of(options).name}"), options)
-        for i, (preparation, options) in enumerate(zip(preparations, question.methods, strict=True))
+    steps = [
+        _prepare(request, options, f"methods[{i}].{method_of(options).name}")
+        for i, options in enumerate(question.methods)
     ]
-    request.ledger.reserve(sum(job.cost for job in jobs))
-    # Reports the plan, so that the host can refuse it before anything is predicted.
+    _reserve(request, sum(step.job.cost for step in steps))
+    return _answer(request, steps, [step.run() for step in steps])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """A job, and the request that it belongs to: of an overview, one with rows of its own."""
+
+    request: BoundRequest
+    job: Job[Any]
+
+    def run(self) -> Result:
+        """Run the job; equal jobs on rows of a table run once at a time (single-flight)."""
+        request, job = self.request, self.job
+        with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
+            if request.is_sampled:
+                names = request.effects.output_names if request.has_model else ()
+                key = partial(
+                    single_flight_key, request.background, names, request.question, job.options
+                )
+                single_flight.enter_context(request.host.deduplicate(key))
+            result: Result = job.run()
+            return result
+
+
+def _prepare(request: BoundRequest, options: Options, path: str) -> _Step:
+    return _Step(request, preparation_of(options).prepare(Task(request, path), options))
+
+
+def _reserve(request: BoundRequest, cost: int) -> None:
+    """Report the plan, so that the host can refuse it before anything is predicted."""
+    request.ledger.reserve(cost)
     request.ledger.release(0)
-    results = [_run(job, request) for job in jobs]
+
+
+def _overview(request: BoundRequest) -> Answer:
+    """Explain by the methods of an overview, the curves last: they depend on the other results."""
+    request.require_model()
+    plan = plan_overview(request)
+    parts = [*_losses(request, plan), *plan.pairs()]
+    steps = [_prepare_part(request, part) for part in parts]
+    _reserve(request, sum(step.job.cost for step in steps) + plan.curve_cost)
+    results = [step.run() for step in steps]
+
+    curves = plan.curves(most_important(results, plan.names))
+    if curves is not None:
+        parts.append(curves)
+        steps.append(_prepare_part(request, curves))
+        request.ledger.release(plan.curve_cost - steps[-1].job.cost)
+        results.append(steps[-1].run())
+    methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
+    answer = _answer(request, steps, results)
+    return replace(answer, notes=(*answer.notes, *plan.notes(parts)), overview_methods=methods)
+
+
+def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
+    """Return the losses and importances of an overview; none without a target."""
+    if not request.question.target_column:
+        return []
+    parts = list(plan.losses(None))
+    for part in tuple(parts):
+        chosen = _prepare_part(request, part).job.options
+        assert isinstance(chosen, average_loss.Options)  # noqa: S101 - the plan's losses
+        parts += plan.losses(*further_losses(chosen, request))
+    return [*parts, *plan.importances()]
+
+
+def _prepare_part(request: BoundRequest, part: Part) -> _Step:
+    rows = request if part.row_count is None else request.with_row_count(part.row_count)
+    return _prepare(rows, part.options, method_of(part.options).name)
+
+
+def _answer(request: BoundRequest, steps: Sequence[_Step], results: Sequence[Result]) -> Answer:
+    jobs = [step.job for step in steps]
     choice = request.choice
     return Answer(
-        _explanations(jobs, results, _naming(request, jobs), plots=question.plots),
+        _explanations(jobs, results, _naming(request, jobs), plots=request.question.plots),
         (*_request_notes(request, jobs), *_method_notes(jobs, results)),
         request.ledger.predicted,
         request.ledger.hits,
@@ -117,6 +204,12 @@ def _check(question: Question) -> None:
     """Refuse fields of the request that contradict each other."""
     check_target_given(question)
     check_prediction(question)
+    if question.methods and question.budget_seconds is not None:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "budget_seconds is for an overview; leave it out, or name no methods",
+            "budget_seconds",
+        )
 
 
 def _check_alone(is_alone: Sequence[bool]) -> None:
@@ -126,19 +219,6 @@ def _check_alone(is_alone: Sequence[bool]) -> None:
             "sequences cannot be asked for beside other methods; send two requests",
             "methods",
         )
-
-
-def _run(job: Job[Any], request: BoundRequest) -> Result:
-    """Run a job; equal jobs on rows of a table run once at a time (single-flight)."""
-    with span("method", method=method_of(job.options).name), ExitStack() as single_flight:
-        if request.is_sampled:
-            names = request.effects.output_names if request.has_model else ()
-            key = partial(
-                single_flight_key, request.background, names, request.question, job.options
-            )
-            single_flight.enter_context(request.host.deduplicate(key))
-        result: Result = job.run()
-        return result
 
 
 def _explanations(

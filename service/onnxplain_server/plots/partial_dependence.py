@@ -13,6 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.methods.partial_dependence import Result
+from onnxplain_server.plots import shared_curves
 from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.axes import (
     Axis,
@@ -40,8 +41,10 @@ _FEW_VALUES = 9  # of a second feature, up to which each gets a curve
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw each requested curve and surface; names are like "curve-age"."""
-    drawn = [plot for view in views(result) for plot in _draw(view, result.samples)]
+    """Draw all curves side by side, then each curve and surface; names are like "curve-age"."""
+    shown = list(views(result))
+    drawn = [*shared_curves.plots(shown, result.samples)]
+    drawn += [plot for view in shown for plot in _draw(view, result.samples)]
     names = identifiers(plot.name for plot in drawn)
     return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
 

@@ -24,6 +24,10 @@ def write(answer: Answer) -> service_pb2.ExplainResponse:
             cache_miss_count=answer.cache_miss_count,
             engine=answer.engine.value if answer.engine else None,
             engine_reason=answer.engine_reason,
+            overview_methods=[
+                service_pb2.OverviewMethod(name=name, row_count=row_count)
+                for name, row_count in answer.overview_methods
+            ],
         ),
         warnings=[service_pb2.Warning(code=n.code, message=n.message) for n in answer.notes],
     )

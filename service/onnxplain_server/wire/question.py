@@ -54,10 +54,9 @@ def read(request: service_pb2.ExplainRequest) -> Question:
     ExplainError
         INVALID_REQUEST or INVALID_OPTION.
     """
-    if not request.methods:
-        raise ExplainError(
-            Reason.INVALID_REQUEST, "no methods: name at least one, like interactions", "methods"
-        )
+    budget = request.budget_seconds if request.HasField("budget_seconds") else None
+    if budget is not None:
+        within(budget, ExplainRequest.budget_seconds, "budget_seconds")
     row_count = request.row_count if request.HasField("row_count") else None
     if row_count is not None:
         within(row_count, ExplainRequest.row_count, "row_count")
@@ -78,6 +77,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         seed=request.seed,
         class_labels=tuple(request.class_labels),
         prediction=tuple(request.prediction),
+        budget_seconds=budget,
         model_name=request.model_name,
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )

@@ -21,16 +21,11 @@ def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     match case["call"]:
         case "describe":
             return _run(["describe", str(root / case["model"])])
-        case "explain" if "id" not in case["request"].get("model", {}) and _methods(case):
+        case "explain" if "id" not in case["request"].get("model", {}):
             with tempfile.TemporaryDirectory() as folder:
                 return _run(_explain(root, case, Path(folder)))
         case _:
             return {"unsupported": "the command sends files whole, and shows progress to people"}
-
-
-def _methods(case: Mapping[str, Any]) -> bool:
-    """Without any the command shows its usage, and asks nobody."""
-    return bool(case["request"].get("methods"))
 
 
 def _explain(root: Path, case: Mapping[str, Any], folder: Path) -> Sequence[str]:

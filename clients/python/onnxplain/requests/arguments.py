@@ -113,6 +113,9 @@ class RequestOptions(TypedDict, total=False):
     outputs : str or sequence of str
         Which prediction columns to explain, by their names in `ModelDescription.output_names`, in
         place of `output_indices`; none twice. Default: as for `output_indices`.
+    budget_seconds : float, optional
+        Time that an overview may take, in seconds; about, and not counting that of loading the
+        model. Only without `methods`. In [1, 86400]; default: 60.
     """
 
     feature_columns: Sequence[str]
@@ -129,6 +132,7 @@ class RequestOptions(TypedDict, total=False):
     prediction: str | Sequence[str]
     model_name: str
     outputs: str | Sequence[str]
+    budget_seconds: float | None
 
 
 def to_request(
@@ -149,6 +153,7 @@ def to_request(
     prediction: str | Sequence[str] = (),
     model_name: str = "",
     outputs: str | Sequence[str] = (),
+    budget_seconds: float | None = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return ExplainRequest(
@@ -171,6 +176,7 @@ def to_request(
         prediction=to_expressions(prediction),
         model_name=to_model_name(model_name, model),
         outputs=to_output_names(outputs),
+        budget_seconds=budget_seconds,
     )
 
 
@@ -196,6 +202,7 @@ class ExplainCall(ABC):
         prediction: str | Sequence[str] = (),
         model_name: str = "",
         outputs: str | Sequence[str] = (),
+        budget_seconds: float | None = None,
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -211,7 +218,9 @@ class ExplainCall(ABC):
             need none.
         *methods : Interactions, PartialDependence, PermutationImportance, ..., or str
             Options, or names like "interactions" for default options; in any number. They share the
-            rows and the predictions.
+            rows and the predictions. Without any: an overview, that is, losses and importances
+            where there is a target, the strongest interactions, and curves of the most important
+            features.
         feature_columns : sequence of str
             For a model that takes one matrix: the columns it is fed, in their order. Default: by
             the names that the model carries (`ModelDescription.feature_names`), wherever they stand
@@ -278,6 +287,9 @@ class ExplainCall(ABC):
         outputs : str or sequence of str
             Which prediction columns to explain, by their names in `ModelDescription.output_names`,
             in place of `output_indices`; none twice. Default: as for `output_indices`.
+        budget_seconds : float, optional
+            Time that an overview may take, in seconds; about, and not counting that of loading the
+            model. Only without `methods`. In [1, 86400]; default: 60.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -320,6 +332,7 @@ class ExplainCall(ABC):
             prediction=prediction,
             model_name=model_name,
             outputs=outputs,
+            budget_seconds=budget_seconds,
         )
         with ShortTracebacks():
             return self._explain(request, files_of(model, table), timeout, progress)

@@ -166,6 +166,9 @@ class Receipt:
         What was explained in place of the model's outputs; empty for these.
     model_name : str
         What titles call the model; may be empty.
+    overview_methods : tuple of (str, int or None)
+        Name of each method of an overview and its `row_count`, None for the method's default;
+        empty where the request named methods.
     """
 
     model_digest: str
@@ -182,6 +185,7 @@ class Receipt:
     elapsed: timedelta
     prediction: tuple[str, ...] = ()
     model_name: str = ""
+    overview_methods: tuple[tuple[str, int | None], ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -192,6 +196,10 @@ class Receipt:
             predicted_row_count=int(message.predicted_row_count),
             library_versions=dict(message.library_versions),
             elapsed=message.elapsed.ToTimedelta(),
+            overview_methods=tuple(
+                (m.name, m.row_count if m.HasField("row_count") else None)
+                for m in message.overview_methods
+            ),
         )
 
 

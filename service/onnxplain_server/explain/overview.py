@@ -1,0 +1,267 @@
+"""Overview: the methods of a request that names none, sized by the pace of its model.
+
+With a target: losses and permutation importance. Then interactions, and at last the curves of the
+features that were most important.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.contract_limits import ExplainRequest, PartialDependenceOptions
+from onnxplain_server.core.model import Note
+from onnxplain_server.effects.background import unmerged
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Engine
+from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
+from onnxplain_server.methods import (
+    average_loss,
+    interactions,
+    partial_dependence,
+    permutation_importance,
+)
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.registry import Options, Result, method_of
+from onnxplain_server.plots.elements.labels import enumerate_words
+
+CURVE_COUNT = 6
+"""Features whose curves are computed."""
+_TREE_ROWS = 20_000
+"""Most rows for trees, whose time grows with them."""
+_PAIRED_FEATURES = 5
+"""Features that are paired up: the default of interactions."""
+_FEWEST_ROWS = 30
+"""Rows below which a method is left out."""
+_GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
+"""Points of a curve, and those of one that has little time."""
+_SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
+"""Shares of the budget."""
+_PACE_SECONDS, _PACE_ROWS = 0.2, 2_048
+"""The pace is measured on twice as many rows until one call takes so long or has so many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A method of the overview.
+
+    Attributes
+    ----------
+    options : Options
+    row_count : int or None
+        `row_count` of its request; None for the default of the method.
+    is_reduced : bool
+        Whether the budget made it smaller.
+    """
+
+    options: Options
+    row_count: int | None
+    is_reduced: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverviewPlan:
+    """Rows and methods that fit into the budget of an overview.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Features.
+    row_count : int
+        Rows of the table that count.
+    requested_row_count : int or None
+        Of the request.
+    budget : float
+        Seconds.
+    pace : float
+        Rows that the model predicts in a second; infinity where trees are read instead.
+    is_quadratic : bool
+        As of the engine.
+    left_out : list of str
+        Methods for which the budget has no room.
+    """
+
+    names: tuple[str, ...]
+    row_count: int
+    requested_row_count: int | None
+    budget: float
+    pace: float
+    is_quadratic: bool
+    left_out: list[str] = field(default_factory=list)
+
+    def importances(self) -> Iterator[Part]:
+        """Return permutation importance; shuffled once where there is no time for more."""
+        usual = permutation_importance.Options()
+        for options in (usual, replace(usual, repeat_count=1)):
+            cost = 1 + len(self.names) * options.repeat_count
+            rows = self._affordable("permutation_importance") // cost
+            if self._is_enough(rows):
+                part = self._sized(options, SHUFFLED_ROWS, rows)
+                yield replace(part, is_reduced=part.is_reduced or options != usual)
+                return
+        self.left_out.append("permutation_importance")
+
+    def losses(self, *losses: Loss | None) -> Iterator[Part]:
+        """Return average losses; None: the default one."""
+        rows = self._affordable("losses")
+        for loss in losses if self._is_enough(rows) else ():
+            yield self._sized(average_loss.Options(Comparison(loss)), self.row_count, rows)
+        if not self._is_enough(rows) and None in losses:
+            self.left_out.append("average_loss")
+
+    def pairs(self) -> Iterator[Part]:
+        """Return interactions, if there are features and rows enough."""
+        if len(self.names) < 2:
+            return
+        effects = 2 * len(self.names) + math.comb(min(_PAIRED_FEATURES, len(self.names)), 2)
+        # Each effect is predicted on all pairs of rows.
+        rows = math.isqrt(self._affordable("interactions") // effects)
+        if self._is_enough(rows):
+            yield self._sized(interactions.Options(), QUADRATIC_ROWS, rows)
+        else:
+            self.left_out.append("interactions")
+
+    def curves(self, features: Sequence[str]) -> Part | None:
+        """Return curves of as many of these features, the first ones, as there is time for."""
+        affordable = self._affordable("curves")
+        sizes = [(len(features), grid) for grid in (_GRID, _COARSE_GRID)]
+        sizes += [(count, _COARSE_GRID) for count in range(len(features) - 1, 0, -1)]
+        for count, grid in sizes:
+            rows = affordable // (count * (grid + 1))
+            if self._is_enough(rows):
+                options = partial_dependence.Options(
+                    features=tuple((name,) for name in features[:count]), grid_size=grid
+                )
+                part = self._sized(options, QUADRATIC_ROWS, rows)
+                return replace(part, is_reduced=part.is_reduced or (count, grid) != sizes[0])
+        self.left_out.append("partial_dependence")
+        return None
+
+    @property
+    def curve_cost(self) -> int:
+        """Upper bound of the rows to predict for the curves."""
+        part = self.curves(self.names[:CURVE_COUNT])
+        if part is None:
+            return 0
+        options = part.options
+        assert isinstance(options, partial_dependence.Options)  # noqa: S101 - made by curves
+        default = self.row_count if math.isinf(self.pace) else QUADRATIC_ROWS
+        rows = min(default if part.row_count is None else part.row_count, self.row_count)
+        return rows * len(options.features) * (options.grid_size + 1)
+
+    def notes(self, parts: Sequence[Part]) -> tuple[Note, ...]:
+        """Tell what the budget made smaller, or left out."""
+        reduced = [
+            f"{method_of(part.options).name} is on {self._words(part)}"
+            for part in parts
+            if part.is_reduced
+        ]
+        left_out = (f"{name} is left out" for name in dict.fromkeys(self.left_out))
+        changes = [*dict.fromkeys(reduced), *left_out]
+        if not changes:
+            return ()
+        pace = "" if math.isinf(self.pace) else f": the model predicts {self.pace:,.0f} rows/s"
+        message = (
+            f"To take about {self.budget:g} s, {enumerate_words(changes)}{pace}. budget_seconds "
+            "sets another time; a request that names its methods has no such limit."
+        )
+        return (Note("OVERVIEW_REDUCED", message),)
+
+    def _tree_rows(self, options: Options, usual: int) -> tuple[int, int]:
+        """Return the usual rows of trees, and the most."""
+        if isinstance(options, permutation_importance.Options):
+            return usual, _TREE_ROWS
+        is_slow = self.is_quadratic and isinstance(options, interactions.Options)
+        is_long = self.row_count > _TREE_ROWS
+        return self.row_count, QUADRATIC_ROWS if is_slow and is_long else _TREE_ROWS
+
+    def _words(self, part: Part) -> str:
+        rows = self.row_count if part.row_count is None else part.row_count
+        text = f"{min(rows, self.row_count):,} rows"
+        if isinstance(part.options, permutation_importance.Options):
+            text += f" shuffled {part.options.repeat_count} times"
+        if isinstance(part.options, partial_dependence.Options):
+            text += f" for {len(part.options.features)} curves of {part.options.grid_size} points"
+        return text.replace("1 times", "once").replace("1 curves", "1 curve")
+
+    def _affordable(self, share: str) -> int:
+        """Return the rows that can be predicted in a share of the budget."""
+        return int(min(self.pace * self.budget * _SHARES[share], 1e15))
+
+    def _is_enough(self, affordable: int) -> bool:
+        """Return whether a method has rows enough to be worth its time."""
+        few = min(_FEWEST_ROWS, self.row_count)
+        return affordable >= few or self.requested_row_count is not None
+
+    def _sized(self, options: Options, usual: int, affordable: int) -> Part:
+        """Take the rows requested, or else the usual ones as far as the budget reaches."""
+        if self.requested_row_count is not None:
+            return Part(options, self.requested_row_count, is_reduced=False)
+        if math.isinf(self.pace):
+            usual, affordable = self._tree_rows(options, usual)
+        if affordable >= min(usual, self.row_count):
+            return Part(options, None, is_reduced=False)
+        return Part(options, affordable, is_reduced=True)
+
+
+def plan_overview(request: BoundRequest) -> OverviewPlan:
+    """Plan an overview: measure the pace of the model on rows of the table."""
+    question, sample = request.question, request.sample
+    return OverviewPlan(
+        sample.features.names,
+        len(sample.rows),
+        question.row_count,
+        question.budget_seconds or ExplainRequest.budget_seconds.default,
+        _measured_pace(request),
+        request.tabular_choice.is_quadratic,
+    )
+
+
+def further_losses(default: average_loss.Options, request: BoundRequest) -> tuple[Loss, ...]:
+    """Return the losses and scores beside the default one, by what the target is."""
+    if not default.comparison.one_hot_target:
+        return (Loss.ABSOLUTE_ERROR,)
+    explained, every = request.outputs.explained, request.outputs.names
+    by_label = (Loss.ACCURACY,) if len(explained) in {1, len(every)} else ()
+    return tuple(loss for loss in (Loss.AUC, *by_label) if loss is not default.comparison.loss)
+
+
+def most_important(results: Sequence[Result], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the features with the largest permutation importance, or else by interactions.
+
+    Features of equal importance, or without one, stand in table order.
+    """
+    values: dict[str, float] = {}
+    for result in results:
+        if isinstance(result, permutation_importance.Result):
+            values = {i.features[0]: _sum(i.values) for i in result.importances}
+            break
+        if isinstance(result, interactions.Result):
+            values = {s.features[0]: _sum(s.numerators) for s in result.importance}
+    return tuple(sorted(names, key=lambda name: -values.get(name, 0.0)))[:CURVE_COUNT]
+
+
+def _sum(values: Vector) -> float:
+    return float(np.nan_to_num(values).sum())
+
+
+def _measured_pace(request: BoundRequest) -> float:
+    """Return the rows that are predicted in a second; infinity for trees."""
+    if request.tabular_choice.engine is Engine.TREES:
+        return math.inf
+    sample, count = request.sample, 1
+    while True:
+        rows = np.resize(sample.rows, count)
+        background = unmerged(sample.features.take(rows), np.ones(count), rows)
+        start = time.perf_counter()
+        request.unplanned.predict_rows(background.features, background.columns)
+        seconds = time.perf_counter() - start
+        if seconds >= _PACE_SECONDS or count >= _PACE_ROWS:
+            return count / max(seconds, 1e-6)
+        count *= 2

@@ -1,0 +1,30 @@
+"""Check of requests without a model: fields that apply to a model only are refused."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Scale
+from onnxplain_server.explain.question import Question
+
+
+def check_without_model(question: Question) -> None:
+    """Refuse what applies to a model only.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    options = {
+        "output_indices": bool(question.output_indices),
+        "outputs": bool(question.outputs),
+        "class_labels": bool(question.class_labels),
+        "scale": question.scale is not Scale.RESPONSE,
+        "engine": question.engine is not None,
+        "prediction": bool(question.prediction),
+    }
+    for name, is_set in options.items():
+        if is_set:
+            raise ExplainError(
+                Reason.INVALID_OPTION, f"{name} applies to a model, and there is none", name
+            )
