@@ -281,6 +281,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         prediction=["exp(y)"],
         model_name="houses",
         outputs=["yes"],
+        budget_seconds=10,
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

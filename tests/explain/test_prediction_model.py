@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.explain.prediction_model import PredictionModel
-from onnxplain_server.explain.predictions import read_predictions
+from onnxplain_server.explain.prediction.expressions import read_predictions
+from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.methods import interactions
 
 RNG = np.random.default_rng(5)

@@ -94,7 +94,7 @@ def test_a_surface_has_every_cell(runner: InProcess) -> None:
     assert len(both.grid[0].numbers) == sizes[0] * sizes[1]
     assert list(both.grid[0].numbers) == list(one.grid[0].numbers) * sizes[1]
     specs = [json.loads(plot.vega_lite) for plot in found.plots]
-    assert ["step-after" in json.dumps(spec) for spec in specs] == [True, True, False]
+    assert ["step-after" in json.dumps(spec) for spec in specs] == [True, True, True, False]
     assert found.options.partial_dependence.strategy == STEPS
 
 

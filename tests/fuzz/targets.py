@@ -12,7 +12,7 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.explain.predictions import read_predictions
+from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.language.parse import parse
 from onnxplain_server.language.tree import ValueKind
 from onnxplain_server.wire import canonical, question, rest_request, table

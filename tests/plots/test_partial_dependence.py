@@ -265,7 +265,7 @@ def test_numbers_that_are_not_finite_are_dropped_and_said(curve: Build) -> None:
 def test_the_same_features_asked_twice_are_two_plots_of_two_names(curve: Build) -> None:
     names = [plot.name for plot in drawn(*[curve(("a.b",), (GRID,), RISING)] * 2)]
 
-    assert names == ["curve-a-b", "curve-a-b-2"]
+    assert names == ["shared-curves", "curve-a-b", "curve-a-b-2"]
 
 
 def test_no_line_leads_to_the_missing_value(curve: Build) -> None:

@@ -145,7 +145,6 @@ def test_options_of_partial_dependence_are_read_zero_included() -> None:
 @pytest.mark.parametrize(
     ("request_", "reason", "field", "words"),
     [
-        (ExplainRequest(), Reason.INVALID_REQUEST, "methods", ["at least one"]),
         (
             ExplainRequest(methods=[INTERACTIONS, MethodOptions()]),
             Reason.INVALID_REQUEST,

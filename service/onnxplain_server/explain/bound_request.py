@@ -24,8 +24,8 @@ from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
 from onnxplain_server.explain.output_choice import requested_outputs
-from onnxplain_server.explain.prediction_model import PredictionModel
-from onnxplain_server.explain.predictions import read_predictions
+from onnxplain_server.explain.prediction.expressions import read_predictions
+from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import Sample, bind_features, take_sample

@@ -22,8 +22,8 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.explain.prediction_model import PredictionModel
-from onnxplain_server.explain.prediction_trees import PredictionTrees, put_behind
+from onnxplain_server.explain.prediction.model import PredictionModel
+from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS

@@ -20,7 +20,7 @@ from onnxplain_server.explain.overview import (
     most_important,
     plan_overview,
 )
-from onnxplain_server.explain.prediction_checks import check_prediction
+from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources

@@ -106,20 +106,15 @@ def compute(
     """
     predicted, weights = effects.outputs(), effects.background.weights
     comparison = options.comparison
-    losses = tuple(
-        AverageLoss(
-            group.label,
-            comparison.average(
-                actual[group.rows],
-                predicted[group.rows],
-                weights[group.rows],
-                expression and expression.take(group.rows),
-            ),
-            effects.background.weight(group.rows),
-            float(weights[group.rows].sum() / weights.sum()),
-        )
-        for group in groups
-    )
+
+    def of_group(group: Group) -> AverageLoss:
+        rows = group.rows
+        part = expression and expression.take(rows)
+        values = comparison.average(actual[rows], predicted[rows], weights[rows], part)
+        share = float(weights[rows].sum() / weights.sum())
+        return AverageLoss(group.label, values, effects.background.weight(rows), share)
+
+    losses = tuple(map(of_group, groups))
     total = comparison.average(actual, predicted, weights, expression)
     names = comparison.output_names(effects.output_names, expression)
     notes = (

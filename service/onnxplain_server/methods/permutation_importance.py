@@ -121,7 +121,7 @@ def compute(
     Parameters
     ----------
     effects : Effects
-        Its background must keep every row (no merged duplicates).
+        Of every row, without merged duplicates.
     actual : (n_rows, n_outputs)
         True values of the background's rows.
     expression : LossExpression or None
@@ -130,8 +130,7 @@ def compute(
     Raises
     ------
     ExplainError
-        INVALID_OPTION if no increase is defined: the baseline loss is infinite, or 0 and to be
-        divided by.
+        INVALID_OPTION if no increase is defined, as of an infinite baseline loss.
     """
     loss = _BoundLoss(options.comparison, actual, expression)
     baseline, notes = _baseline(effects, options, loss)
@@ -141,9 +140,9 @@ def compute(
     for i, features in enumerate(options.features):
         losses = _shuffled_losses(effects, options, loss, i, seed)
         with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
-            increase = loss.comparison.direction * (losses - before)
-            after.append(increase.mean(axis=0))
-            rise = increase / scale
+            rise = loss.comparison.direction * (losses - before)
+            after.append(rise.mean(axis=0))
+            rise /= scale
             importances.append(PermutedLoss(features, rise.mean(axis=0), _standard_error(rise)))
     names, measure = loss.output_names(effects), loss.comparison.measure
     notes += infinite_loss_notes(measure, np.array(after), options.features, "shuffling")

@@ -40,30 +40,38 @@ def score(
     if loss is Loss.AUC:
         columns = zip(is_true.T, predicted.T, strict=True)
         return np.array([_area_under_curve(true, values, weights) for true, values in columns])
-    if threshold is None:
-        is_predicted = predicted.argmax(axis=1)[:, np.newaxis] == np.arange(predicted.shape[1])
-    else:
-        is_predicted = predicted > threshold
-    hits = weights @ (is_true & is_predicted)
-    true, guessed = weights @ is_true, weights @ is_predicted
-    if loss is Loss.F1:
-        return _ratio(2 * hits, true + guessed)
-    if threshold is None:
-        shares = np.array([hits.sum() / weights.sum()])
-        return shares if loss is Loss.ACCURACY else _mean_recall(hits, true)
-    rejected = weights @ ~(is_true | is_predicted)
-    if loss is Loss.ACCURACY:
-        accuracy: Vector = (hits + rejected) / weights.sum()
-        return accuracy
-    negative = weights @ ~is_true
-    both = zip(hits, rejected, true, negative, strict=True)
-    return np.concatenate([_mean_recall(np.array([h, r]), np.array([t, n])) for h, r, t, n in both])
+    if threshold is not None:
+        return _two_sided(loss, is_true, predicted > threshold, weights)
+    largest = predicted.argmax(axis=1)[:, np.newaxis] == np.arange(predicted.shape[1])
+    hits, true = weights @ (is_true & largest), weights @ is_true
+    match loss:
+        case Loss.F1:
+            return _ratio(2 * hits, true + weights @ largest)
+        case Loss.ACCURACY:
+            return np.array([hits.sum() / weights.sum()])
+        case _:
+            return np.array([_mean_recall(hits, true)])
 
 
-def _mean_recall(hits: Vector, true: Vector) -> Vector:
-    """Average the recall over the classes that occur: (1,)."""
+def _two_sided(loss: Loss, is_true: Array, is_predicted: Array, weights: Vector) -> Vector:
+    """Score each output by itself: its class against all others."""
+    hits, true = weights @ (is_true & is_predicted), weights @ is_true
+    rejected, negative = weights @ ~(is_true | is_predicted), weights @ ~is_true
+    match loss:
+        case Loss.F1:
+            return _ratio(2 * hits, true + weights @ is_predicted)
+        case Loss.ACCURACY:
+            accuracy: Vector = (hits + rejected) / weights.sum()
+            return accuracy
+        case _:
+            both = zip(np.array([hits, rejected]).T, np.array([true, negative]).T, strict=True)
+            return np.array([_mean_recall(*pair) for pair in both])
+
+
+def _mean_recall(hits: Vector, true: Vector) -> float:
+    """Average the recall over the classes that occur; NaN if none does."""
     occurs = true > 0
-    return np.array([(hits[occurs] / true[occurs]).mean() if occurs.any() else np.nan])
+    return float((hits[occurs] / true[occurs]).mean()) if occurs.any() else np.nan
 
 
 def _area_under_curve(is_true: Array, values: Vector, weights: Vector) -> float:

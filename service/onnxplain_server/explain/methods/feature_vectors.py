@@ -15,7 +15,7 @@ from onnxplain_server.core.model import Model
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.effect_cache import cached
 from onnxplain_server.explain.methods.labels import Labels, read_labels
-from onnxplain_server.explain.prediction_checks import prediction_unread
+from onnxplain_server.explain.prediction.checks import prediction_unread
 from onnxplain_server.explain.row_counts import FOREST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task

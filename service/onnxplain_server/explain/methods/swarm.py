@@ -96,17 +96,11 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
     """Read the target of all rows of the table."""
     outputs, table, path = task.outputs.all_explained, task.sample.table, task.path
     count = len(outputs.names)
+    _check_loss(options, path)
     if options.measure is None and count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model has one output, so it predicts no classes that could be scored; name a loss",
-            f"{path}.loss",
-        )
-    if options.loss is not None and options.loss.is_score:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"{options.loss.value} is a score; set score, which has "
-            f"{listed(tuple(s.value for s in swarm.Score))}, and leave loss out",
             f"{path}.loss",
         )
     has_classes = options.measure is None or (options.loss is Loss.LOGLOSS and count > 1)
@@ -135,6 +129,17 @@ def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[Clas
         actual.expression,
     )
     return truth, actual.pairings
+
+
+def _check_loss(options: Options, path: str) -> None:
+    """Refuse scores, which have a field of their own."""
+    if options.loss is not None and options.loss.is_score:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{options.loss.value} is a score; set score, which has "
+            f"{listed(tuple(s.value for s in swarm.Score))}, and leave loss out",
+            f"{path}.loss",
+        )
 
 
 def _check_classes(classes: Indices, path: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.model import Model
-from onnxplain_server.explain.predictions import Predictions
+from onnxplain_server.explain.prediction.expressions import Predictions
 
 _STEP = 2.0**-24
 """Relative change of an output by which the error of an expression is measured."""

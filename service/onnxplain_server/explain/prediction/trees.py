@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.explain.predictions import Predictions
+from onnxplain_server.explain.prediction.expressions import Predictions
 from onnxplain_server.language import Exponentials, Expression, Linear, exponentials_of, form_of
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
