@@ -11,12 +11,14 @@ from onnxplain.v1.explanation_service_pb2 import DescribeModelResponse, ExplainR
 from onnxplain.v1.model_pb2 import ModelDescription
 from rich import box
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.report import facts, page, registry
+from onnxplain_server.report import facts, page, registry, summary
 from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.wire import canonical
 
 _PLAIN_WIDTH = 100
@@ -75,7 +77,8 @@ def formatted(
 
 def _explanation_tables(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format warnings, findings and receipt."""
-    parts: list[RenderableType] = []
+    answer = with_output_names(answer)
+    parts: list[RenderableType] = [Text(" ".join(summary.of_answer(answer))), Text()]
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
     for explanation in answer.explanations:
         rows = facts.rows(explanation)
@@ -120,9 +123,13 @@ def _finding(finding: Finding) -> list[RenderableType]:
 
 def _table(finding: Finding) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for column in finding.columns:
+    for place, column in enumerate(finding.columns):
+        texts = [column.title, *(row[place] for row in finding.rows)]
         table.add_column(
-            Text(column.title), justify="right" if column.is_number else "left", overflow="fold"
+            Text(column.title),
+            justify="right" if column.is_number else "left",
+            overflow="fold",
+            min_width=max(len(word) for text in texts for word in text.split() or [""]),
         )
     for row in finding.rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -130,10 +137,18 @@ def _table(finding: Finding) -> Table:
 
 
 def _rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
-    """Render for the terminal, or as plain text."""
+    """Render for the terminal, or as plain text, in which no name is broken."""
     width = None if to_terminal else _PLAIN_WIDTH
     console = Console(file=io.StringIO(), force_terminal=to_terminal, width=width)
     for part in parts:
+        needed = _widest_words(part) if isinstance(part, Table) and not to_terminal else 0
+        console.width = max(width or console.width, needed)
         console.print(part)
     text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above
     return text
+
+
+def _widest_words(table: Table) -> int:
+    """Return the width of a table in which no word is broken."""
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, table).minimum

@@ -116,7 +116,7 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
         Heading("largest change", is_number=True),
         Heading("in row", is_number=True),
     )
-    ranked = sorted(result.curves, key=lambda c: -float(_changes(c, outputs).sum(axis=1).mean()))
+    ranked = sorted(result.curves, key=lambda c: -float(row_changes(c, outputs).sum(axis=1).mean()))
     rows = [row for curves in ranked for row in _individual(curves, outputs)]
     shown, left_out = truncate(rows, 1, "further rows")
     yield Finding(
@@ -194,13 +194,13 @@ def _curve(
             *([clean(curve.group) if curve.group else ""] if grouped else []),
             *if_several(outputs, output),
             number(values[low, column], values[:, column]),
-            _point(curve, low),
+            grid_point(curve, low),
             number(values[high, column], values[:, column]),
-            _point(curve, high),
+            grid_point(curve, high),
         )
 
 
-def _point(curve: PartialDependenceCurve, index: int) -> str:
+def grid_point(curve: PartialDependenceCurve, index: int, *, with_name: bool = False) -> str:
     """Write a point of a grid; several features with their names, as numbers have commas."""
     texts = []
     for column in curve.grid:
@@ -208,14 +208,14 @@ def _point(curve: PartialDependenceCurve, index: int) -> str:
             text = clean(column.strings[index]) if column.strings[index] else "missing"
         else:
             text = number(column.numbers[index], np.array(column.numbers), "missing")
-        texts.append(f"{clean(column.name)} = {text}" if len(curve.grid) > 1 else text)
-    return "; ".join(texts)
+        texts.append(f"{clean(column.name)} = {text}" if with_name or len(curve.grid) > 1 else text)
+    return (" and " if with_name else "; ").join(texts)
 
 
 def _individual(
     curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    changes = _changes(curves, outputs)
+    changes = row_changes(curves, outputs)
     groups = list(dict.fromkeys(curves.groups))
     for group in (groups[i] for i in ascending(groups)):
         rows = np.flatnonzero([label == group for label in curves.groups])
@@ -233,7 +233,7 @@ def _individual(
             )
 
 
-def _changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
+def row_changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
     """Return highest minus lowest value of each curve: (n_rows, n_outputs)."""
     shape = (len(curves.row_indices), -1, len(outputs))
     changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)

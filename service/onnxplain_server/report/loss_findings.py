@@ -23,7 +23,7 @@ def of_permutation_importance(
 ) -> Iterator[Finding]:
     """Write the importance of each entry, and the loss before shuffling."""
     outputs = distinguish(result.output_names)
-    loss = _loss(options)
+    loss = loss_of(options)
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
     shown, left_out = truncate(ranked, len(outputs), "weaker ones")
     values = np.array([importance.values for importance in shown])
@@ -59,7 +59,7 @@ def of_permutation_importance(
 def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> Iterator[Finding]:
     """Write the loss of all rows, or of each group by ascending value."""
     outputs = distinguish(result.output_names)
-    loss = _loss(options)
+    loss = loss_of(options)
     grouped = any(one.group for one in result.losses)
     shown, left_out = truncate(result.losses, len(outputs), "further groups")
     values = np.array([one.values for one in shown])
@@ -122,7 +122,7 @@ def _strength(values: Sequence[float]) -> float:
     return -np.inf if np.isnan(total) else total
 
 
-def _loss(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
+def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Loss | str:
     """Return the loss that was computed, or its expression."""
     if options.loss_expression:
         return str(options.loss_expression)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -12,14 +13,15 @@ from typing import Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.report import facts
+from onnxplain_server.report import facts, summary
 from onnxplain_server.report.finding import Finding
+from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.report.registry import of_explanation, of_method
 from onnxplain_server.wire import canonical
 
@@ -56,6 +58,7 @@ class Section:
 class _TemplateParser:
     title: str
     sections: list[Section]
+    summary: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
     model: list[facts.Fact] = field(default_factory=list)
     receipt: list[facts.Fact] = field(default_factory=list)
@@ -76,10 +79,12 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
     ExplainError
         INVALID_REQUEST if a plot is not JSON.
     """
+    named = with_output_names(answer)
     return _render(
         _TemplateParser(
+            summary=summary.of_answer(named),
             title=_title(answer, answer.receipt.model_name or file_name),
-            sections=_sections(answer),
+            sections=_sections(named),
             warnings=facts.warnings(answer),
             model=facts.model(answer.model),
             receipt=facts.receipt(answer.receipt),
@@ -148,15 +153,22 @@ def _render(page: _TemplateParser) -> str:
     )
 
 
+def _breakable(text: str) -> Markup:
+    """Escape a text, and let lines break behind the signs that join the parts of a name."""
+    return Markup(re.sub(r"(?<=[_/.:])(?=[^\s_/.:\d])", "<wbr>", str(escape(text))))  # noqa: S704
+
+
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("onnxplain_server.report", "."),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = _breakable
+    return environment
 
 
 @cache

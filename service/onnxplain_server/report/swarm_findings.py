@@ -39,7 +39,7 @@ def _effects(result: SwarmResult, options: SwarmOptions) -> Finding:
     shown, left_out = truncate(effects, 1, "less important ones")
     rows = tuple(_row(result, effect, by_row=by_row) for effect in shown)
     note = (
-        f"{measured} before: {_number(result.baseline_score)}; best weight: "
+        f"{measured} before: {weight_text(result.baseline_score)}; best weight: "
         f"{_factor(options)} that does most harm, closest to no change; importance is in "
         f"{_range(options)}"
     )
@@ -70,10 +70,10 @@ def _row(result: SwarmResult, effect: SwarmEffect, *, by_row: bool) -> tuple[str
         *((str(effect.row_index),) if by_row else ()),
         *((clean(effect.class_name),) if result.class_names else ()),
         clean(effect.feature),
-        _number(effect.importance),
-        _number(effect.best_weight),
+        weight_text(effect.importance),
+        weight_text(effect.best_weight),
         f"{effect.reach.outside_share:.0%}",
-        _number(effect.best_score),
+        weight_text(effect.best_score),
         _basis(effect),
         _taken_for(result, effect),
     )
@@ -83,7 +83,7 @@ def _basis(effect: SwarmEffect) -> str:
     """Return the agreement of searches, or the range in which an exact optimum holds."""
     if effect.HasField("agreement"):
         return f"{effect.agreement:.0%}"
-    return f"{_number(effect.optimum.low)}–{_number(effect.optimum.high)}"
+    return f"{weight_text(effect.optimum.low)}–{weight_text(effect.optimum.high)}"
 
 
 def _taken_for(result: SwarmResult, effect: SwarmEffect) -> str:
@@ -111,7 +111,9 @@ def _importances(result: SwarmResult, options: SwarmOptions) -> Finding:
         Heading(f"importance ({_unit(options)})", is_number=True),
         Heading("relative to each class's largest", is_number=True),
     )
-    rows = tuple((clean(e.feature), _number(e.value), _number(e.relative_value)) for e in shown)
+    rows = tuple(
+        (clean(e.feature), weight_text(e.value), weight_text(e.relative_value)) for e in shown
+    )
     note = "sums over classes"
     limit = "sums hide that a feature may matter to one class only"
     return Finding("Importance over all classes", note, limit, columns, rows, left_out)
@@ -130,13 +132,14 @@ def _similarities(result: SwarmResult) -> Finding:
     )
     shown, left_out = truncate(ranked, 1, "weaker ones")
     columns = (Heading("class"), Heading("taken for"), Heading("similarity", is_number=True))
-    rows = tuple((source, target, _number(value)) for value, source, target in shown)
+    rows = tuple((source, target, weight_text(value)) for value, source, target in shown)
     note = "share of the rows, over all weights and features, weights near 0 counting most"
     limit = "of all rows of a class moved at once, however far"
     return Finding("Classes taken for each other", note, limit, columns, rows, left_out)
 
 
-def _number(value: float) -> str:
+def weight_text(value: float) -> str:
+    """Write a weight or a score to four digits, or to whole units."""
     if not math.isfinite(value):
         return _NONE
     return spell_whole(value) if abs(value) >= 1e4 else f"{value:.4g}".replace("-", "−")

@@ -13,7 +13,7 @@ from onnxplain_server.plots.elements.labels import (
     data_number,
     share_format,
     shorten_inside,
-    spell,
+    spell_among,
 )
 from onnxplain_server.plots.elements.style import (
     BAR_STEP,
@@ -161,14 +161,13 @@ def _error_fields(errors: ErrorBars | None) -> list[tuple[str, str, str]]:
 
 def rows(bars: Bars) -> list[Spec]:
     """Return the data rows: one for each bar whose value is finite."""
-    number_format = share_format(bars.values)
     return [
         {
             "label": bars.labels[row],
             "feature": bars.names[row],
             "output": bars.outputs[column],
             "value": data_number(value),
-            "text": spell(value, number_format),
+            "text": spell_among(value, bars.values),
             **({} if bars.errors is None else _error(value, bars.errors, row, column)),
             **({} if bars.p_values is None else _p_value(bars.p_values[row, column])),
         }
@@ -187,12 +186,12 @@ def _error(value: float, errors: ErrorBars, row: int, column: int) -> Spec:
     low, high = float(errors.low[row, column]), float(errors.high[row, column])
     if not np.isfinite(high - low):
         return {"end": data_number(max(value, 0.0)), "spread": NO_SPREAD}
-    number_format = share_format(np.array([low, high, value]))
+    others = np.array([low, high, value])
     spread = [low, high] if errors.confidence else [(high - low) / 2]
     ends = {"low": low, "high": high, "end": max(high, value, 0.0)}
     return {
         **{name: data_number(end) for name, end in ends.items()},
-        "spread": " to ".join(spell(end, number_format) for end in spread),
+        "spread": " to ".join(spell_among(end, others) for end in spread),
     }
 
 

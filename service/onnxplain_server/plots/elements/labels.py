@@ -155,7 +155,14 @@ def spell_beside(value: float, others: Array) -> str:
         return "no number"
     if 0 < abs(value) < 1e-4 * _largest(others):
         return "almost 0"
-    return spell(value, share_format(others))
+    return spell_among(value, others)
+
+
+def spell_among(value: float, others: Array) -> str:
+    """Format a number with three digits, or to whole units; with an exponent if others have one."""
+    number_format = share_format(others)
+    digits = math.floor(math.log10(abs(value))) + 1 if value else 0
+    return spell(value, f",.{max(digits, 3)}~r" if number_format.endswith("r") else number_format)
 
 
 def spell_whole(value: float) -> str:

@@ -1,0 +1,43 @@
+"""Names of outputs in reports: classes and outputs that the model only numbers are told as such."""
+
+from __future__ import annotations
+
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+
+from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.plots.elements.naming import Naming, output_labels
+
+
+def with_output_names(answer: ExplainResponse) -> ExplainResponse:
+    """Copy an answer, with the names of outputs and classes as plots have them."""
+    naming = _naming(answer)
+    if not naming.outputs:
+        return answer
+    named = ExplainResponse()
+    named.CopyFrom(answer)
+    named.model.output_names[:] = naming.named(answer.model.output_names)
+    for explanation in named.explanations:
+        result = getattr(explanation, explanation.WhichOneof("result") or "", None)
+        for field in ("output_names", "class_names"):
+            if hasattr(result, field):
+                names = getattr(result, field)
+                names[:] = naming.named(names)
+        if explanation.HasField("swarm"):
+            for effect in explanation.swarm.effects:
+                effect.class_name = naming.output(effect.class_name)
+    return named
+
+
+def _naming(answer: ExplainResponse) -> Naming:
+    if answer.receipt.prediction:
+        return Naming()
+    pairings = dict.fromkeys(
+        ClassPairing(pairing.label, pairing.output_name)
+        for explanation in answer.explanations
+        for pairing in explanation.class_pairings
+    )
+    model = answer.model
+    labels = output_labels(
+        model.output_names, are_classes=model.has_class_scores, pairings=list(pairings)
+    )
+    return Naming(outputs=labels)

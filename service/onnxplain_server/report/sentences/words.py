@@ -1,0 +1,37 @@
+"""Words that the sentences share: names of outputs and features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.naming import TOTAL, spoken
+from onnxplain_server.report.finding import joined
+
+
+def outputs_in_words(answer: ExplainResponse) -> str:
+    """Name the outputs that are explained; those of the model where no method names any."""
+    for explanation in answer.explanations:
+        result = getattr(explanation, explanation.WhichOneof("result") or "", None)
+        names = [*getattr(result, "output_names", ()), *getattr(result, "class_names", ())]
+        if names and names != [TOTAL]:
+            return spoken(names, len(names))
+    names = list(answer.model.output_names)
+    return spoken(names, len(names))
+
+
+def of_output(outputs: Sequence[str], column: int) -> str:
+    """Return " of price", for predictions; nothing for a loss that all outputs share."""
+    return "" if list(outputs) == [TOTAL] else f" of {clean(outputs[column])}"
+
+
+def for_output(outputs: Sequence[str], column: int) -> str:
+    """Return " for versicolor" where there are several outputs."""
+    return f" for {clean(outputs[column])}" if len(outputs) > 1 else ""
+
+
+def feature_names(features: Sequence[str]) -> str:
+    """Join features that act together."""
+    return joined(features)

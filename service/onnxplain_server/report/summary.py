@@ -1,0 +1,80 @@
+"""Summary of an answer: what was found, in plain sentences; each number is one of the answer.
+
+A method has no sentence where a warning says that its numbers cannot be relied on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
+
+from onnxplain_server.plots.elements.labels import clean, enumerate_words
+from onnxplain_server.report import facts
+from onnxplain_server.report.registry import of_method
+from onnxplain_server.report.sentences import effects, losses, vectors
+from onnxplain_server.report.sentences.words import outputs_in_words
+
+_LOSSES = frozenset({"permutation_importance", "average_loss"})
+_FORBIDDEN: Mapping[str, frozenset[str]] = MappingProxyType({
+    "FAR_FROM_TARGET": _LOSSES | {"swarm"},
+    "INFINITE_LOSS": _LOSSES | {"swarm"},
+    "ZERO_BASELINE": frozenset({"permutation_importance"}),
+    "KNOTS_TOO_FEW": frozenset({"interactions", "partial_dependence"}),
+    "TARGET_AS_NUMBERS": frozenset({"feature_vectors", "firm"}),
+    "SLOPE_BLIND": frozenset({"firm"}),
+    "TAYLOR_BLIND": frozenset({"firm"}),
+    "GAUSSIAN_OFF": frozenset({"firm"}),
+    "FIRM_OVERFLOW": frozenset({"firm"}),
+    "LOW_FIDELITY": frozenset({"feature_vectors"}),
+    "FEW_SENTENCES": frozenset({"feature_vectors"}),
+})  # fmt: skip
+"""Methods about which nothing is said under a warning."""
+
+_EVERYTHING = frozenset({"INCONSISTENT_MODEL", "LABELS_ONLY"})
+"""Warnings under which nothing is said at all."""
+
+_SENTENCES: Mapping[str, Callable[[Explanation], Iterator[str]]] = MappingProxyType({
+    "interactions": effects.of_interactions,
+    "partial_dependence": effects.of_partial_dependence,
+    "individual_conditional_expectation": effects.of_individual,
+    "permutation_importance": losses.of_permutation_importance,
+    "average_loss": losses.of_average_loss,
+    "feature_vectors": vectors.of_vectors,
+    "firm": effects.of_firm,
+    "swarm": losses.of_swarm,
+})  # fmt: skip
+
+
+def of_answer(answer: ExplainResponse) -> list[str]:
+    """Return the sentences on an answer whose outputs have their names for reports."""
+    codes = {caution.code for caution in facts.warnings(answer)}
+    if stops := sorted(codes & _EVERYTHING):
+        return [f"Nothing is summed up, because of {_warnings(stops)}."]
+    sentences = list(_about(answer))
+    for explanation in answer.explanations:
+        method = explanation.WhichOneof("result") or ""
+        stops = sorted(code for code in codes if method in _FORBIDDEN.get(code, ()))
+        if stops:
+            title = of_method(method).title
+            sentences.append(f"{title}: not summed up, because of {_warnings(stops)}.")
+        elif method in _SENTENCES:
+            sentences += _SENTENCES[method](explanation)
+    return list(dict.fromkeys(sentences))
+
+
+def _warnings(codes: list[str]) -> str:
+    noun = "the warnings" if len(codes) > 1 else "the warning"
+    return f"{noun} {enumerate_words(codes)}"
+
+
+def _about(answer: ExplainResponse) -> Iterator[str]:
+    """Say what the model predicts, and on how many rows it is explained."""
+    counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
+    if not answer.HasField("model") or not counts:
+        return
+    name = clean(answer.receipt.model_name) if answer.receipt.model_name else "The model"
+    low, high = min(counts), max(counts)
+    rows = f"{high:,} rows" if low == high else f"{low:,} to {high:,} rows"
+    yield f"{name} predicts {outputs_in_words(answer)}; it is explained on {rows}."
