@@ -111,6 +111,21 @@ def test_tables_say_how_to_read_them_and_when_not_to_rely_on_them(
     assert lines[at + 2].startswith("Limit: compare pairs by size")
 
 
+def test_tables_begin_with_the_summary(run: Run, model: Path, table: Path) -> None:
+    text = run("explain", model, table, "--method", "interactions", "--output", "table").stdout
+    assert text.startswith("Nothing is summed up, because of the warning LABELS_ONLY.\n\nWarning: ")
+
+
+def test_plain_tables_break_no_name(run: Run, parts, model: Path, table: Path) -> None:
+    answer = parts.answer
+    long = [f"a_{letter * 60}" for letter in "bcd"]
+    answer.explanations[0].interactions.pairwise[0].features[:] = long
+
+    text = run("explain", model, table, "--method", "interactions", "--output", "table").stdout
+
+    assert all(name in text for name in [" × ".join(long)])
+
+
 def test_tables_say_where_there_is_no_number(run: Run, model: Path, table: Path) -> None:
     result = run("explain", model, table, *ASK, "--output", "table")
     assert ["age", "×", "bmi", "no", "number", "no", "number"] in rows(result.stdout)

@@ -22,6 +22,7 @@ from onnxplain_server.report.output_names import with_output_names
 from onnxplain_server.wire import canonical
 
 _PLAIN_WIDTH = 100
+_UNLIMITED = 100_000
 
 # The facts before digests and versions, which only JSON shows.
 _RECEIPT_FACT_COUNT = 4
@@ -123,13 +124,9 @@ def _finding(finding: Finding) -> list[RenderableType]:
 
 def _table(finding: Finding) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for place, column in enumerate(finding.columns):
-        texts = [column.title, *(row[place] for row in finding.rows)]
+    for column in finding.columns:
         table.add_column(
-            Text(column.title),
-            justify="right" if column.is_number else "left",
-            overflow="fold",
-            min_width=max(len(word) for text in texts for word in text.split() or [""]),
+            Text(column.title), justify="right" if column.is_number else "left", overflow="fold"
         )
     for row in finding.rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -137,18 +134,18 @@ def _table(finding: Finding) -> Table:
 
 
 def _rendered(parts: list[RenderableType], *, to_terminal: bool) -> str:
-    """Render for the terminal, or as plain text, in which no name is broken."""
+    """Render for the terminal, or as plain text, in which tables are as wide as they need."""
     width = None if to_terminal else _PLAIN_WIDTH
     console = Console(file=io.StringIO(), force_terminal=to_terminal, width=width)
     for part in parts:
-        needed = _widest_words(part) if isinstance(part, Table) and not to_terminal else 0
+        needed = _whole_width(part) if isinstance(part, Table) and not to_terminal else 0
         console.width = max(width or console.width, needed)
         console.print(part)
     text: str = console.file.getvalue()  # type: ignore[attr-defined] # the StringIO above
     return text
 
 
-def _widest_words(table: Table) -> int:
-    """Return the width of a table in which no word is broken."""
-    console = Console(width=10_000)
-    return Measurement.get(console, console.options, table).minimum
+def _whole_width(table: Table) -> int:
+    """Return the width of a table in which nothing is broken into lines."""
+    console = Console(width=_UNLIMITED)
+    return Measurement.get(console, console.options, table).maximum
