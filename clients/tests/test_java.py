@@ -31,6 +31,12 @@ def run(java: Path, source: Path, *arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
+def blocks(java: Path) -> list[str]:
+    """Blocks of Java in the README: a program, and connections."""
+    found: list[str] = re.findall(r"```java\n(.*?)```", (java / "README.md").read_text(), re.DOTALL)
+    return found
+
+
 def packed(java: Path, kind: str) -> set[str]:
     (jar,) = (java / "target").glob(f"onnxplain-client-*{kind}.jar")
     with ZipFile(jar) as archive:
@@ -38,7 +44,7 @@ def packed(java: Path, kind: str) -> set[str]:
 
 
 def test_the_readme_works(java: Path, root: Path, server: Server, tmp_path: Path) -> None:
-    (program,) = re.findall(r"```java\n(.*?)```", (java / "README.md").read_text(), re.DOTALL)
+    program, _ = blocks(java)
     endpoint = server.environment["ONNXPLAIN_ENDPOINT"]
     assert '"localhost:8081"' in program
     (tmp_path / "First.java").write_text(program.replace("localhost:8081", endpoint))
@@ -49,6 +55,20 @@ def test_the_readme_works(java: Path, root: Path, server: Server, tmp_path: Path
 
     assert re.fullmatch(r"\[0\.\d+\]", total)
     assert plot.startswith("{")
+
+
+def test_the_connections_of_the_readme_compile(java: Path, tmp_path: Path) -> None:
+    """In a method that is never called, with the source of tokens that the text assumes."""
+    _, connections = blocks(java)
+    (tmp_path / "Second.java").write_text(
+        "import io.github.onnxplain.*;\nimport java.nio.file.Path;\n"
+        "class Second {\n"
+        "interface Tokens { String current(); }\n"
+        f"static void connect(Tokens tokens) throws Exception {{\n{connections}}}\n"
+        "public static void main(String[] arguments) {}\n}\n"
+    )
+
+    assert run(java, tmp_path / "Second.java", cwd=tmp_path) == ""
 
 
 def test_the_readme_names_this_version(java: Path, root: Path) -> None:

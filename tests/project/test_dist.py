@@ -1,6 +1,7 @@
 """`make dist`: files from which both packages install into an environment of one's own."""
 
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -44,6 +45,17 @@ def test_the_source_gives_the_same_wheel(dist: Path, tmp_path: Path, package: st
         assert f"{package}/py.typed" in wheel.namelist()
 
 
+def install_lines(root: Path) -> list[str]:
+    """The lines of the README that install the packages, in its order."""
+    lines = [
+        line
+        for line in (root / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("pip install")
+    ]
+    assert len(lines) == 2
+    return lines
+
+
 @pytest.mark.slow
 def test_the_files_install_into_a_clean_environment_and_explain(
     root: Path, dist: Path, tmp_path: Path
@@ -52,12 +64,24 @@ def test_the_files_install_into_a_clean_environment_and_explain(
     programs = tmp_path / "env" / "bin"
 
     def run(program: str, *arguments: str) -> str:
-        command = [str(programs / program), *arguments]
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
-            command, cwd=tmp_path, check=True, capture_output=True, text=True
+            [program, *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
 
-    run("pip", "install", "--quiet", "--find-links", str(dist), "onnxplain-server")
+    (tmp_path / "dist").symlink_to(dist)
+    for line in install_lines(root):
+        run("bash", "-euc", line)
+    found = run(
+        *("pip", "download", "--no-index", "--no-deps", "--find-links", "dist"),
+        *("--dest", "found", "onnxplain-server"),
+    )
+    assert "Successfully downloaded onnxplain-server" in found
     iris = root / "examples" / "iris"
     described = json.loads(run("onnxplain", "describe", str(iris / "linear.onnx")))
     files = run("python", "-c", "import onnxplain, onnxplain_server as s; print(s.__file__)")
