@@ -112,7 +112,7 @@ def run(recipe: Recipe) -> str:
     versions = json.loads(_output([python, "-c", _VERSIONS, *recipe.packages], "."))
     told = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
-        f"| [{recipe.title}](#{_anchor(recipe.title)}) | {told} | equal on {row_count} rows | "
+        f"| [{recipe.title}](#{_anchor(recipe.title)}) | {told} | within 10⁻⁵ on {row_count} rows | "
         f"{_ENGINES[engine]} |"
     )
 

@@ -30,6 +30,7 @@ prepared = make_column_transformer(
 )
 model = make_pipeline(prepared, RandomForestRegressor(20, max_depth=6, random_state=1))
 model.fit(rows, rent)
+rows.loc[0, "district"] = "island"  # a category that the model does not know
 
 types = {"area": FloatTensorType, "year": FloatTensorType}
 inputs = [(name, types.get(name, StringTensorType)([None, 1])) for name in rows.columns]
