@@ -111,10 +111,8 @@ def run(recipe: Recipe) -> str:
         row_count, engine = _compared(Path(folder), recipe.title)
     versions = json.loads(_output([python, "-c", _VERSIONS, *recipe.packages], "."))
     told = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return (
-        f"| [{recipe.title}](#{_anchor(recipe.title)}) | {told} | within 10⁻⁵ on {row_count} rows | "
-        f"{_ENGINES[engine]} |"
-    )
+    link = f"[{recipe.title}](#{_anchor(recipe.title)})"
+    return f"| {link} | {told} | within 10⁻⁵ on {row_count} rows | {_ENGINES[engine]} |"
 
 
 def _compared(folder: Path, title: str) -> tuple[int, str]:
