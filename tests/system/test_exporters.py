@@ -52,6 +52,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     request = service_pb2.ExplainRequest(scale=scale, plots=False)
     request.model.content = path.read_bytes()
     request.table.columns.columns.extend(columns)
+    request.output_indices.extend(range(len(known["output_names"])))  # both of a binary classifier
     curve = request.methods.add().partial_dependence
     curve.features.add(names=known["columns"])
     curve.grids.add(columns=columns)
