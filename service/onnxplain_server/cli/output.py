@@ -81,11 +81,11 @@ def _explanation_tables(answer: ExplainResponse, *, to_terminal: bool) -> str:
     answer = with_output_names(answer)
     parts: list[RenderableType] = [Text(" ".join(summary.of_answer(answer))), Text()]
     parts += [Text(f"Warning: {clean(w.message)}", "yellow") for w in facts.warnings(answer)]
-    for explanation in answer.explanations:
+    for explanation, findings in zip(answer.explanations, registry.of_answer(answer), strict=True):
         rows = facts.rows(explanation)
         if rows:
             parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))
-        for finding in registry.of_explanation(explanation):
+        for finding in findings:
             parts += _finding(finding)
     receipt = facts.receipt(answer.receipt)[:_RECEIPT_FACT_COUNT]
     parts.append(Text(" · ".join(f"{name}: {value}" for name, value in receipt), "dim"))

@@ -22,7 +22,7 @@ from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, summary
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.output_names import with_output_names
-from onnxplain_server.report.registry import of_explanation, of_method
+from onnxplain_server.report.registry import of_answer, of_method
 from onnxplain_server.wire import canonical
 
 _VEGA_LITE = "6.4"
@@ -109,12 +109,14 @@ def of_plot(plot: Plot) -> str:
 def _sections(answer: ExplainResponse) -> list[Section]:
     titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
     return [
-        _section(explanation, title)
-        for explanation, title in zip(answer.explanations, titles, strict=True)
+        _section(explanation, title, findings)
+        for explanation, title, findings in zip(
+            answer.explanations, titles, of_answer(answer), strict=True
+        )
     ]
 
 
-def _section(explanation: Explanation, title: str) -> Section:
+def _section(explanation: Explanation, title: str, findings: list[Finding]) -> Section:
     report = of_method(explanation.WhichOneof("result") or "")
     return Section(
         title=title,
@@ -122,7 +124,7 @@ def _section(explanation: Explanation, title: str) -> Section:
         rows=facts.rows(explanation),
         limits=report.limits,
         figures=[_figure(plot) for plot in explanation.plots],
-        findings=of_explanation(explanation),
+        findings=findings,
         options=facts.options(explanation),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 from onnxplain_server.report import (
     effect_findings,
@@ -139,6 +139,17 @@ def of_method(method: str) -> MethodReport:
     """Return the report of a method; for an unknown one only a title made from its name."""
     title = method.replace("_", " ").capitalize() or "Explanation"
     return _REPORTS.get(method, MethodReport(lambda _explanation: (), title))
+
+
+def of_answer(answer: ExplainResponse) -> list[list[Finding]]:
+    """Return the tables of each explanation, without those that an earlier one has too."""
+    shown: list[Finding] = []
+    tables = []
+    for explanation in answer.explanations:
+        new = [finding for finding in of_explanation(explanation) if finding not in shown]
+        shown += new
+        tables.append(new)
+    return tables
 
 
 def of_explanation(explanation: Explanation) -> list[Finding]:
