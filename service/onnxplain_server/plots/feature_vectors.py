@@ -100,7 +100,7 @@ def _plane(result: Result) -> Plot:
     description = " ".join(f"{sentence}." for sentence in [title, _finding(result), *remarks])
     return finish(
         "feature-vectors", title, [_finding(result), *remarks], description,
-        {**plane.size, "layer": layers},
+        {**plane.size, "layer": layers}, keepsSize=True,
     )  # fmt: skip
 
 

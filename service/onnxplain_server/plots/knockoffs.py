@@ -62,7 +62,7 @@ def _pairs(check: KnockoffCheck, features: Sequence[str]) -> Plot:
     title = "Features and their knockoffs"
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     body = {**plane.size, "layer": layers}
-    return finish("feature-vector-knockoffs", title, remarks, description, body)
+    return finish("feature-vector-knockoffs", title, remarks, description, body, keepsSize=True)
 
 
 def _links(rows: list[Spec], plane: PlaneExtent) -> Spec:

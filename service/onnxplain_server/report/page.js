@@ -70,7 +70,8 @@ async function draw(figure) {
   const tooWide = () => Math.max(0, widthOf(target) - target.clientWidth);
   for (let turn = 0; turn < 2 && tooWide(); turn += 1) {
     // On a small screen the arrangement changes first, then widths are known.
-    spec = narrowed(spec, isSmall && turn === 0 ? 0 : tooWide(), isSmall);
+    const keepsSize = spec.usermeta && spec.usermeta.keepsSize; // of labels placed by hand
+    if (!keepsSize) spec = narrowed(spec, isSmall && turn === 0 ? 0 : tooWide(), isSmall);
     spec = retitled(spec, target.clientWidth - FRAME);
     await embed(figure, spec);
   }

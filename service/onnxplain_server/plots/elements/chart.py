@@ -42,8 +42,14 @@ class Plot:
     vega_lite: Spec
 
 
-def finish(name: str, title: str, remarks: Iterable[str], description: str, body: Spec) -> Plot:
-    """Add title, remarks as subtitle, description and style to a specification."""
+def finish(
+    name: str, title: str, remarks: Iterable[str], description: str, body: Spec, **usermeta: object
+) -> Plot:
+    """Add title, remarks as subtitle, description and style to a specification.
+
+    `usermeta` is for pages: `hint` says how to use a plot there, and `keepsSize` that its width
+    must not change.
+    """
     # Non-breaking spaces keep "age = 20" on one line.
     unbroken = [remark.replace(" = ", "\u00a0=\u00a0") for remark in remarks]
     spec: Spec = {
@@ -54,7 +60,7 @@ def finish(name: str, title: str, remarks: Iterable[str], description: str, body
         },
         "description": description,
         # For pages that break the lines anew.
-        "usermeta": {"title": title, "remarks": unbroken},
+        "usermeta": {"title": title, "remarks": unbroken, **usermeta},
         **body,
         "config": CONFIG,
     }

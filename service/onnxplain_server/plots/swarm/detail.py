@@ -30,9 +30,7 @@ def plot(result: Result, effects: Sequence[Effect], name: str) -> Plot:
         title += f" in rows of {class_phrase(effects[0].class_name)}"
     remarks = [_finding(result, shown[0]), *_remarks(result, effects, shown)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    plot = finish(name, title, remarks, description, body)
-    plot.vega_lite["usermeta"] |= {"hint": _HINT}
-    return plot
+    return finish(name, title, remarks, description, body, hint=_HINT)
 
 
 def _finding(result: Result, strongest: Effect) -> str:
