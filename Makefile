@@ -395,6 +395,10 @@ seeds: $(STUDY_ENV) $(ENV) ## Compute the results of docs/studies/seeds.md again
 seeds-page: $(ENV) ## Write docs/studies/seeds.md from its rows and kept results
 	$(BIN)/python -m bench.seeds.page
 
+.PHONY: report-pictures
+report-pictures: $(ENV) ## Write docs/images/reports: every method's report for three tasks; needs chromium, pdftoppm
+	$(BIN)/python -m examples.reports docs/images/reports
+
 .PHONY: reference
 reference: $(ENV) ## Write the pages of docs/ that the code already knows
 	$(BIN)/python tools/reference.py docs
